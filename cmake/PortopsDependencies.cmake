@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Kokkos' version files allow one major version only, so the least version is compared here.
+find_package(Kokkos REQUIRED)
+if(Kokkos_VERSION VERSION_LESS 4.6)
+  message(FATAL_ERROR "Kokkos ${Kokkos_VERSION} found in ${Kokkos_DIR}, expected 4.6 or newer")
+endif()
+
+set(PORTOPS_BACKENDS "")
+foreach(backend CUDA OPENMP SERIAL)
+  if(Kokkos_ENABLE_${backend})
+    set(PORTOPS_HAS_${backend} ON)
+    string(TOLOWER ${backend} name)
+    list(APPEND PORTOPS_BACKENDS ${name})
+  endif()
+endforeach()
+if(NOT PORTOPS_BACKENDS)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} has none of the backends CUDA, OPENMP and SERIAL")
+endif()
+list(GET PORTOPS_BACKENDS 0 PORTOPS_FIRST_BACKEND)
+
+if(PORTOPS_HAS_CUDA)
+  find_package(CUDAToolkit 12 REQUIRED)
+  if(NOT TARGET CUDA::cublas)
+    message(FATAL_ERROR "portops: the CUDA toolkit in ${CUDAToolkit_LIBRARY_DIR} has no cuBLAS, which computes the matrix "
+                        "products on GPUs (Debian: libcublas-dev-*)")
+  endif()
+endif()
+
+# --- matrix products on hosts: Kokkos Kernels, else CBLAS ----------------------------------------------------
+
+if(PORTOPS_ENABLE_KOKKOS_KERNELS)
+  # The one beside Kokkos before the system's, which may have been built with another Kokkos.
+  find_package(KokkosKernels CONFIG QUIET HINTS ${Kokkos_DIR}/../KokkosKernels)
+  if(NOT KokkosKernels_FOUND)
+    message(FATAL_ERROR "portops: no Kokkos Kernels found, neither beside Kokkos (${Kokkos_DIR}) nor elsewhere. Install it, "
+                        "name its folder (-DKokkosKernels_DIR=PATH), or use CBLAS on hosts instead: "
+                        "-DPORTOPS_ENABLE_KOKKOS_KERNELS=OFF")
+  endif()
+  # Trilinos' package does not tell its version.
+  if(KokkosKernels_VERSION AND KokkosKernels_VERSION VERSION_LESS 4.6)
+    message(FATAL_ERROR "portops: Kokkos Kernels ${KokkosKernels_VERSION} found in ${KokkosKernels_DIR}, expected 4.6 or "
+                        "newer, or CBLAS on hosts instead: -DPORTOPS_ENABLE_KOKKOS_KERNELS=OFF")
+  endif()
+  # Trilinos' name, then the standalone package's, which has the other one too in some of its versions.
+  foreach(target KokkosKernels::all_libs Kokkos::kokkoskernels)
+    if(TARGET ${target})
+      set(PORTOPS_HOST_BLAS ${target})
+    endif()
+  endforeach()
+  if(NOT PORTOPS_HOST_BLAS)
+    message(FATAL_ERROR "portops: the Kokkos Kernels in ${KokkosKernels_DIR} has neither of the targets "
+                        "Kokkos::kokkoskernels and KokkosKernels::all_libs")
+  endif()
+else()
+  find_package(CBLAS QUIET)
+  if(NOT CBLAS_FOUND)
+    message(FATAL_ERROR "portops: no BLAS with the C interface found (cblas.h and cblas_dgemm), which computes the matrix "
+                        "products on hosts where Kokkos Kernels is switched off. Install OpenBLAS (Debian: "
+                        "libopenblas-dev), or name another: -DBLA_VENDOR=NAME -DCBLAS_INCLUDE_DIR=PATH")
+  endif()
+  set(PORTOPS_HOST_BLAS CBLAS::CBLAS)
+  # An application that links a static libportops has to find it again.
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindCBLAS.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)
+endif()

@@ -1,0 +1,22 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+option(BUILD_SHARED_LIBS "Build libportops as a shared library" OFF)
+option(PORTOPS_ENABLE_KOKKOS_KERNELS "Use Kokkos Kernels for matrix products (hosts fall back to CBLAS without it)" ON)
+option(PORTOPS_ENABLE_APPS "Build the portops command and the applications" ${PROJECT_IS_TOP_LEVEL})
+option(PORTOPS_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(PORTOPS_ENABLE_BENCHMARKS "Build the benchmarks" OFF)
+option(PORTOPS_ENABLE_WERROR "Make compiler warnings errors" OFF)
+set(PORTOPS_HOST_ARCH native CACHE STRING
+  "Instruction set of host code, as in -march=; empty leaves the compiler's default")
+set(PORTOPS_SANITIZE "" CACHE STRING "Sanitizers of host code, as in -fsanitize=")
+
+# Debug checks are for debugging: a build without a type is a fast one.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# What all targets of the project are compiled with. Sums and products are never contracted to fma by the compiler:
+# the operators write fma where they mean it, and so give the same bits on every backend.
+add_library(portops_flags INTERFACE)
+target_compile_options(portops_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+if(PORTOPS_HAS_CUDA)
+  set(PORTOPS_DEVICE_FLAGS --fmad=false -Xcudafe --diag_suppress=20012)
+endif()
+if(PORTOPS_ENABLE_WERROR)
+  target_compile_options(portops_flags INTERFACE -Werror)
+endif()
+if(PORTOPS_HOST_ARCH)
+  target_compile_options(portops_flags INTERFACE -march=${PORTOPS_HOST_ARCH})
+endif()
+if(PORTOPS_SANITIZE)
+  target_compile_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE})
+endif()
+
+# Public headers live beside the code that implements them and are included as <portops/...>, in this tree as after
+# installation: portops_public_header(ops/lerp/lerp.hpp ops/lerp.hpp) gives <portops/ops/lerp.hpp>.
+set(PORTOPS_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+function(portops_public_header source)
+  set(target ${source})
+  if(ARGC GREATER 1)
+    set(target ${ARGV1})
+  endif()
+  cmake_path(GET target PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${PORTOPS_INCLUDE_DIR}/portops/${folder})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${PORTOPS_INCLUDE_DIR}/portops/${target} SYMBOLIC)
+  install(FILES ${source} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/portops/${folder})
+endfunction()
+
+# Compiles a template's definitions for each backend and element type:
+#   portops_instantiate(TEMPLATE LerpKernels HEADER ops/lerp/lerp_kernels_impl.hpp)
+# A backend's types share a translation unit, because most of its time goes into Kokkos' headers; SPLIT gives those of
+# a device one each, for kernels that take long themselves.
+function(portops_instantiate)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "SPLIT" "TEMPLATE;HEADER" "")
+  foreach(backend IN LISTS PORTOPS_BACKENDS)
+    set(prefix "template struct portops::impl::${arg_TEMPLATE}<portops::Backend::${backend},")
+    set(units "double> float> portops::f16> portops::bf16>")
+    if(arg_SPLIT AND backend STREQUAL "cuda")
+      string(REPLACE " " ";" units "${units}")
+    endif()
+    set(number 0)
+    foreach(unit IN LISTS units)
+      string(REGEX REPLACE "([^ ]+) ?" "${prefix} \\1;\n" instantiations "${unit}")
+      math(EXPR number "${number} + 1")
+      set(file ${PROJECT_BINARY_DIR}/instantiations/${arg_TEMPLATE}_${backend}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${file} CONTENT "#include \"${arg_HEADER}\"\n\n${instantiations}" @ONLY)
+      target_sources(portops PRIVATE ${file})
+    endforeach()
+  endforeach()
+endfunction()
