@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operator schema as Python objects. They keep their lines, so that every complaint can name one."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import field
+
+ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
+SHAPE_FUNCTIONS = ("broadcast", "like")
+
+
+class SchemaError(Exception):
+    """What is wrong with a schema: messages of the form `file:line: message`."""
+
+    def __init__(self, messages: list[str]):
+        super().__init__("\n".join(messages))
+        self.messages = messages
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapeRule:
+    """`broadcast(x, y)` or `like(x)`: the extents of a tensor, from those of inputs."""
+
+    function: str
+    names: tuple[str, ...]
+    line: int = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.names)})"
+
+
+@dataclasses.dataclass
+class Input:
+    name: str
+    description: str
+    optional: bool
+    or_number: bool
+    default: float | None
+    shape: ShapeRule | None
+    line: int
+
+    @property
+    def always_a_tensor(self) -> bool:
+        return not self.optional and not self.or_number
+
+
+@dataclasses.dataclass
+class Attribute:
+    name: str
+    description: str
+    type: str
+    default: bool | int | float | str | list[int] | None  # None: it must be given
+    line: int
+
+
+@dataclasses.dataclass
+class Output:
+    name: str
+    description: str
+    shape: ShapeRule
+    optional: bool
+    line: int
+
+
+@dataclasses.dataclass
+class Operator:
+    name: str
+    brief: str
+    formula: str
+    details: str
+    inputs: list[Input]
+    attributes: list[Attribute]
+    outputs: list[Output]
+    backward: str  # the operator that computes the gradients, or ""
+    inplace: list[tuple[str, str]]
+    no_need_buffer: list[str]
+    no_need_buffer_unless: str
+    lines: dict[str, int]  # of each key; "op" is that of the entry
+
+    @property
+    def line(self) -> int:
+        return self.lines["op"]
+
+    def input(self, name: str) -> Input | None:
+        return next((entry for entry in self.inputs if entry.name == name), None)
+
+    def output(self, name: str) -> Output | None:
+        return next((entry for entry in self.outputs if entry.name == name), None)
+
+    def needs_tensor(self, output: Output) -> str:
+        """The input that must be a tensor for the output to be wanted, or "". A gradient has the extents of its
+        operand: where that is a number or left out, there is nothing to write the gradient to."""
+        if output.shape.function != "like":
+            return ""
+        operand = self.input(output.shape.names[0])
+        return "" if operand is None or operand.always_a_tensor else operand.name
+
+    @property
+    def family(self) -> str:
+        """The folder and header that declare the operator: a gradient stands beside what it is the gradient of."""
+        return self.name[: -len("_grad")] if self.name.endswith("_grad") else self.name
+
+
+@dataclasses.dataclass
+class Schema:
+    file: str
+    operators: list[Operator]
+
+    def operator(self, name: str) -> Operator | None:
+        return next((op for op in self.operators if op.name == name), None)

@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the reference pages, in Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+
+from .model import Attribute, Input, Operator, Output, Schema
+
+MARK = "Made from src/ops/ops.yaml by `scripts/schema.py reference`: edits are lost."
+HEADER = f"""\
+<!--
+SPDX-FileCopyrightText: 2026 The portops authors
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+{MARK}
+-->
+"""
+
+
+def is_generated(text: str) -> bool:
+    return text.startswith(HEADER)
+
+
+def pages(schema: Schema) -> dict[str, str]:
+    """The text of each page, by file name."""
+    return {"index.md": _index(schema)} | {f"{op.name}.md": _page(schema, op) for op in schema.operators}
+
+
+def _index(schema: Schema) -> str:
+    rows = [
+        [f"[`{op.name}`]({op.name}.md)", op.brief, f"[`{op.backward}`]({op.backward}.md)" if op.backward else "—"]
+        for op in schema.operators
+    ]
+    return "\n".join(
+        [
+            HEADER,
+            "# Operators",
+            "",
+            *_table(["Operator", "What it computes", "Gradients"], rows),
+            "",
+        ]
+    )
+
+
+def _page(schema: Schema, op: Operator) -> str:
+    sections = [
+        HEADER,
+        f"# {op.name}\n",
+        f"{op.brief}\n",
+        f"```text\n{op.formula}\n```\n",
+        *([f"{op.details}\n"] if op.details else []),
+        "## Inputs\n",
+        *_table(
+            ["Name", "What it may be", "Extents", "Meaning"],
+            [
+                [f"`{entry.name}`", _kind(entry), _code(str(entry.shape)) if entry.shape else "any", entry.description]
+                for entry in op.inputs
+            ],
+        ),
+        "",
+        *_attributes(op),
+        "## Outputs\n",
+        *_table(
+            ["Name", "Extents", "Wanted", "Meaning"],
+            [
+                [f"`{entry.name}`", _code(str(entry.shape)), _wanted(op, entry), entry.description]
+                for entry in op.outputs
+            ],
+        ),
+        "",
+        "## Rules\n",
+        *(f"- {rule}" for rule in _rules(schema, op)),
+        "",
+        "## C++\n",
+        f"```cpp\n#include <portops/ops/{op.family}.hpp>\n\n{_signature(op)}\n```\n",
+        "## Command line\n",
+        f"```sh\n{_command(op)}\n```\n",
+    ]
+    return "\n".join(sections)
+
+
+def _attributes(op: Operator) -> list[str]:
+    if not op.attributes:
+        return []
+    rows = [
+        [
+            f"`{entry.name}`",
+            entry.type,
+            _code(_value(entry)) if entry.default is not None else "must be given",
+            entry.description,
+        ]
+        for entry in op.attributes
+    ]
+    return ["## Attributes\n", *_table(["Name", "Type", "Default", "Meaning"], rows), ""]
+
+
+def _kind(entry: Input) -> str:
+    if entry.default is not None:
+        return f"tensor or number; {entry.default:g} where it is left out"
+    if entry.or_number:
+        return "tensor or number"
+    return "tensor, optional" if entry.optional else "tensor"
+
+
+def _wanted(op: Operator, entry: Output) -> str:
+    operand = op.needs_tensor(entry)
+    if operand:
+        return f"optional, only where `{operand}` is a tensor"
+    return "optional" if entry.optional else "always"
+
+
+def _rules(schema: Schema, op: Operator) -> list[str]:
+    rules = ["All tensors have one element type: f64, f32, f16 or bf16."]
+    given = [entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape]
+    if any(rule.function == "broadcast" for rule in given):
+        rules.append(
+            "`broadcast(…)`: the extents to which the tensors broadcast by NumPy's rules; a number has the "
+            "extents []."
+        )
+    if any(rule.function == "like" for rule in given):
+        rules.append("`like(…)`: the same extents as that tensor.")
+    if any(entry.optional for entry in op.outputs):
+        rules.append("An optional output that is left out (in C++: an empty `TensorRef`) costs nothing.")
+    if op.inplace:
+        pairs = ", ".join(f"`{target}` may be the same tensor as `{source}`" for source, target in op.inplace)
+        rules.append(f"In place: {pairs}. Any other overlap of an output with an argument is refused.")
+    else:
+        rules.append("No output may overlap another argument.")
+    if op.no_need_buffer:
+        names = " and ".join(f"`{name}`" for name in op.no_need_buffer)
+        unless = f", unless `{op.no_need_buffer_unless}` is wanted" if op.no_need_buffer_unless else ""
+        rules.append(f"Of {names} only the extents are read{unless}.")
+    if op.backward:
+        rules.append(f"Gradients: [`{op.backward}`]({op.backward}.md).")
+    rules += [
+        f"It gives the gradients of [`{other.name}`]({other.name}.md)."
+        for other in schema.operators
+        if other.backward == op.name
+    ]
+    return rules
+
+
+def _signature(op: Operator) -> str:
+    inputs = [
+        f"const {'TensorOrNumber' if entry.or_number else 'TensorRef'}& {entry.name}"
+        for entry in op.inputs
+        if not entry.optional
+    ]
+    lines = [
+        "const Context& ctx",
+        ", ".join(inputs),
+        ", ".join(f"const TensorRef& {entry.name}" for entry in op.outputs),
+    ]
+    members = [*(entry for entry in op.inputs if entry.optional), *op.attributes]
+    if members:
+        struct = "".join(word.capitalize() for word in op.family.split("_")) + "Params"
+        complete = all(entry.default is not None for entry in op.attributes)
+        lines.append(f"const {struct}& params{' = {}' if complete else ''}")
+    start = f"void portops::{op.name}("
+    signature = start + (",\n" + " " * len(start)).join(lines) + ");"
+    if members:
+        signature += f"\n\n// params: {{{', '.join(f'.{entry.name}' for entry in members)}}}"
+    return signature
+
+
+def _command(op: Operator) -> str:
+    tensors = {op.needs_tensor(entry) for entry in op.outputs}
+    words = [f"portops run {op.name}"]
+    for entry in op.inputs:
+        number = entry.default is not None and entry.name not in tensors
+        words.append(f"{entry.name}={entry.default:g}" if number else f"{entry.name}={entry.name}.npy")
+    words += [f"{entry.name}={_value(entry)}" for entry in op.attributes if entry.default is not None]
+    words += [f"{entry.name}=…" for entry in op.attributes if entry.default is None]
+    words += [f"{entry.name}={entry.name}.npy" for entry in op.outputs]
+    lines = textwrap.wrap(
+        " ".join(words), 110, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return " \\\n".join(lines)
+
+
+def _value(entry: Attribute) -> str:
+    """A default as the command line writes it."""
+    if entry.type == "boolean":
+        return "true" if entry.default else "false"
+    if entry.type == "number":
+        return f"{entry.default:g}"
+    if entry.type == "integers":
+        return ",".join(str(item) for item in entry.default)
+    return str(entry.default)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(head), line(["---"] * len(head)), *(line(row) for row in rows)]

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the entries of a well-formed schema must say of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .model import Operator, Output, Schema, ShapeRule
+
+Messages = Iterator[tuple[int, str]]  # line, message
+
+
+def check(schema: Schema) -> list[tuple[int, str]]:
+    messages = []
+    seen: dict[str, int] = {}
+    for op in schema.operators:
+        if op.name in seen:
+            messages.append((op.line, f"{op.name}: declared twice, first at line {seen[op.name]}"))
+        seen.setdefault(op.name, op.line)
+        for line, message in (*_arguments(op), *_shapes(op), *_promises(op), *_backward(schema, op)):
+            messages.append((line, f"{op.name}: {message}"))
+    return sorted(messages)
+
+
+def _arguments(op: Operator) -> Messages:
+    seen: set[str] = set()
+    for entry in (*op.inputs, *op.outputs, *op.attributes):
+        if entry.name in seen:
+            yield entry.line, f"two arguments are called {entry.name}"
+        if entry.name == "ctx":
+            yield entry.line, "no argument may be called ctx, which is the context of every call"
+        seen.add(entry.name)
+    if not op.inputs[0].always_a_tensor:
+        yield op.inputs[0].line, (
+            f"input {op.inputs[0].name}: the first input gives the outputs their element type "
+            "and may be neither a number nor optional"
+        )
+    for entry in op.inputs:
+        if entry.default is not None and not entry.or_number:
+            yield entry.line, f"input {entry.name}: only an input with or_number may have a default"
+        if entry.optional and entry.or_number:
+            yield entry.line, (
+                f"input {entry.name}: an input with or_number is made optional by a default, " "not by 'optional'"
+            )
+
+
+def _shapes(op: Operator) -> Messages:
+    for kind, entry in [("input", item) for item in op.inputs] + [("output", item) for item in op.outputs]:
+        if entry.shape is None:
+            continue
+        what, rule = f"{kind} {entry.name}", entry.shape
+        for name in rule.names:
+            operand = op.input(name)
+            if operand is None:
+                yield rule.line, (
+                    f"{what}: {rule} names {name}, which is no input; "
+                    f"the inputs are {', '.join(item.name for item in op.inputs)}"
+                )
+            elif operand is entry:
+                yield rule.line, f"{what}: {rule} says that its extents are its own"
+            elif operand.optional and (kind == "input" or rule.function != "like"):
+                yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
+        if len(set(rule.names)) != len(rule.names):
+            yield rule.line, f"{what}: {rule} names an input twice"
+        if isinstance(entry, Output) and op.needs_tensor(entry) and not entry.optional:
+            yield entry.line, (f"{what}: must be optional: it exists only where {rule.names[0]} is given as a tensor")
+
+
+def _promises(op: Operator) -> Messages:
+    line = op.lines["inplace"]
+    for source, target in op.inplace:
+        if op.input(source) is None:
+            yield line, f"inplace: there is no input {source}"
+        if op.output(target) is None:
+            yield line, f"inplace: there is no output {target}"
+    if len(set(op.inplace)) != len(op.inplace):
+        yield line, "inplace: a pair is named twice"
+
+    line = op.lines["no_need_buffer"]
+    for name in op.no_need_buffer:
+        if op.input(name) is None:
+            yield line, f"no_need_buffer: there is no input {name}"
+    if len(set(op.no_need_buffer)) != len(op.no_need_buffer):
+        yield line, "no_need_buffer: an input is named twice"
+    if op.no_need_buffer_unless:
+        unless = op.output(op.no_need_buffer_unless)
+        if unless is None:
+            yield line, f"no_need_buffer: there is no output {op.no_need_buffer_unless}"
+        elif not unless.optional:
+            yield line, f"no_need_buffer: output {unless.name} is always wanted, so the inputs are always read"
+
+
+def _backward(schema: Schema, op: Operator) -> Messages:
+    if op.name.endswith("_grad") and not any(other.backward == op.name for other in schema.operators):
+        yield op.line, "no operator names it as its backward; a name in _grad is that of a gradient"
+    if not op.backward:
+        return
+    line = op.lines["backward"]
+    if op.backward != f"{op.name}_grad":
+        yield line, f"backward is {op.backward}, expected {op.name}_grad"
+        return
+    gradient = schema.operator(op.backward)
+    if gradient is None:
+        yield line, f"backward: there is no operator {op.backward}"
+        return
+    for at, message in (*_gradient_inputs(op, gradient), *_gradient_outputs(op, gradient)):
+        yield at, f"as the backward of {op.name}, {gradient.name} {message}"
+
+
+def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
+    """The forward's inputs and outputs, as far as they are needed, then the gradients of all of its outputs."""
+    grads = {f"{output.name}_grad": output for output in op.outputs}
+    allowed = [entry.name for entry in (*op.inputs, *op.outputs)] + list(grads)
+    names = [entry.name for entry in gradient.inputs]
+    for entry in gradient.inputs:
+        if entry.name not in allowed:
+            yield entry.line, f"cannot have the input {entry.name}; it can have {', '.join(allowed)}"
+        forward = op.input(entry.name)
+        facts = ("optional", "or_number", "default")
+        if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
+            yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
+        if entry.name in grads:
+            expected = grads[entry.name].shape
+            if entry.shape != expected and all(name in names for name in expected.names):
+                yield entry.line, (
+                    f"must give the input {entry.name} the shape of the output " f"{grads[entry.name].name}: {expected}"
+                )
+    known = [name for name in names if name in allowed]
+    if known != sorted(known, key=allowed.index):
+        yield gradient.lines[
+            "inputs"
+        ], f"must take its inputs in the order {', '.join(sorted(known, key=allowed.index))}"
+    for name in grads:
+        if name not in names:
+            yield gradient.lines["inputs"], f"lacks the input {name}"
+
+    forward = [(entry.name, entry.type, entry.default) for entry in op.attributes]
+    if forward != [(entry.name, entry.type, entry.default) for entry in gradient.attributes]:
+        yield gradient.lines["attributes"], (
+            f"must have the same attributes: names, types and defaults of "
+            f"{', '.join(name for name, _, _ in forward) or 'none'}"
+        )
+
+
+def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
+    """The gradients of the forward's inputs."""
+    allowed = [f"{entry.name}_grad" for entry in op.inputs]
+    for entry in gradient.outputs:
+        if entry.name not in allowed:
+            yield entry.line, f"cannot have the output {entry.name}; it can have {', '.join(allowed)}"
+            continue
+        operand = entry.name[: -len("_grad")]
+        if not entry.optional:
+            yield entry.line, f"must make the output {entry.name} optional: an unwanted gradient costs nothing"
+        expected = ShapeRule("like", (operand,), 0)
+        if gradient.input(operand) and entry.shape != expected:
+            yield entry.shape.line, f"must give the output {entry.name} the shape {expected}"
+    known = [entry.name for entry in gradient.outputs if entry.name in allowed]
+    if known != sorted(known, key=allowed.index):
+        yield gradient.lines[
+            "outputs"
+        ], f"must give its outputs in the order {', '.join(sorted(known, key=allowed.index))}"

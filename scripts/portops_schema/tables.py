@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the C++ tables that core/registry.cpp stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .model import Attribute, Input, Operator, Output, Schema, ShapeRule
+
+HEADER = """\
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Made from src/ops/ops.yaml by scripts/schema.py: edits are lost.
+#include "core/registry_table.hpp"
+"""
+
+CPP_TYPES = {
+    "boolean": "bool",
+    "integer": "std::int64_t",
+    "number": "double",
+    "integers": "std::vector<std::int64_t>",
+    "text": "std::string",
+}
+
+
+def generate(schema: Schema) -> str:
+    families = sorted({op.family for op in schema.operators})
+    return "\n".join(
+        [
+            HEADER,
+            *(f'#include "ops/{family}/{family}.hpp"' for family in families),
+            "",
+            "namespace portops::impl {",
+            "namespace {",
+            "",
+            *("\n".join((_info(op), _extents(op), _run(op))) for op in schema.operators),
+            "}  // namespace",
+            "",
+            "const OperatorTable& operator_table() {",
+            "  static const OperatorTable table{",
+            "      .infos = {" + ", ".join(f"{op.name}_info()" for op in schema.operators) + "},",
+            "      .adapters = {"
+            + ", ".join(f"{{&{op.name}_extents, &{op.name}_run}}" for op in schema.operators)
+            + "},",
+            "  };",
+            "  return table;",
+            "}",
+            "",
+            "}  // namespace portops::impl",
+            "",
+        ]
+    )
+
+
+def _info(op: Operator) -> str:
+    return f"""\
+OperatorInfo {op.name}_info() {{
+  return {{
+      .name = {_text(op.name)},
+      .brief = {_text(op.brief)},
+      .formula = {_text(op.formula)},
+      .details = {_text(op.details)},
+      .inputs = {_block(_input(entry) for entry in op.inputs)},
+      .attributes = {_block(_attribute(entry) for entry in op.attributes)},
+      .outputs = {_block(_output(op, entry) for entry in op.outputs)},
+      .backward = {_text(op.backward)},
+      .inplace = {_list(f'{{{_text(source)}, {_text(target)}}}' for source, target in op.inplace)},
+      .no_need_buffer = {_list(_text(name) for name in op.no_need_buffer)},
+      .no_need_buffer_unless = {_text(op.no_need_buffer_unless)},
+  }};
+}}
+"""
+
+
+def _input(entry: Input) -> str:
+    default = "std::nullopt" if entry.default is None else repr(entry.default)
+    may_be_left_out = entry.optional or entry.default is not None
+    return (
+        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
+        f".optional = {_bool(may_be_left_out)}, .or_number = {_bool(entry.or_number)}, "
+        f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}}}"
+    )
+
+
+def _attribute(entry: Attribute) -> str:
+    return (
+        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
+        f".type = AttributeType::{entry.type}, .default_value = {_default(entry)}}}"
+    )
+
+
+def _default(entry: Attribute) -> str:
+    if entry.default is None:
+        return "std::nullopt"
+    if entry.type == "boolean":
+        value = _bool(entry.default)
+    elif entry.type == "integers":
+        value = "{" + ", ".join(str(item) for item in entry.default) + "}"
+    else:
+        value = _text(entry.default) if entry.type == "text" else repr(entry.default)
+    return f"Attribute({CPP_TYPES[entry.type]}{value if value.startswith('{') else '{' + value + '}'})"
+
+
+def _output(op: Operator, entry: Output) -> str:
+    return (
+        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
+        f".shape_rule = {_text(str(entry.shape))}, .optional = {_bool(entry.optional)}, "
+        f".needs_tensor = {_text(op.needs_tensor(entry))}}}"
+    )
+
+
+def _extents(op: Operator) -> str:
+    checks = [
+        f"  call.check_extents({_text(entry.name)}, {_rule(entry.shape)}, {_text(str(entry.shape))});"
+        for entry in op.inputs
+        if entry.shape
+    ]
+    return "\n".join(
+        [
+            f"std::vector<Extents> {op.name}_extents(const Call& call) {{",
+            *checks,
+            f"  return {_list(_rule(entry.shape) for entry in op.outputs)};",
+            "}",
+            "",
+        ]
+    )
+
+
+def _rule(rule: ShapeRule) -> str:
+    if rule.function == "like":
+        return f"call.extents({_text(rule.names[0])})"
+    return f"call.broadcast({{{', '.join(_text(name) for name in rule.names)}}})"
+
+
+def _run(op: Operator) -> str:
+    arguments = ["ctx"]
+    for entry in op.inputs:
+        if not entry.optional:
+            arguments.append(f"call.{'tensor_or_number' if entry.or_number else 'tensor'}({_text(entry.name)})")
+    arguments += [f"call.tensor({_text(entry.name)})" for entry in op.outputs]
+    members = [f".{entry.name} = call.tensor({_text(entry.name)})" for entry in op.inputs if entry.optional]
+    members += [
+        f".{entry.name} = call.attribute<{CPP_TYPES[entry.type]}>({_text(entry.name)})" for entry in op.attributes
+    ]
+    if members:
+        arguments.append("{" + ", ".join(members) + "}")
+    separator = ",\n" + " " * (len(op.name) + 3)
+    return (
+        f"void {op.name}_run(const Context& ctx, const Call& call) {{\n  {op.name}({separator.join(arguments)});\n}}\n"
+    )
+
+
+def _list(items: Iterable[str]) -> str:
+    return "{" + ", ".join(items) + "}"
+
+
+def _block(items: Iterable[str]) -> str:
+    """A list with an item a line."""
+    lines = [f"          {item},\n" for item in items]
+    return "{\n" + "".join(lines) + "      }" if lines else "{}"
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _text(value: str) -> str:
+    """A C++ string literal. Non-ASCII characters stand as they are: the compilers read UTF-8."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
+    lines = escaped.split("\n")
+    return "\n          ".join([*(f'"{line}\\n"' for line in lines[:-1]), f'"{lines[-1]}"'])

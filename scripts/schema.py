@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Works on the operator schema, src/ops/ops.yaml. Needs Python 3.9 or later and PyYAML.
+
+What is wrong is written to standard error as `file:line: message`, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+
+try:
+    from portops_schema import compatibility, loader, reference, tables
+    from portops_schema.model import SchemaError
+except ModuleNotFoundError as error:
+    if error.name != "yaml":
+        raise
+    sys.exit(
+        f"{sys.argv[0]}: the Python module yaml is missing; it is packaged as python3-yaml (Debian) and PyYAML (PyPI)"
+    )
+
+
+def generate(schema: str, output: str) -> None:
+    text = tables.generate(loader.load(schema))
+    path = pathlib.Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def write_reference(schema: str, folder: str) -> None:
+    pages = reference.pages(loader.load(schema))
+    path = pathlib.Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (path / name).write_text(text, encoding="utf-8")
+    for page in path.glob("*.md"):
+        if page.name not in pages and reference.is_generated(page.read_text(encoding="utf-8", errors="replace")):
+            page.unlink()
+
+
+def check(baseline: str, current: str) -> None:
+    compatibility.check(loader.load(baseline), loader.load(current))
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("generate", help="write the C++ tables of the registry")
+    command.add_argument("schema")
+    command.add_argument("output", help="the C++ file to write")
+    command.set_defaults(action=lambda given: generate(given.schema, given.output))
+    command = commands.add_parser("reference", help="write the reference pages; pages of no operator are removed")
+    command.add_argument("schema")
+    command.add_argument("folder", help="the folder of the pages")
+    command.set_defaults(action=lambda given: write_reference(given.schema, given.folder))
+    command = commands.add_parser("check", help="compare with the schema of the last release")
+    command.add_argument("baseline", help="the released schema")
+    command.add_argument("current")
+    command.set_defaults(action=lambda given: check(given.baseline, given.current))
+    given = parser.parse_args(arguments)
+    try:
+        given.action(given)
+    except SchemaError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
