@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/context.hpp"
+#include "core/element_type.hpp"
+#include "portops/core/config.hpp"
+
+namespace portops::impl {
+
+/// Calls f.template operator()<T>() with the C++ type of an element type.
+template <class F>
+decltype(auto) dispatch_type(ElementType type, F&& f) {
+  switch (type) {
+    case ElementType::f64: return f.template operator()<double>();
+    case ElementType::f32: return f.template operator()<float>();
+    case ElementType::f16: return f.template operator()<f16>();
+    case ElementType::bf16: break;
+  }
+  return f.template operator()<bf16>();
+}
+
+/// Calls f.template operator()<B, T>() with the backend and the C++ type of an element type.
+template <class F>
+decltype(auto) dispatch(Backend backend, ElementType type, F&& f) {
+  return dispatch_type(type, [&]<class T>() -> decltype(auto) {
+    switch (backend) {
+#if defined(PORTOPS_HAS_CUDA)
+      case Backend::cuda: return f.template operator()<Backend::cuda, T>();
+#endif
+#if defined(PORTOPS_HAS_OPENMP)
+      case Backend::openmp: return f.template operator()<Backend::openmp, T>();
+#endif
+#if defined(PORTOPS_HAS_SERIAL)
+      case Backend::serial: return f.template operator()<Backend::serial, T>();
+#endif
+      default: break;  // a Context of another backend cannot be made
+    }
+    return f.template operator()<first_backend, T>();
+  });
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/spaces.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace portops::impl {
+
+/// Kernels are passed as plain kernel arguments whatever their size: Kokkos' other way, a constant buffer, makes the
+/// host wait for the buffer's previous use.
+template <class Policy>
+auto as_light_weight(const Policy& policy) {
+  return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+}
+
+/// Enqueues functor(i) for 0 ≤ i < items.
+template <Backend B, class Functor>
+void launch_items(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t items) {
+  using Policy = Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256>>;
+  Kokkos::parallel_for(label, as_light_weight(Policy(instance<B>(ctx), 0, items)), functor);
+}
+
+/// Enqueues functor(team) for teams of `threads` threads with so much scratch. The league may be smaller than `teams`,
+/// which can exceed what a launch holds: functors stride by the league's size. So many teams of up to 256 threads are
+/// to fit a GPU's multiprocessor at once.
+template <Backend B, int blocks, class Functor>
+void launch_teams(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t teams, int threads,
+                  std::size_t scratch_bytes) {
+  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<256, blocks>>;
+  constexpr std::int64_t most_teams = 1 << 30;
+  Policy policy(instance<B>(ctx), static_cast<int>(std::min(teams, most_teams)), threads, 1);
+  // Scratch need not start at a multiple of what functors align it to.
+  constexpr std::size_t alignment_slack = 16;
+  if (scratch_bytes > 0) {
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes + alignment_slack)));
+  }
+  Kokkos::parallel_for(label, as_light_weight(policy), functor);
+}
+
+}  // namespace portops::impl

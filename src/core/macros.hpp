@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// Marks a function that host and device code both call. Plain host compilers see nothing of it.
+#if defined(__CUDACC__)
+#define PORTOPS_FUNCTION __host__ __device__ inline
+#else
+#define PORTOPS_FUNCTION inline
+#endif
+
+/// Before a loop over an array that must live in registers: these have no addresses.
+#if defined(__CUDA_ARCH__)
+#define PORTOPS_UNROLL _Pragma("unroll")
+#else
+#define PORTOPS_UNROLL
+#endif

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/launch.hpp"
+#include "core/map_flat.hpp"
+#include "core/map_tiles.hpp"
+#include "core/sum_partials.hpp"
+#include "core/workspace.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of an operator's kernels and temporaries, made once.
+struct MapLabels {
+  explicit MapLabels(const std::string& op)
+      : flat("portops::" + op + "::map[flat]"),
+        gather("portops::" + op + "::map[gather]"),
+        tiles("portops::" + op + "::map[tiles]"),
+        any_tiles("portops::" + op + "::map[any_tiles]"),
+        sum("portops::" + op + "::sum[partials]"),
+        partials("portops::" + op + "::partials") {}
+
+  std::string flat;
+  std::string gather;
+  std::string tiles;
+  std::string any_tiles;
+  std::string sum;
+  std::string partials;
+};
+
+template <Backend B, class T, class F, bool packs_only>
+void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
+  const MapFlat<B, T, F, packs_only> functor(f, plan);
+  launch_items<B>(ctx, label, functor, functor.items());
+}
+
+template <Backend B, class T, class F, bool lean>
+void launch_tiles(const Context& ctx, const std::string& label, const F& f, const TilePlan& plan, void* partials) {
+  const MapTiles<B, T, F, lean> functor(f, plan, static_cast<Arithmetic<T>*>(partials));
+  launch_teams<B, functor.blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
+}
+
+/// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
+/// One pass over the inputs, and a second kernel where sums go beyond a tile.
+///
+/// F is a functor `void operator()(const A (&in)[inputs], A (&out)[outputs]) const` on numbers of type Arithmetic<T>,
+/// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed.
+template <Backend B, class T, class F>
+void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& loop) {
+  if (loop.size() == 0) {
+    for (const SumPlan& sum : make_empty_sum_plans(loop)) {
+      SumPartialsLauncher<B, T>::launch(ctx, labels.sum, sum, nullptr);
+    }
+    return;
+  }
+  if (is_flat(loop, B)) {
+    const FlatPlan plan = make_flat_plan(loop, B);
+    return plan.packs_only ? launch_flat<B, T, F, true>(ctx, labels.flat, f, plan)
+                           : launch_flat<B, T, F, false>(ctx, labels.gather, f, plan);
+  }
+  const TilePlan plan = make_tile_plan(loop, B);
+  const std::vector<SumPlan> sums = make_sum_plans(loop, plan);
+  const Temporary partials(ctx, labels.partials.c_str(),
+                           static_cast<std::size_t>(partial_elements(plan, sums)) * sizeof(Arithmetic<T>));
+  if constexpr (B == Backend::cuda) {
+    plan.lean ? launch_tiles<B, T, F, true>(ctx, labels.tiles, f, plan, partials.data())
+              : launch_tiles<B, T, F, false>(ctx, labels.any_tiles, f, plan, partials.data());
+  } else {
+    launch_tiles<B, T, F, false>(ctx, labels.any_tiles, f, plan, partials.data());
+  }
+  for (const SumPlan& sum : sums) SumPartialsLauncher<B, T>::launch(ctx, labels.sum, sum, partials.data());
+}
+
+}  // namespace portops::impl

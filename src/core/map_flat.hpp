@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/macros.hpp"
+#include "core/map_plan.hpp"
+#include "core/pack.hpp"
+
+namespace portops::impl {
+
+/// outputs = f(inputs) over a FlatPlan.
+///
+/// The first work items take a run of packs each (one pack on a GPU, more on a host), the next ones the packs that are
+/// left, the last ones the elements before the first pack and after the last. `packs_only` is for plans without
+/// operands that are gathered or misaligned (FlatPlan::packs_only): the code for these would cost registers.
+template <Backend B, class T, class F, bool packs_only>
+class MapFlat {
+ public:
+  using A = Arithmetic<T>;
+  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  MapFlat(const F& f, const FlatPlan& plan)
+      : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
+    // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
+    packs_ = B == Backend::cuda ? 1 : plan.streaming ? 512 : 8;
+    const std::int64_t packs = (plan.size - plan.head) / pack;
+    runs_ = packs / packs_;
+    single_packs_ = static_cast<int>(packs % packs_);
+    if constexpr (!packs_only) {
+      for (int axis = 0; axis < max_rank; ++axis) stride_.extent[axis] = plan.extent[axis];
+    }
+    for (int k = 0; k < F::inputs + F::outputs; ++k) {
+      const FlatPlan::Operand& operand = plan.operand[k];
+      operand_[k].data = reinterpret_cast<T*>(operand.data);
+      operand_[k].number = static_cast<A>(operand.number);
+      operand_[k].access = operand.access;
+      if constexpr (!packs_only) {
+        for (int axis = 0; axis < max_rank; ++axis) stride_.of[k][axis] = operand.stride[axis];
+      }
+    }
+  }
+
+  std::int64_t items() const { return runs_ + single_packs_ + (size_ - packs() * pack); }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t behind_runs = item - runs_;
+    if (behind_runs < 0) {
+      map_run(head_ + item * packs_ * pack, packs_);
+    } else if (behind_runs < single_packs_) {
+      map_run(head_ + (runs_ * packs_ + behind_runs) * pack, 1);
+    } else {
+      const std::int64_t edge = behind_runs - single_packs_;
+      map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
+    }
+  }
+
+ private:
+  struct Operand {
+    T* data;
+    A number;
+    FlatAccess access;
+  };
+
+  /// The loop's axes, for operands that are gathered.
+  struct Strides {
+    std::int64_t extent[max_rank];
+    std::int64_t of[F::inputs + F::outputs][max_rank];
+  };
+  struct Nothing {};
+
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * packs_ + single_packs_; }
+
+  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first, [[maybe_unused]] int count) const {
+    if constexpr (B == Backend::cuda) {
+      map_pack<pack>(first);
+    } else {
+      for (int p = 0; p < count; ++p) map_pack<pack>(first + p * pack);
+      if (streaming_) end_of_streaming<B>();
+    }
+  }
+
+  /// Maps N elements from `at` on: a whole pack, or one.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(std::int64_t at) const {
+    A in[F::inputs][N];
+    A out[F::outputs][N];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) load(k, at, in[k]);
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) apply<N>(f_, in, out, i);
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::outputs; ++k) store(operand_[F::inputs + k], at, out[k]);
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void load(int k, std::int64_t at, A (&values)[N]) const {
+    const Operand& operand = operand_[k];
+    if (operand.access == FlatAccess::none || operand.access == FlatAccess::single) {
+      const A value = operand.access == FlatAccess::single ? static_cast<A>(*operand.data) : operand.number;
+      for (int i = 0; i < N; ++i) values[i] = value;
+      return;
+    }
+    if constexpr (!packs_only) {
+      if (operand.access == FlatAccess::gathered) return gather(k, at, values);
+    }
+    if constexpr (N == pack) {
+      if (packs_only || operand.access == FlatAccess::packs) {
+        return convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
+      }
+    }
+    for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, std::int64_t at, const A (&values)[N]) const {
+    if (operand.access == FlatAccess::none) return;
+    if constexpr (N == pack) {
+      if (packs_only || operand.access == FlatAccess::packs) {
+        return store_pack<B, T, N>(operand.data + at, values, streaming_);
+      }
+    }
+    store_elements<B, T, N>(operand.data + (operand.access == FlatAccess::single ? 0 : at), values, 1, N);
+  }
+
+  /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void gather(int k, std::int64_t at, A (&values)[N]) const {
+    const T* from = operand_[k].data;
+    std::int64_t left = 0;
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) {
+      if (left == 0) {
+        // 32-bit divisions where the size allows: 64-bit ones take several times as long.
+        from = operand_[k].data +
+               (size_ <= INT32_MAX ? locate<std::uint32_t>(k, at + i, left) : locate<std::uint64_t>(k, at + i, left));
+      }
+      values[i] = static_cast<A>(*from);
+      from += stride_.of[k][rank_ - 1];
+      --left;
+    }
+  }
+
+  template <class Index>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(int k, std::int64_t at, std::int64_t& left) const {
+    auto rest = static_cast<Index>(at);
+    std::int64_t offset = 0;
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const auto extent = static_cast<Index>(stride_.extent[axis]);
+      const Index outer = axis > 0 ? rest / extent : 0;
+      const Index along = rest - outer * extent;
+      offset += static_cast<std::int64_t>(along) * stride_.of[k][axis];
+      if (axis == rank_ - 1) left = static_cast<std::int64_t>(extent - along);
+      rest = outer;
+    }
+    return offset;
+  }
+
+  F f_;
+  int head_;
+  int rank_;
+  int packs_;         ///< of a run
+  int single_packs_;  ///< behind the last run
+  std::int64_t runs_;
+  std::int64_t size_;
+  bool streaming_;
+  [[no_unique_address]] std::conditional_t<packs_only, Nothing, Strides> stride_;
+  Operand operand_[F::inputs + F::outputs];
+};
+
+}  // namespace portops::impl

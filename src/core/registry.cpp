@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/registry.hpp"
+
+#include "core/check.hpp"
+#include "core/registry_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+namespace portops {
+namespace impl {
+namespace {
+
+constexpr std::size_t suggestions = 3;
+
+std::string text_of(double number) {
+  std::array<char, 32> digits{};  // the shortest form that reads back as the same number takes 24
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string result;
+  for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
+  return result;
+}
+
+std::string describe(const TensorOrNumber& value) {
+  return value.is_tensor() ? "a tensor of extents " + value.tensor().extents().to_string()
+                           : "the number " + text_of(value.number());
+}
+
+std::string describe(const Attribute& value) {
+  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? "the boolean true" : "the boolean false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return "the integer " + std::to_string(*integer);
+  if (const double* number = std::get_if<double>(&value)) return "the number " + text_of(*number);
+  if (const std::string* text = std::get_if<std::string>(&value)) return "the text '" + *text + "'";
+  std::vector<std::string> items;
+  for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value)) items.push_back(std::to_string(item));
+  return "the list [" + joined(items) + "]";
+}
+
+/// What was given under a name that needs something else.
+std::string describe(const Arguments& given, std::string_view name) {
+  const TensorOrNumber* tensor = given.tensor(name);
+  return tensor != nullptr ? describe(*tensor) : describe(*given.attribute(name));
+}
+
+bool has(const Arguments& given, std::string_view name) {
+  return given.tensor(name) != nullptr || given.attribute(name) != nullptr;
+}
+
+std::string_view expected(AttributeType type) {
+  switch (type) {
+    case AttributeType::boolean: return "true or false";
+    case AttributeType::integer: return "an integer";
+    case AttributeType::number: return "a number";
+    case AttributeType::integers: return "a list of integers";
+    case AttributeType::text: return "a text";
+  }
+  return "?";
+}
+
+/// Integers count as numbers.
+std::optional<double> number_in(const Attribute& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
+/// The insertions, removals and replacements of characters that make one text the other (Levenshtein's distance).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+std::size_t index_of(std::string_view name) {
+  const auto& infos = operator_table().infos;
+  for (std::size_t index = 0; index < infos.size(); ++index) {
+    if (infos[index].name == name) return index;
+  }
+  std::vector<std::string> names;
+  for (const OperatorInfo& info : infos) names.push_back(info.name);
+  std::stable_sort(names.begin(), names.end(), [name](const std::string& a, const std::string& b) {
+    return edit_distance(a, name) < edit_distance(b, name);
+  });
+  names.resize(std::min(names.size(), suggestions));
+  fail("portops::find_operator: no operator is named '", name, "'; the closest are ", joined(names));
+}
+
+}  // namespace
+
+Call::Call(const OperatorInfo& info, const Arguments& arguments) : info_(info) {
+  check_names(arguments);
+  for (const InputInfo& input : info.inputs) take_input(input, arguments);
+  for (const AttributeInfo& attribute : info.attributes) take_attribute(attribute, arguments);
+  for (const OutputInfo& output : info.outputs) take_output(output, arguments);
+  check_types();
+}
+
+void Call::check_names(const Arguments& given) const {
+  std::vector<std::string> takes;
+  for (const InputInfo& input : info_.inputs) takes.push_back(input.name);
+  for (const OutputInfo& output : info_.outputs) takes.push_back(output.name);
+  for (const AttributeInfo& attribute : info_.attributes) takes.push_back(attribute.name);
+  const auto check = [&](const std::string& name) {
+    if (std::find(takes.begin(), takes.end(), name) != takes.end()) return;
+    fail("portops::", info_.name, ": no argument is named '", name, "'; it takes ", joined(takes));
+  };
+  for (const auto& [name, value] : given.tensors()) check(name);
+  for (const auto& [name, value] : given.attributes()) check(name);
+}
+
+void Call::take_input(const InputInfo& input, const Arguments& given) {
+  const std::string_view expected = input.or_number ? "a tensor or a number" : "a tensor";
+  if (!has(given, input.name)) {
+    if (input.default_number) {
+      arguments_.set(input.name, TensorOrNumber(*input.default_number));
+    } else if (!input.optional) {
+      fail("portops::", info_.name, ": ", input.name, " is missing, expected ", expected);
+    }
+    return;
+  }
+  if (const TensorOrNumber* value = given.tensor(input.name)) {
+    if (value->is_tensor() || input.or_number) {
+      arguments_.set(input.name, *value);
+      return;
+    }
+  } else if (const auto number = number_in(*given.attribute(input.name)); number && input.or_number) {
+    arguments_.set(input.name, TensorOrNumber(*number));
+    return;
+  }
+  fail("portops::", info_.name, ": ", input.name, " is ", describe(given, input.name), ", expected ", expected);
+}
+
+void Call::take_attribute(const AttributeInfo& attribute, const Arguments& given) {
+  const auto expects = expected(attribute.type);
+  if (!has(given, attribute.name)) {
+    if (!attribute.default_value) {
+      fail("portops::", info_.name, ": ", attribute.name, " is missing, expected ", expects);
+    }
+    arguments_.set(attribute.name, *attribute.default_value);
+    return;
+  }
+  const Attribute* value = given.attribute(attribute.name);
+  if (value != nullptr && value->index() == static_cast<std::size_t>(attribute.type)) {
+    arguments_.set(attribute.name, *value);
+  } else if (attribute.type == AttributeType::number && value != nullptr && number_in(*value)) {
+    arguments_.set(attribute.name, *number_in(*value));
+  } else if (attribute.type == AttributeType::number && value == nullptr &&
+             !given.tensor(attribute.name)->is_tensor()) {
+    arguments_.set(attribute.name, given.tensor(attribute.name)->number());
+  } else {
+    fail("portops::", info_.name, ": ", attribute.name, " is ", describe(given, attribute.name), ", expected ",
+         expects);
+  }
+}
+
+void Call::take_output(const OutputInfo& output, const Arguments& given) {
+  if (!has(given, output.name)) return;
+  const TensorOrNumber* value = given.tensor(output.name);
+  if (value == nullptr || !value->is_tensor()) {
+    fail("portops::", info_.name, ": ", output.name, " is ", describe(given, output.name),
+         ", expected a tensor to write to");
+  }
+  if (!output.needs_tensor.empty() && !tensor(output.needs_tensor)) {
+    const TensorOrNumber* operand = arguments_.tensor(output.needs_tensor);
+    fail("portops::", info_.name, ": ", output.name, " cannot be computed: ", output.needs_tensor, " is ",
+         operand != nullptr ? describe(*operand) : "missing", ", expected a tensor");
+  }
+  arguments_.set(output.name, *value);
+}
+
+void Call::check_types() const {
+  for (const InputInfo& input : info_.inputs) {
+    const TensorRef& given = tensor(input.name);
+    if (given && given.type() != type()) {
+      fail("portops::", info_.name, ": ", input.name, " has element type ", name_of(given.type()), ", expected ",
+           name_of(type()), " (the element type of ", info_.inputs.front().name, ")");
+    }
+  }
+}
+
+void Call::check_outputs() const {
+  for (const OutputInfo& output : info_.outputs) {
+    if (!output.optional && !tensor(output.name)) {
+      fail("portops::", info_.name, ": ", output.name, " is missing, expected a tensor to write to");
+    }
+  }
+}
+
+const TensorRef& Call::tensor(std::string_view name) const {
+  static const TensorRef none;
+  const TensorOrNumber* value = arguments_.tensor(name);
+  return value != nullptr ? value->tensor() : none;
+}
+
+// The schema sees to it that the first input is always a tensor.
+ElementType Call::type() const { return tensor(info_.inputs.front().name).type(); }
+
+Extents Call::broadcast(std::initializer_list<std::string_view> names) const {
+  std::vector<Named> tensors;
+  for (const std::string_view name : names) {
+    if (tensor(name)) tensors.push_back({name, tensor(name)});
+  }
+  return broadcast_extents(info_.name, tensors);
+}
+
+void Call::check_extents(std::string_view name, const Extents& expected, std::string_view rule) const {
+  if (!tensor(name) || extents(name) == expected) return;
+  fail("portops::", info_.name, ": ", name, " has extents ", extents(name).to_string(), ", expected ",
+       expected.to_string(), " (", rule, ")");
+}
+
+}  // namespace impl
+
+Arguments& Arguments::set(std::string_view name, const TensorOrNumber& value) {
+  std::string key(name);
+  attributes_.erase(key);
+  if (value.is_tensor() && !value.tensor()) {
+    tensors_.erase(key);
+  } else {
+    tensors_.insert_or_assign(std::move(key), value);
+  }
+  return *this;
+}
+
+Arguments& Arguments::set(std::string_view name, Attribute value) {
+  std::string key(name);
+  tensors_.erase(key);
+  attributes_.insert_or_assign(std::move(key), std::move(value));
+  return *this;
+}
+
+const TensorOrNumber* Arguments::tensor(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found != tensors_.end() ? &found->second : nullptr;
+}
+
+const Attribute* Arguments::attribute(std::string_view name) const {
+  const auto found = attributes_.find(name);
+  return found != attributes_.end() ? &found->second : nullptr;
+}
+
+std::span<const OperatorInfo> operators() { return impl::operator_table().infos; }
+
+const OperatorInfo& find_operator(std::string_view name) { return impl::operator_table().infos[impl::index_of(name)]; }
+
+std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments) {
+  const std::size_t index = impl::index_of(name);
+  const OperatorInfo& info = impl::operator_table().infos[index];
+  const impl::Call call(info, arguments);
+  const std::vector<Extents> extents = impl::operator_table().adapters[index].extents(call);
+  std::map<std::string, TensorSpec, std::less<>> specs;
+  for (std::size_t output = 0; output < extents.size(); ++output) {
+    specs.emplace(info.outputs[output].name, TensorSpec{call.type(), extents[output]});
+  }
+  return specs;
+}
+
+void run(std::string_view name, const Context& ctx, const Arguments& arguments) {
+  const std::size_t index = impl::index_of(name);
+  const impl::Call call(impl::operator_table().infos[index], arguments);
+  call.check_outputs();
+  const impl::OperatorAdapter& adapter = impl::operator_table().adapters[index];
+  adapter.extents(call);  // for its errors: it checks inputs whose extents the schema determines
+  adapter.run(ctx, call);
+}
+
+}  // namespace portops

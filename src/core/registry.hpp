@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "context.hpp"
+#include "tensor_ref.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+// The operators by name: what src/ops/ops.yaml declares, and a way to call an operator whose name is known at run time
+// only.
+
+namespace portops {
+
+/// The value of an attribute: `boolean`, `integer`, `number`, `integers` or `text` in the schema, in this order.
+using Attribute = std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, std::string>;
+enum class AttributeType : std::uint8_t { boolean, integer, number, integers, text };
+
+struct InputInfo {
+  std::string name;
+  std::string description;
+  bool optional = false;                 ///< may be left out
+  bool or_number = false;                ///< a number may stand for the tensor
+  std::optional<double> default_number;  ///< the number that stands for it when it is left out
+  std::string shape_rule;                ///< such as "broadcast(x, y, weight)"; empty: the other inputs do not fix it
+};
+
+struct AttributeInfo {
+  std::string name;
+  std::string description;
+  AttributeType type = AttributeType::number;
+  std::optional<Attribute> default_value;  ///< none: it must be given
+};
+
+struct OutputInfo {
+  std::string name;
+  std::string description;
+  std::string shape_rule;    ///< such as "broadcast(x, y, weight)"
+  bool optional = false;     ///< may be left out, and then costs nothing
+  std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
+};
+
+struct OperatorInfo {
+  std::string name;
+  std::string brief;
+  std::string formula;
+  std::string details;
+  std::vector<InputInfo> inputs;
+  std::vector<AttributeInfo> attributes;
+  std::vector<OutputInfo> outputs;
+  std::string backward;  ///< the operator that computes the gradients; empty if there is none
+  std::vector<std::pair<std::string, std::string>> inplace;  ///< (input, output) pairs that may be the same tensor
+  std::vector<std::string> no_need_buffer;  ///< inputs of which only the extents are read; see `no_need_buffer_unless`
+  std::string no_need_buffer_unless;        ///< the output that, when wanted, needs those inputs' elements after all
+};
+
+/// The arguments of a call by name. Setting one again replaces it.
+class Arguments {
+ public:
+  /// An input (a tensor, or a number where the schema allows one) or an output (a tensor). An empty TensorRef is an
+  /// argument that is not given.
+  Arguments& set(std::string_view name, const TensorOrNumber& value);
+  Arguments& set(std::string_view name, Attribute value);
+  /// An attribute, or an input for which the schema allows a number.
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  Arguments& set(std::string_view name, Number value) {
+    if constexpr (std::same_as<Number, bool>) {
+      return set(name, Attribute(value));
+    } else if constexpr (std::integral<Number>) {
+      return set(name, Attribute(static_cast<std::int64_t>(value)));
+    } else {
+      return set(name, Attribute(static_cast<double>(value)));
+    }
+  }
+
+  /// What was set as a tensor or TensorOrNumber; null when there is none of that name.
+  const TensorOrNumber* tensor(std::string_view name) const;
+  /// What was set as any other value; null when there is none of that name.
+  const Attribute* attribute(std::string_view name) const;
+
+  const std::map<std::string, TensorOrNumber, std::less<>>& tensors() const { return tensors_; }
+  const std::map<std::string, Attribute, std::less<>>& attributes() const { return attributes_; }
+
+ private:
+  std::map<std::string, TensorOrNumber, std::less<>> tensors_;
+  std::map<std::string, Attribute, std::less<>> attributes_;
+};
+
+/// The element type and extents of an output.
+struct TensorSpec {
+  ElementType type;
+  Extents extents;
+};
+
+/// All operators, in the order of the schema.
+std::span<const OperatorInfo> operators();
+
+/// Throws Error when there is no operator of that name; the message names the closest ones.
+const OperatorInfo& find_operator(std::string_view name);
+
+/// What every output of the call would be, by the schema's shape rules, whether `arguments` has it or not; an output
+/// like a number has the extents []. Throws Error on a missing, unknown or mistyped argument, on element types that
+/// differ and on extents that do not fit.
+std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments);
+
+/// Calls the operator. Optional outputs that are not set are not computed. Throws what infer and the operator throw.
+void run(std::string_view name, const Context& ctx, const Arguments& arguments);
+
+}  // namespace portops

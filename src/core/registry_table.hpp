@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/registry.hpp"
+
+#include <initializer_list>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+// Between the registry, which knows no operator, and the tables that the build makes from src/ops/ops.yaml.
+
+namespace portops::impl {
+
+/// A call by name whose arguments fit the schema: those that must be given are there, all are of their type, and
+/// defaults stand for those that were left out. Outputs may still be missing.
+class Call {
+ public:
+  /// Throws Error where the arguments do not fit.
+  Call(const OperatorInfo& info, const Arguments& arguments);
+
+  /// Throws Error when an output that must be given is not.
+  void check_outputs() const;
+
+  /// An input or output; empty when it was left out or is a number.
+  const TensorRef& tensor(std::string_view name) const;
+  /// An input that may be a number.
+  const TensorOrNumber& tensor_or_number(std::string_view name) const { return *arguments_.tensor(name); }
+  template <class T>
+  const T& attribute(std::string_view name) const {
+    return std::get<T>(*arguments_.attribute(name));
+  }
+
+  /// Of all tensors of the call.
+  ElementType type() const;
+  /// The extents of an input; [] for a number.
+  const Extents& extents(std::string_view name) const { return tensor(name).extents(); }
+  /// The extents to which the inputs broadcast. Throws Error when they do not.
+  Extents broadcast(std::initializer_list<std::string_view> names) const;
+  /// Throws Error when an input has other extents than its shape rule gives.
+  void check_extents(std::string_view name, const Extents& expected, std::string_view rule) const;
+
+ private:
+  void check_names(const Arguments& given) const;
+  void take_input(const InputInfo& input, const Arguments& given);
+  void take_attribute(const AttributeInfo& attribute, const Arguments& given);
+  void take_output(const OutputInfo& output, const Arguments& given);
+  void check_types() const;
+
+  const OperatorInfo& info_;
+  Arguments arguments_;
+};
+
+/// How the registry reaches an operator.
+struct OperatorAdapter {
+  std::vector<Extents> (*extents)(const Call& call);  ///< of the outputs, in their order
+  void (*run)(const Context& ctx, const Call& call);
+};
+
+struct OperatorTable {
+  std::vector<OperatorInfo> infos;
+  std::vector<OperatorAdapter> adapters;  ///< of the same operators
+};
+
+/// Defined by the generated tables.
+const OperatorTable& operator_table();
+
+}  // namespace portops::impl

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "context.hpp"
+#include "tensor_ref.hpp"
+
+#include <string>
+#include <vector>
+
+namespace portops {
+
+/// Initialises Kokkos for as long as it lives, unless the application has done so already. For applications that do
+/// not use Kokkos themselves; an application that does keeps its own Kokkos::ScopeGuard and needs none of this.
+class Runtime {
+ public:
+  Runtime();
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+ private:
+  bool owner_;
+};
+
+/// A device that this process can run on.
+struct Device {
+  Backend backend;
+  std::string name;          ///< of the processor or GPU
+  int concurrency;           ///< threads that run at once
+  std::size_t memory_bytes;  ///< of the memory that the backend's tensors lie in
+};
+
+/// The devices of all enabled backends. A backend whose device is absent is left out. Needs an initialised runtime.
+std::vector<Device> devices();
+
+/// The memory space in which a backend's tensors lie by default.
+MemorySpace default_memory_space(Backend backend);
+
+}  // namespace portops
