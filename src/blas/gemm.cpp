@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/gemm.hpp"
+
+#include "blas/gemm_paths.hpp"
+#include "core/check.hpp"
+#include "core/region.hpp"
+#include "portops/core/config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace portops::blas {
+namespace {
+
+using impl::Named;
+
+void check_rank(const Named& matrix) {
+  if (matrix.tensor.rank() == 2) return;
+  impl::fail("portops::gemm: ", matrix.name, " has extents ", matrix.tensor.extents().to_string(),
+             ", expected a matrix (two axes)");
+}
+
+/// The stride of the rows, where it matters; else one that BLAS accepts.
+std::int64_t row_stride(const Named& matrix) {
+  const TensorRef& tensor = matrix.tensor;
+  const std::int64_t length = std::max<std::int64_t>(tensor.extent(1), 1);
+  const bool one_row = tensor.extent(0) == 1 || tensor.size() == 0;
+  if ((length > 1 && tensor.stride(1) != 1) || (!one_row && tensor.stride(0) < length)) {
+    impl::fail("portops::gemm: ", matrix.name, " has strides ", tensor.strides().to_string(),
+               ", expected rows at least ", length, " apart (its columns) and a last axis of stride 1");
+  }
+  return one_row ? length : tensor.stride(0);
+}
+
+Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
+              const TensorRef& b, double beta, const TensorRef& c) {
+  constexpr std::string_view op = "gemm";
+  const ElementType type = a.type();
+  for (const Named& input : {Named{"a", a}, Named{"b", b}}) {
+    impl::check_input(op, ctx, input, type, "a");
+    check_rank(input);
+  }
+  const bool a_turned = a_transpose == Transpose::yes;
+  const bool b_turned = b_transpose == Transpose::yes;
+  const std::int64_t rows = a.extent(a_turned ? 1 : 0);
+  const std::int64_t inner = a.extent(a_turned ? 0 : 1);
+  const std::int64_t columns = b.extent(b_turned ? 0 : 1);
+  const Extents expected = b_turned ? Extents{columns, inner} : Extents{inner, columns};
+  if (b.extents() != expected) {
+    impl::fail("portops::gemm: b has extents ", b.extents().to_string(), b_turned ? " and is transposed" : "",
+               ", expected ", expected.to_string(), " (the inner extent of a, ", a.extents().to_string(),
+               a_turned ? " transposed, is " : ", is ", inner, ")");
+  }
+  impl::check_output(op, ctx, {"c", c}, type, "a", {rows, columns}, "the rows of op(a) and the columns of op(b)");
+  impl::check_no_overlap(op, {"c", c}, std::array{Named{"a", a}, Named{"b", b}});
+  return {.type = type,
+          .a_transpose = a_transpose,
+          .b_transpose = b_transpose,
+          .rows = rows,
+          .columns = columns,
+          .inner = inner,
+          .alpha = alpha,
+          .beta = beta,
+          .a = a.data(),
+          .b = b.data(),
+          .c = c.data(),
+          .a_stride = row_stride({"a", a}),
+          .b_stride = row_stride({"b", b}),
+          .c_stride = row_stride({"c", c})};
+}
+
+/// Whether the host's BLAS can compute it, and as the context wants it.
+bool suits_host_blas(const Context& ctx, const Product& product) {
+  const std::int64_t largest =
+      std::max({product.rows, product.columns, product.inner, product.a_stride, product.b_stride, product.c_stride});
+  const bool has_type = product.type == ElementType::f64 || product.type == ElementType::f32;
+  return has_type && !ctx.deterministic() && largest <= std::numeric_limits<int>::max();
+}
+
+}  // namespace
+
+void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
+          const TensorRef& b, double beta, const TensorRef& c, [[maybe_unused]] Workspace workspace) {
+  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c);
+  if (c.size() == 0) return;
+  if (product.inner == 0 || alpha == 0.0) {
+    const impl::Region region("portops::gemm[scale]");
+    return scale(ctx, product);
+  }
+#if defined(PORTOPS_HAS_CUDA)
+  if (ctx.backend() == Backend::cuda) {
+    const impl::Region region("portops::gemm[cublas]");
+    return multiply_by_cublas(ctx, product, workspace);
+  }
+#endif
+  if (suits_host_blas(ctx, product)) {
+    const impl::Region region(host_blas_region);
+    return multiply_by_host_blas(ctx, product);
+  }
+  const impl::Region region("portops::gemm[fallback]");
+  multiply_by_fallback(ctx, product);
+}
+
+std::size_t gemm_workspace([[maybe_unused]] const Context& ctx) {
+#if defined(PORTOPS_HAS_CUDA)
+  if (ctx.backend() == Backend::cuda) return cublas_workspace(ctx);
+#endif
+  return 0;
+}
+
+}  // namespace portops::blas

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/context.hpp"
+#include "core/tensor_ref.hpp"
+
+#include <cstddef>
+
+// Matrix products behind one interface, whichever library computes them.
+
+namespace portops::blas {
+
+/// Whether a matrix enters a product as it lies or transposed.
+enum class Transpose : bool { no, yes };
+
+/// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for.
+///
+/// Matrices are tensors of two axes, of one element type, with neighbours along the last axis at neighbouring
+/// addresses and rows at least as far apart as they are long. Products of f32 and of half types accumulate in f32 and
+/// round once; on cuda ctx.math() may let f32 operands be rounded to tf32. c must not overlap a or b.
+/// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
+/// - alpha = 0, or an inner extent of 0, gives beta · c without reading a or b.
+/// - A c without elements is left alone.
+///
+/// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
+/// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph. `workspace` is memory for
+///   cuBLAS, as long as gemm_workspace says or shorter (at some cost in speed); without it the library's pool lends
+///   some. The context's own workspace is never touched: it belongs to the operator that calls.
+/// - kokkos_kernels, or cblas in a build without Kokkos Kernels: f64 and f32 on hosts, by the host's BLAS, which takes
+///   the threads that it is configured for.
+/// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
+///   add up in another order when its number of threads changes.
+/// - scale: alpha = 0, or an inner extent of 0.
+///
+/// Throws Error, before anything is enqueued, for arguments that do not fit together.
+void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
+          const TensorRef& b, double beta, const TensorRef& c, Workspace workspace = {});
+
+/// The bytes of the workspace with which gemm runs at full speed; 0 on hosts.
+std::size_t gemm_workspace(const Context& ctx);
+
+}  // namespace portops::blas

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/gemm_paths.hpp"
+#include "core/check.hpp"
+#include "core/spaces.hpp"
+#include "core/workspace.hpp"
+
+#include <cublas_v2.h>
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+// Kokkos Kernels is passed over on cuda for f64 and f32 too. It has one cuBLAS handle for the whole process and sets
+// its stream before each product and back after it: two host threads could each enqueue on the other's stream.
+
+namespace portops::blas {
+namespace {
+
+void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    impl::fail("portops::gemm: ", call, " failed: ", cublasGetStatusString(status));
+  }
+}
+
+void check(cudaError_t status, const char* call) {
+  if (status != cudaSuccess) impl::fail("portops::gemm: ", call, " failed: ", cudaGetErrorString(status));
+}
+
+/// Makes a device current while it lives: cuBLAS wants the handle's, and a host thread starts with the first one.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ == device) return;
+    check(cudaSetDevice(device), "cudaSetDevice");
+    changed_ = true;
+  }
+  ~CurrentDevice() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+cublasHandle_t make_handle() {
+  cublasHandle_t handle = nullptr;
+  check(cublasCreate(&handle), "cublasCreate");
+  // Halves are rounded once: partial sums stay in f32, also where several blocks share the inner axis.
+  check(cublasSetMathMode(
+            handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+        "cublasSetMathMode");
+  return handle;
+}
+
+/// The handles that no call is using, for each device. Making one allocates and so waits for the device; there are as
+/// many as host threads have ever called at once.
+struct IdleHandles {
+  std::mutex mutex;
+  std::array<std::vector<cublasHandle_t>, 64> of_device;
+
+  IdleHandles() {
+    Kokkos::push_finalize_hook([this] {
+      const std::lock_guard lock(mutex);
+      for (auto& handles : of_device) {
+        for (const cublasHandle_t handle : handles) cublasDestroy(handle);
+        handles.clear();
+      }
+    });
+  }
+};
+
+/// Never destroyed, so that it does not matter when Kokkos is finalised.
+IdleHandles& idle_handles() {
+  static IdleHandles& handles = *new IdleHandles;
+  return handles;
+}
+
+/// A handle that belongs to this call alone while it lives. The call sets its stream and workspace, so that it carries
+/// nothing over to the next.
+class Handle {
+ public:
+  explicit Handle(int device) : device_(static_cast<std::size_t>(device)) {
+    IdleHandles& idle = idle_handles();
+    {
+      const std::lock_guard lock(idle.mutex);
+      auto& handles = idle.of_device.at(device_);
+      if (!handles.empty()) {
+        handle_ = handles.back();
+        handles.pop_back();
+        return;
+      }
+    }
+    handle_ = make_handle();
+  }
+  ~Handle() {
+    IdleHandles& idle = idle_handles();
+    const std::lock_guard lock(idle.mutex);
+    idle.of_device[device_].push_back(handle_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  operator cublasHandle_t() const { return handle_; }  // NOLINT: for calls of cuBLAS
+
+ private:
+  std::size_t device_;
+  cublasHandle_t handle_ = nullptr;
+};
+
+cublasOperation_t cublas_name(Transpose transpose) { return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+cudaDataType_t cublas_name(ElementType type) {
+  switch (type) {
+    case ElementType::f64: return CUDA_R_64F;
+    case ElementType::f32: return CUDA_R_32F;
+    case ElementType::f16: return CUDA_R_16F;
+    case ElementType::bf16: break;
+  }
+  return CUDA_R_16BF;
+}
+
+/// f32 is pedantic unless tf32 is allowed, so that no setting from outside brings in narrower arithmetic.
+cublasComputeType_t arithmetic(ElementType type, Math math) {
+  if (type == ElementType::f64) return CUBLAS_COMPUTE_64F;
+  if (type != ElementType::f32) return CUBLAS_COMPUTE_32F;
+  return math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
+}
+
+/// Computes transpose(c) = transpose(op(b)) · transpose(op(a)): cuBLAS counts down the columns.
+template <class Scalar>
+cublasStatus_t multiply(cublasHandle_t handle, const Product& p, Math math) {
+  const auto alpha = static_cast<Scalar>(p.alpha);
+  const auto beta = static_cast<Scalar>(p.beta);
+  const cudaDataType_t type = cublas_name(p.type);
+  return cublasGemmEx_64(handle, cublas_name(p.b_transpose), cublas_name(p.a_transpose), p.columns, p.rows, p.inner,
+                         &alpha, p.b, type, p.b_stride, p.a, type, p.a_stride, &beta, p.c, type, p.c_stride,
+                         arithmetic(p.type, math), CUBLAS_GEMM_DEFAULT);
+}
+
+}  // namespace
+
+void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace) {
+  const Kokkos::Cuda& space = impl::instance<Backend::cuda>(ctx);
+  const CurrentDevice device(space.cuda_device());
+  // cuBLAS's own workspace would be shared by the streams that a handle serves, and make its choice of algorithm, and
+  // so the bits, depend on what runs beside. The pool's memory belongs to this call and comes back in stream order.
+  std::optional<impl::Temporary> pooled;
+  if (workspace.data == nullptr) {
+    workspace.bytes = gemm_workspace(ctx);
+    workspace.data = pooled.emplace(Context(ctx).workspace({}), "portops::gemm::workspace", workspace.bytes).data();
+  } else if (reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0) {
+    impl::fail("portops::gemm: the workspace at ", workspace.data, " is not aligned, expected a multiple of 256");
+  }
+  const Handle handle(space.cuda_device());
+  check(cublasSetStream(handle, space.cuda_stream()), "cublasSetStream");
+  // After the stream, which brings cuBLAS's own workspace back.
+  check(cublasSetWorkspace(handle, workspace.data, workspace.bytes), "cublasSetWorkspace");
+  const cublasStatus_t status = product.type == ElementType::f64 ? multiply<double>(handle, product, ctx.math())
+                                                                 : multiply<float>(handle, product, ctx.math());
+  check(status, "cublasGemmEx");
+}
+
+/// What NVIDIA recommends for cublasSetWorkspace.
+std::size_t cublas_workspace(const Context& ctx) {
+  const int generation = impl::instance<Backend::cuda>(ctx).cuda_device_prop().major;
+  return std::size_t{generation >= 9 ? 32u : 4u} << 20;
+}
+
+}  // namespace portops::blas

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/gemm_fallback.hpp"
+
+#include "core/dispatch.hpp"
+
+namespace portops::blas {
+namespace {
+
+template <Backend B, class T>
+void launch(const Context& ctx, const Product& product) {
+  static const std::string label = "portops::gemm[fallback]";
+  using Functor = Multiply<B, T>;
+  const impl::SpaceOf<B>& space = impl::instance<B>(ctx);
+  const Functor functor(product, space.concurrency());
+  constexpr std::int64_t most_teams = 1 << 30;
+  typename Functor::Policy policy(space, static_cast<int>(std::min(functor.tiles(), most_teams)), 1, 1);
+  policy.set_scratch_size(1, Kokkos::PerTeam(Functor::scratch_bytes() + Functor::alignment));
+  Kokkos::parallel_for(label, policy, functor);
+}
+
+}  // namespace
+
+void multiply_by_fallback(const Context& ctx, const Product& product) {
+  impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
+    if constexpr (B != Backend::cuda) launch<B, T>(ctx, product);
+  });
+}
+
+void scale(const Context& ctx, const Product& product) {
+  static const std::string label = "portops::gemm[scale]";
+  if (product.beta == 1.0) return;
+  impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
+    const Scale<T> functor{static_cast<T*>(product.c), product.columns, product.c_stride,
+                           static_cast<impl::Arithmetic<T>>(product.beta)};
+    Kokkos::parallel_for(label,
+                         Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(
+                             impl::instance<B>(ctx), 0, product.rows * product.columns),
+                         functor);
+  });
+}
+
+}  // namespace portops::blas

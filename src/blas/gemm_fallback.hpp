@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/gemm_paths.hpp"
+#include "core/pack.hpp"
+#include "core/spaces.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+// A matrix product for hosts. Blocks of the operands are converted to what they are computed in and packed in the
+// order in which the innermost loop reads them, so that all element types and transpositions share that loop.
+
+namespace portops::blas {
+
+/// The sizes of the blocks. An inner product is added up in pieces of `depth`, one after the other, and the pieces'
+/// sums then in order: the sizes of tiles and panels, and so the number of threads, change nothing in it.
+template <class A>
+struct Blocks {
+#if defined(__AVX512F__)
+  static constexpr int vector_bytes = 64;
+  static constexpr int panel_rows = 12;
+#elif defined(__AVX__)
+  static constexpr int vector_bytes = 32;
+  static constexpr int panel_rows = 6;
+#else
+  static constexpr int vector_bytes = 16;
+  static constexpr int panel_rows = 6;
+#endif
+  // What a panel of rows times a panel of columns gives fills most vector registers of the processor.
+  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(A));
+  static constexpr int vectors = 2;
+  static constexpr int panel_columns = vectors * lanes;
+  // What a tile needs stays in a core's second-level cache, and is packed seldom compared with how often it is used.
+  static constexpr int tile_rows = 96;
+  static constexpr int tile_columns = 128;
+  static constexpr int depth = 256;
+  static_assert(tile_rows % panel_rows == 0 && tile_columns % panel_columns == 0);
+
+  typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
+};
+
+/// Converts `count` neighbours, from the type of the elements to the one that they are computed in or back.
+template <class To, class From>
+void convert_run(To* to, const From* from, int count) {
+  int i = 0;
+  if constexpr (std::is_same_v<To, f16> || std::is_same_v<From, f16>) {
+    constexpr int width = impl::host::f16_conversion_width;
+    for (; i + width <= count; i += width) impl::host::convert(to + i, from + i);
+  }
+  for (; i < count; ++i) to[i] = static_cast<To>(from[i]);
+}
+
+/// Packs `lines` rows of op(a), or columns of op(b), into panels of `width` lines each: panel[depth][width], the last
+/// one filled up with zeros. Either the elements of a line are neighbours in memory, the lines `stride` apart, or the
+/// other way round.
+template <int width, class T>
+void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride, bool line_is_run, int lines,
+                 int depth) {
+  using A = impl::Arithmetic<T>;
+  using Sizes = Blocks<A>;
+  A run[std::max({Sizes::tile_rows, Sizes::tile_columns, Sizes::depth})];
+  const int padded_lines = (lines + width - 1) / width * width;
+  if (line_is_run) {
+    for (int line = 0; line < padded_lines; ++line) {
+      if (line < lines) {
+        convert_run(run, from + line * stride, depth);
+      } else {
+        std::fill(run, run + depth, A(0));
+      }
+      A* to = panels + (line / width * depth) * width + line % width;
+      for (int k = 0; k < depth; ++k) to[k * width] = run[k];
+    }
+  } else {
+    for (int k = 0; k < depth; ++k) {
+      convert_run(run, from + k * stride, lines);
+      std::fill(run + lines, run + padded_lines, A(0));
+      for (int line = 0; line < padded_lines; line += width) {
+        std::memcpy(panels + (line * depth + k * width), run + line, width * sizeof(A));
+      }
+    }
+  }
+}
+
+/// sums = or += the product of a panel of rows and a panel of columns; `sums` has rows of tile_columns. The loops over
+/// registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in registers.
+template <class A>
+void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
+  using Sizes = Blocks<A>;
+  using Vector = typename Sizes::Vector;
+  Vector sum[Sizes::panel_rows][Sizes::vectors];
+  for (int i = 0; i < Sizes::panel_rows; ++i) {
+    for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] = Vector{};
+  }
+  for (int k = 0; k < depth; ++k) {
+    Vector x[Sizes::vectors];
+    for (int j = 0; j < Sizes::vectors; ++j) std::memcpy(&x[j], b + j * Sizes::lanes, sizeof(Vector));
+    for (int i = 0; i < Sizes::panel_rows; ++i) {
+      for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] += a[i] * x[j];
+    }
+    a += Sizes::panel_rows;
+    b += Sizes::panel_columns;
+  }
+  for (int i = 0; i < Sizes::panel_rows; ++i) {
+    for (int j = 0; j < Sizes::vectors; ++j) {
+      A* to = sums + i * Sizes::tile_columns + j * Sizes::lanes;
+      Vector before{};
+      if (!first) std::memcpy(&before, to, sizeof(Vector));
+      before += sum[i][j];
+      std::memcpy(to, &before, sizeof(Vector));
+    }
+  }
+}
+
+/// c = alpha · op(a) · op(b) + beta · c, a team of one thread taking a tile of c at a time.
+template <Backend B, class T>
+class Multiply {
+ public:
+  using A = impl::Arithmetic<T>;
+  using Sizes = Blocks<A>;
+  using Policy = Kokkos::TeamPolicy<impl::SpaceOf<B>, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using Team = typename Policy::member_type;
+
+  /// Tiles become smaller where there would be fewer than threads.
+  Multiply(const Product& product, int threads)
+      : p_(product), a_(static_cast<const T*>(p_.a)), b_(static_cast<const T*>(p_.b)), c_(static_cast<T*>(p_.c)) {
+    while (tiles() < threads && tile_columns_ > Sizes::panel_columns) tile_columns_ /= 2;
+    while (tiles() < threads && tile_rows_ > Sizes::panel_rows) tile_rows_ /= 2;
+  }
+
+  std::int64_t tiles() const { return tiles_down() * tiles_across(); }
+
+  static constexpr int scratch_bytes() {
+    constexpr int elements =
+        Sizes::tile_rows * Sizes::depth + Sizes::tile_columns * Sizes::depth + Sizes::tile_rows * Sizes::tile_columns;
+    return elements * static_cast<int>(sizeof(A));
+  }
+
+  void operator()(const Team& team) const {
+    auto* scratch = static_cast<A*>(team.team_scratch(1).get_shmem_aligned(scratch_bytes(), alignment));
+    for (std::int64_t tile = team.league_rank(); tile < tiles(); tile += team.league_size()) {
+      write_tile(tile / tiles_across() * tile_rows_, tile % tiles_across() * tile_columns_, scratch);
+    }
+  }
+
+  static constexpr int alignment = 64;
+
+ private:
+  std::int64_t tiles_down() const { return (p_.rows + tile_rows_ - 1) / tile_rows_; }
+  std::int64_t tiles_across() const { return (p_.columns + tile_columns_ - 1) / tile_columns_; }
+
+  void write_tile(std::int64_t row, std::int64_t column, A* scratch) const {
+    A* const a_panels = scratch;
+    A* const b_panels = a_panels + Sizes::tile_rows * Sizes::depth;
+    A* const sums = b_panels + Sizes::tile_columns * Sizes::depth;
+    const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows_, p_.rows - row));
+    const int columns = static_cast<int>(std::min<std::int64_t>(tile_columns_, p_.columns - column));
+    const bool a_turned = p_.a_transpose == Transpose::yes;
+    const bool b_turned = p_.b_transpose == Transpose::yes;
+    for (std::int64_t k = 0; k < p_.inner; k += Sizes::depth) {
+      const int depth = static_cast<int>(std::min<std::int64_t>(Sizes::depth, p_.inner - k));
+      const T* a = a_ + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
+      const T* b = b_ + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
+      pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
+      pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
+      // A panel of columns stays in the first-level cache while all rows pass by.
+      for (int j = 0; j < columns; j += Sizes::panel_columns) {
+        for (int i = 0; i < rows; i += Sizes::panel_rows) {
+          multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,
+                          k == 0);
+        }
+      }
+    }
+    for (int i = 0; i < rows; ++i) {
+      write_row(c_ + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns, columns);
+    }
+  }
+
+  /// Rounds once, also where c joins in.
+  void write_row(T* c, A* sums, int columns) const {
+    const auto alpha = static_cast<A>(p_.alpha);
+    const auto beta = static_cast<A>(p_.beta);
+    for (int j = 0; j < columns; ++j) sums[j] *= alpha;
+    if (p_.beta != 0.0) {
+      A before[Sizes::tile_columns];
+      convert_run(before, c, columns);
+      for (int j = 0; j < columns; ++j) sums[j] += beta * before[j];
+    }
+    convert_run(c, sums, columns);
+  }
+
+  Product p_;
+  const T* a_;
+  const T* b_;
+  T* c_;
+  int tile_rows_ = Sizes::tile_rows;
+  int tile_columns_ = Sizes::tile_columns;
+};
+
+/// c = beta · c.
+template <class T>
+struct Scale {
+  using A = impl::Arithmetic<T>;
+  T* c;
+  std::int64_t columns;
+  std::int64_t stride;
+  A beta;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    T& element = c[index / columns * stride + index % columns];
+    element = beta == A(0) ? static_cast<T>(A(0)) : static_cast<T>(beta * static_cast<A>(element));
+  }
+};
+
+}  // namespace portops::blas

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/gemm_paths.hpp"
+#include "core/dispatch.hpp"
+#include "core/spaces.hpp"
+
+#include <KokkosBlas3_gemm.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace portops::blas {
+namespace {
+
+template <class T, class Space>
+using Matrix = Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::Device<Space, Kokkos::HostSpace>,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// A matrix of rows `stride` apart, seen as its transpose: columns that far apart.
+template <class Space, class T>
+Matrix<T, Space> transpose_of(T* data, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+  const Matrix<T, Space> whole(data, static_cast<std::size_t>(stride), static_cast<std::size_t>(rows));
+  return Kokkos::subview(whole, std::pair<std::size_t, std::size_t>(0, static_cast<std::size_t>(columns)), Kokkos::ALL);
+}
+
+/// op(x), rows × columns, of a matrix that lies in memory as `transpose` says.
+template <class Space, class T>
+Matrix<T, Space> operand(const void* data, Transpose transpose, std::int64_t rows, std::int64_t columns,
+                         std::int64_t stride) {
+  if (transpose == Transpose::yes) std::swap(rows, columns);
+  return transpose_of<Space>(static_cast<T*>(data), rows, columns, stride);
+}
+
+const char* letter(Transpose transpose) { return transpose == Transpose::yes ? "T" : "N"; }
+
+/// Computes transpose(c) = transpose(op(b)) · transpose(op(a)), all of LayoutLeft. LayoutRight would do without the
+/// exchange, but where b and c have one column Kokkos Kernels takes them for vectors without gaps whatever the stride
+/// of their rows; in LayoutLeft a column has no gaps.
+template <Backend B, class T>
+void multiply(const Context& ctx, const Product& p) {
+  using Space = impl::SpaceOf<B>;
+  KokkosBlas::gemm(impl::instance<B>(ctx), letter(p.b_transpose), letter(p.a_transpose), static_cast<T>(p.alpha),
+                   operand<Space, const T>(p.b, p.b_transpose, p.inner, p.columns, p.b_stride),
+                   operand<Space, const T>(p.a, p.a_transpose, p.rows, p.inner, p.a_stride), static_cast<T>(p.beta),
+                   transpose_of<Space>(static_cast<T*>(p.c), p.rows, p.columns, p.c_stride));
+}
+
+}  // namespace
+
+const char* const host_blas_region = "portops::gemm[kokkos_kernels]";
+
+void multiply_by_host_blas(const Context& ctx, const Product& product) {
+  impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
+    if constexpr (B != Backend::cuda && std::is_floating_point_v<T>) multiply<B, T>(ctx, product);
+  });
+}
+
+}  // namespace portops::blas

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/gemm.hpp"
+
+// The ways in which gemm computes, one a source file.
+
+namespace portops::blas {
+
+/// A checked product: c is rows × columns, and has elements; the strides are those of the rows as they lie in memory.
+struct Product {
+  ElementType type;
+  Transpose a_transpose, b_transpose;
+  std::int64_t rows, columns, inner;
+  double alpha, beta;
+  const void* a;
+  const void* b;
+  void* c;
+  std::int64_t a_stride, b_stride, c_stride;
+};
+
+/// c = beta · c, on every backend.
+void scale(const Context& ctx, const Product& product);
+
+/// On hosts, for all element types: the same bits for any number of threads.
+void multiply_by_fallback(const Context& ctx, const Product& product);
+
+/// On hosts, for f64 and f32, whose extents and strides an int can hold. Two source files define it, of which the build
+/// takes one: through Kokkos Kernels or through CBLAS.
+void multiply_by_host_blas(const Context& ctx, const Product& product);
+/// The region in which multiply_by_host_blas runs.
+extern const char* const host_blas_region;
+
+/// On cuda, for all element types.
+void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace);
+/// The workspace that cuBLAS wants on the device of a cuda context.
+std::size_t cublas_workspace(const Context& ctx);
+
+}  // namespace portops::blas
