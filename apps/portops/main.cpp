@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/program.hpp"
+#include "common/values.hpp"
+#include "describe.hpp"
+#include "run.hpp"
+
+#include <portops/core/config.hpp>
+#include <portops/core/error.hpp>
+#include <portops/core/registry.hpp>
+#include <portops/core/runtime.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace portops::apps;
+
+constexpr const char* run_help =
+    "NAME=FILE.npy: an input is read from the file; an output is computed and\n"
+    "written to it. NAME=NUMBER: where the operator takes a number for an input\n"
+    "(a file named 0.3 is ./0.3). ATTR=VALUE: 3, 0.5, inf, true, or a list: 1,2.\n"
+    "Outputs in bf16 are written as float32. portops info OP tells the names.\n";
+
+struct CommandLine {
+  std::optional<std::string> info_op;
+  std::string op;
+  std::vector<std::string> arguments;
+  std::optional<std::string> backend;
+  std::optional<std::string> type;
+  std::string math = "ieee";
+  bool deterministic = false;
+};
+
+void run(const CommandLine& line) {
+  RunRequest request;
+  request.op = line.op;
+  request.arguments = line.arguments;
+  if (line.backend) request.backend = parse_backend(*line.backend);
+  if (line.type) request.type = parse_element_type(*line.type);
+  request.deterministic = line.deterministic;
+  request.math = parse_math(line.math);
+  run_request(request);
+}
+
+int command(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app("Differentiable machine-learning operators on CUDA, OpenMP and Serial.", "portops");
+  app.set_version_flag("--version", std::string("portops ") + PORTOPS_VERSION);
+  app.require_subcommand(1);
+  const CLI::App* list = app.add_subcommand("list", "list the operators");
+  CLI::App* info = app.add_subcommand("info", "tell about an operator, or about this build");
+  info->add_option("OP", line.info_op, "the operator");
+  const CLI::App* devices = app.add_subcommand("devices", "list the devices of this machine");
+  CLI::App* run_app = app.add_subcommand("run", "run an operator on .npy files");
+  run_app->add_option("OP", line.op, "the operator")->required();
+  run_app->add_option("ARGUMENTS", line.arguments, "NAME=FILE.npy, ATTR=VALUE");
+  run_app->add_option("--backend", line.backend, "cuda, openmp or serial; the first whose device is present");
+  run_app->add_option("--dtype", line.type, "f64, f32, f16 or bf16; converts the inputs, each element rounded once");
+  run_app->add_flag("--deterministic", line.deterministic, "the same bits on every run and number of threads");
+  run_app->add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32")
+      ->capture_default_str();
+  run_app->footer(run_help);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    if (app.get_subcommands().empty()) {
+      const std::vector<std::string> found = app.remaining();
+      throw portops::Error((found.empty() ? "no command is given" : "'" + found.front() + "' is not a command") +
+                           ", expected list, info, devices or run");
+    }
+    throw portops::Error(std::string(error.what()) + " (portops --help tells more)");
+  }
+
+  if (list->parsed()) describe_operators(std::cout);
+  if (info->parsed() && !line.info_op) describe_build(std::cout);
+  if (info->parsed() && line.info_op) describe(portops::find_operator(*line.info_op), std::cout);
+  if (devices->parsed()) {
+    const portops::Runtime runtime;
+    describe_devices(std::cout);
+  }
+  if (run_app->parsed()) run(line);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_program("portops", command, argc, argv); }

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "run.hpp"
+
+#include "common/npy.hpp"
+#include "common/output_file.hpp"
+#include "common/transfer.hpp"
+#include "common/values.hpp"
+
+#include <portops/core/error.hpp>
+#include <portops/core/registry.hpp>
+#include <portops/core/runtime.hpp>
+#include <portops/core/tensor.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace portops::apps {
+
+namespace {
+
+template <class Items>
+auto find_by_name(const Items& items, std::string_view name) {
+  return std::find_if(items.begin(), items.end(), [name](const auto& item) { return item.name == name; });
+}
+
+template <class Items>
+void append_names(const Items& items, std::string& names) {
+  for (const auto& item : items) append_item(names, item.name);
+}
+
+/// The words of the command line, sorted by what the schema says that they are.
+struct Words {
+  std::map<std::string, std::string> inputs;  // name -> file
+  std::map<std::string, std::string> outputs;
+  Arguments values;  // numbers that stand for inputs, and attributes
+
+  bool has_input(const std::string& name) const { return inputs.contains(name) || values.tensor(name) != nullptr; }
+};
+
+Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
+  Words words;
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(op.name + ": found '" + argument + "', expected NAME=FILE.npy or ATTRIBUTE=VALUE");
+    }
+    const std::string name = argument.substr(0, equals);
+    const std::string value = argument.substr(equals + 1);
+    if (words.has_input(name) || words.outputs.contains(name) || words.values.attribute(name) != nullptr) {
+      throw Error(op.name + ": " + name + " is given twice, expected once");
+    }
+    if (const auto attribute = find_by_name(op.attributes, name); attribute != op.attributes.end()) {
+      try {
+        words.values.set(name, parse_attribute(*attribute, value));
+      } catch (const Error& error) {
+        throw Error(op.name + ": " + error.what());
+      }
+      continue;
+    }
+    const auto input = find_by_name(op.inputs, name);
+    if (input == op.inputs.end() && find_by_name(op.outputs, name) == op.outputs.end()) {
+      std::string names;
+      append_names(op.inputs, names);
+      append_names(op.attributes, names);
+      append_names(op.outputs, names);
+      throw Error(op.name + ": there is no argument '" + name + "', expected " + names);
+    }
+    if (value.empty()) throw Error(op.name + ": " + name + " is empty, expected " + name + "=FILE.npy");
+    if (input == op.inputs.end()) {
+      words.outputs[name] = value;
+    } else if (const auto number = input->or_number ? parse_number(value) : std::nullopt) {
+      words.values.set(name, TensorOrNumber(*number));
+    } else {
+      words.inputs[name] = value;
+    }
+  }
+  return words;
+}
+
+void check_complete(const OperatorInfo& op, const Words& words) {
+  for (const InputInfo& input : op.inputs) {
+    if (input.optional || input.default_number || words.has_input(input.name)) continue;
+    throw Error(op.name + ": input " + input.name + " is missing, expected " + input.name + "=FILE.npy");
+  }
+  for (const AttributeInfo& attribute : op.attributes) {
+    if (attribute.default_value || words.values.attribute(attribute.name) != nullptr) continue;
+    throw Error(op.name + ": attribute " + attribute.name + " is missing, expected " + attribute.name + "=VALUE");
+  }
+  for (const OutputInfo& output : op.outputs) {
+    if (output.optional || words.outputs.contains(output.name)) continue;
+    throw Error(op.name + ": output " + output.name + " is missing, expected " + output.name + "=FILE.npy");
+  }
+  for (const auto& [name, file] : words.outputs) {
+    const std::string& operand = find_by_name(op.outputs, name)->needs_tensor;
+    if (operand.empty() || words.inputs.contains(operand)) continue;
+    const std::string found = words.has_input(operand) ? " is a number" : " is not given";
+    throw Error(op.name + ": " + name + " cannot be computed: " + operand + found + ", expected " + operand +
+                "=FILE.npy");
+  }
+  if (words.outputs.empty()) {
+    std::string names;
+    append_names(op.outputs, names);
+    throw Error(op.name + ": no output is named, expected at least one of " + names);
+  }
+}
+
+void check_files_differ(const OperatorInfo& op, const Words& words) {
+  for (auto output = words.outputs.begin(); output != words.outputs.end(); ++output) {
+    for (const auto& [name, file] : words.inputs) {
+      if (!is_same_file(output->second, file)) continue;
+      throw Error(op.name + ": output " + output->first + " and input " + name + " are the same file " + file +
+                  ", expected different files");
+    }
+    for (auto other = words.outputs.begin(); other != output; ++other) {
+      if (!is_same_file(output->second, other->second)) continue;
+      throw Error(op.name + ": outputs " + other->first + " and " + output->first + " are the same file " +
+                  output->second + ", expected different files");
+    }
+  }
+}
+
+using InputFiles = std::map<std::string, NpyFile>;
+
+ElementType common_type(const OperatorInfo& op, const InputFiles& files) {
+  if (files.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
+  const auto& [name, file] = *files.begin();
+  for (const auto& [other_name, other] : files) {
+    if (other.type() == file.type()) continue;
+    throw Error(op.name + ": " + name + " holds " + std::string(name_of(file.type())) + " and " + other_name +
+                " holds " + std::string(name_of(other.type())) +
+                ", expected one element type (--dtype converts the inputs)");
+  }
+  return file.type();
+}
+
+/// False for an input of which, with the outputs that are wanted, only the extents count.
+bool needs_elements(const OperatorInfo& op, const std::string& input, const Words& words) {
+  const bool listed = std::find(op.no_need_buffer.begin(), op.no_need_buffer.end(), input) != op.no_need_buffer.end();
+  return !listed || words.outputs.contains(op.no_need_buffer_unless);
+}
+
+}  // namespace
+
+void run_request(const RunRequest& request) {
+  const OperatorInfo& op = find_operator(request.op);
+  const Words words = sort_words(op, request.arguments);
+  check_complete(op, words);
+  check_files_differ(op, words);
+
+  // Whatever can be known to be wrong from the headers is found before a single element is read.
+  InputFiles files;
+  for (const auto& [name, file] : words.inputs) files.emplace(name, NpyFile(file));
+  const ElementType type = request.type ? *request.type : common_type(op, files);
+  Arguments shapes = words.values;
+  for (const auto& [name, file] : files) shapes.set(name, TensorRef::without_data(type, file.extents()));
+  const auto specs = infer(op.name, shapes);
+  std::deque<OutputFile> outputs;
+  for (const auto& [name, file] : words.outputs) outputs.emplace_back(file);
+
+  const Runtime runtime;
+  Context ctx(choose_device(request.backend).backend);
+  ctx.deterministic(request.deterministic).math(request.math);
+
+  std::vector<Tensor> inputs;  // keeps the elements
+  std::vector<Tensor> results;
+  Arguments arguments = words.values;
+  for (auto& [name, file] : files) {
+    if (needs_elements(op, name, words)) {
+      const NpyTensor x = file.read(type);
+      const TensorRef stored = inputs.emplace_back(to_backend(ctx, x.storage));
+      arguments.set(name, TensorRef(stored.data(), type, file.extents(), x.ref.strides(), stored.space()));
+    } else {
+      arguments.set(name, TensorRef::without_data(type, file.extents()));
+    }
+  }
+  for (const auto& [name, file] : words.outputs) {
+    const TensorSpec& spec = specs.at(name);
+    arguments.set(name, results.emplace_back(spec.type, spec.extents, default_memory_space(ctx.backend())).ref());
+  }
+  run(op.name, ctx, arguments);
+
+  for (std::size_t i = 0; i < results.size(); ++i) write_npy(outputs[i], to_host(ctx, results[i]));
+  OutputFile::commit(outputs);
+}
+
+}  // namespace portops::apps
