@@ -1,0 +1,15 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+function(set_default variable value)
+  if(NOT DEFINED ENV{${variable}})
+    set(ENV{${variable}} ${value})
+  endif()
+endfunction()
+
+# Several tests run at once: OpenMP's threads must neither be bound to the same cores nor spin on them.
+set_default(OMP_PROC_BIND false)
+set_default(OMP_WAIT_POLICY passive)
+# An allocation that is too large must fail as it does without sanitizers: there are tests of that.
+set_default(ASAN_OPTIONS allocator_may_return_null=1)
+set_default(UBSAN_OPTIONS print_stacktrace=1)

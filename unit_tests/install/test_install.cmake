@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Installs a build into a scratch prefix, builds applications against it from nothing but that prefix, and runs them:
+#   cmake -D BUILD=FOLDER -D SCRATCH=FOLDER -D EXAMPLES=FOLDER -D GENERATOR=NAME -D COMPILER=PATH [-D FLAGS=...]
+#         [-D BUILD_TYPE=...] -P test_install.cmake
+cmake_minimum_required(VERSION 3.22)
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${status}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+run("Installing" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+# The prefix is moved: nothing installed may name where it was.
+file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
+run("Configuring" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G ${GENERATOR}
+  -D CMAKE_PREFIX_PATH=${SCRATCH}/moved -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
+  -D CMAKE_CXX_FLAGS=${FLAGS} -D EXAMPLES=${EXAMPLES})
+run("Building" ${CMAKE_COMMAND} --build ${SCRATCH}/build)
+
+function(expect program expected)
+  run("Running ${program}" ${SCRATCH}/build/${program})
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "${program} printed\n${output}\nexpected ${expected}")
+  endif()
+endfunction()
+expect(with_views "out\\[0\\]\\[0\\] = 2, weight_grad\\[0\\] = 24")
+expect(without_kokkos "[0-9]+ operators, right on [1-9] backends")
+file(REMOVE_RECURSE ${SCRATCH})

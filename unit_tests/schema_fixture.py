@@ -1,0 +1,151 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tests of scripts/schema.py share: a schema to start from, and how the script is run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "scripts" / "schema.py"
+
+sys.path.insert(0, str(SCRIPT.parent))
+import schema  # noqa: E402: found through the path above
+
+# An operator that uses every key, and its gradient; the wrong schemas are made from them. Comments mark lines of the
+# gradient that the operator has as well.
+FORWARD = """\
+- op: norm
+  brief: A brief.
+  formula: |
+    out = |x|
+      "quoted" \\ backslash
+  details: Details.
+  inputs:
+    - name: x
+      description: The x | the value.
+    - name: weight
+      description: The weight.
+      or_number: true
+      default: 0.5
+    - name: mask
+      description: The mask.
+      optional: true
+  attributes:
+    - name: porder
+      description: The order.
+      type: number
+      default: 2
+    - name: axis
+      description: The axes.
+      type: integers
+      default: [0, -1]
+    - name: epsilon
+      description: A small number.
+      type: number
+      default: 1e-12
+    - name: keepdim
+      description: Whether.
+      type: boolean
+      default: true
+    - name: steps
+      description: How many.
+      type: integer
+      default: 3
+    - name: mode
+      description: How.
+      type: text
+      default: fast
+    - name: scale
+      description: How much.
+      type: number
+  outputs:
+    - name: out
+      description: The out.
+      shape: broadcast(x, weight)
+  backward: norm_grad
+  inplace: (x -> out)
+"""
+GRADIENT = """\
+- op: norm_grad
+  brief: The gradients.
+  formula: x_grad = 0
+  inputs:  # of the gradient
+    - name: x  # of the gradient
+      description: As before.
+    - name: weight  # of the gradient
+      description: As before.
+      or_number: true
+      default: 0.5
+    - name: mask  # of the gradient
+      description: As before.
+      optional: true
+    - name: out_grad
+      description: The gradient with respect to out.
+      shape: broadcast(x, weight)  # of the gradient
+  attributes:  # of the gradient
+    - {name: porder, description: As before., type: number, default: 2}
+    - {name: axis, description: As before., type: integers, default: [0, -1]}
+    - {name: epsilon, description: As before., type: number, default: 1.0e-12}
+    - {name: keepdim, description: As before., type: boolean, default: true}
+    - {name: steps, description: As before., type: integer, default: 3}
+    - {name: mode, description: As before., type: text, default: fast}
+    - {name: scale, description: As before., type: number}
+  outputs:  # of the gradient
+    - name: x_grad
+      description: The gradient with respect to x.
+      shape: like(x)
+      optional: true  # of x_grad
+    - name: mask_grad
+      description: The gradient with respect to the mask.
+      shape: like(mask)
+      optional: true  # of mask_grad
+  no_need_buffer: x, weight unless mask_grad
+"""
+GOOD = FORWARD + GRADIENT
+FORWARD_OUTPUT = FORWARD[FORWARD.index("    - name: out") : FORWARD.index("  backward")]
+
+
+def edited(text: str, *replacements: tuple[str, str]) -> str:
+    """The text with the first occurrence of each first string replaced."""
+    for old, new in replacements:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+def line_of(text: str, marker: str) -> int:
+    """The first line that holds the marker."""
+    assert marker in text, marker
+    return text[: text.index(marker)].count("\n") + 1
+
+
+def alone(*replacements: tuple[str, str]) -> str:
+    """The forward operator without a gradient."""
+    return edited(FORWARD, ("  backward: norm_grad\n", ""), *replacements)
+
+
+class SchemaTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name: str, text: str | bytes) -> pathlib.Path:
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def run_schema(self, *arguments: object) -> tuple[int, list[str]]:
+        """The exit status and the lines of the error stream."""
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            status = schema.main([str(argument) for argument in arguments])
+        return status, errors.getvalue().splitlines()

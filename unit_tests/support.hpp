@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <portops/core/context.hpp>
+#include <portops/core/error.hpp>
+#include <portops/core/runtime.hpp>
+#include <portops/core/tensor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+// What the tests share: tensors of any layout on any backend, filled and read through the host. The tests are compiled
+// without Kokkos and run on every backend of the build.
+
+namespace portops::test {
+
+/// How a tensor lies in memory.
+enum class Layout {
+  contiguous,  ///< last axis fastest
+  reversed,    ///< first axis fastest
+  padded,      ///< rows longer than the tensor's, and the first element misaligned
+  negative,    ///< every axis backwards
+  every_other  ///< every other element of the last axis
+};
+
+inline constexpr Layout all_layouts[] = {Layout::contiguous, Layout::reversed, Layout::padded, Layout::negative,
+                                         Layout::every_other};
+
+/// A tensor in a backend's memory with a copy on the host. Memory between and around the elements is filled with a
+/// pattern, which must never change.
+template <class T>
+class TestTensor {
+ public:
+  static constexpr int margin = 16;  ///< elements before the first and after the last
+
+  TestTensor() = default;
+  TestTensor(const Context& ctx, const Extents& extents, Layout layout = Layout::contiguous)
+      : ctx_(&ctx), extents_(extents), strides_(extents.row_major_strides()) {
+    lay_out(layout);
+    host_.assign(static_cast<std::size_t>(span_ + 2 * margin), T{});
+    std::memset(host_.data(), 0x5c, host_.size() * sizeof(T));
+    const auto count = static_cast<std::int64_t>(host_.size());
+    memory_ = Tensor(ElementTypeOf<T>::value, {count}, default_memory_space(ctx.backend()));
+    upload();
+  }
+
+  /// Elements in the order of their indices, last axis fastest.
+  void fill(const std::function<double(std::int64_t)>& value) {
+    for (std::int64_t i = 0; i < extents_.product(); ++i) host_[at(i)] = static_cast<T>(value(i));
+    upload();
+  }
+  void fill_randomly(unsigned seed, double low = -2.0, double high = 2.0) {
+    std::mt19937 engine(seed);
+    std::uniform_real_distribution<double> distribution(low, high);
+    fill([&](std::int64_t) { return distribution(engine); });
+  }
+
+  TensorRef ref() const { return {memory_.data<T>() + first_, extents_, strides_, memory_.ref().space()}; }
+  operator TensorRef() const { return ref(); }       // NOLINT: implicit for brevity in the tests
+  operator TensorOrNumber() const { return ref(); }  // NOLINT: implicit for brevity in the tests
+  const Extents& extents() const { return extents_; }
+
+  /// Waits, reads the tensor back and checks that nothing around its elements has changed.
+  void download() {
+    ctx_->fence();
+    std::vector<T> before = host_;
+    copy(*ctx_, memory_, host_ref());
+    ctx_->fence();
+    for (std::int64_t i = 0; i < extents_.product(); ++i) before[at(i)] = host_[at(i)];
+    EXPECT_EQ(std::memcmp(before.data(), host_.data(), host_.size() * sizeof(T)), 0)
+        << "memory around a tensor of extents " << extents_.to_string() << " was written";
+  }
+
+  T element(std::int64_t index) const { return host_[at(index)]; }
+  double operator[](std::int64_t index) const { return static_cast<double>(element(index)); }
+
+  /// The element to which index i of a tensor of extents `shape` broadcasts.
+  double broadcast(const Extents& shape, std::int64_t i) const { return (*this)[broadcast_index(shape, i)]; }
+  std::int64_t broadcast_index(const Extents& shape, std::int64_t i) const {
+    std::int64_t index = 0;
+    std::int64_t stride = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t along = i % shape[axis];
+      i /= shape[axis];
+      const int own = axis - (shape.rank() - extents_.rank());
+      if (own < 0) continue;
+      if (extents_[own] != 1) index += along * stride;
+      stride *= extents_[own];
+    }
+    return index;
+  }
+
+ private:
+  void lay_out(Layout layout) {
+    if (layout == Layout::reversed) {
+      std::int64_t stride = 1;
+      for (int axis = 0; axis < extents_.rank(); ++axis) {
+        strides_[axis] = stride;
+        stride *= extents_[axis];
+      }
+    } else if (layout == Layout::padded || layout == Layout::every_other) {
+      std::int64_t stride = layout == Layout::padded ? 1 : 2;
+      for (int axis = extents_.rank() - 1; axis >= 0; --axis) {
+        strides_[axis] = stride;
+        stride *= extents_[axis] + (layout == Layout::padded && axis == extents_.rank() - 1 ? 3 : 0);
+      }
+    } else if (layout == Layout::negative) {
+      for (int axis = 0; axis < extents_.rank(); ++axis) strides_[axis] = -strides_[axis];
+    }
+    first_ = margin + (layout == Layout::padded ? 1 : 0);
+    span_ = 2;
+    for (int axis = 0; axis < extents_.rank(); ++axis) {
+      const std::int64_t reach = strides_[axis] * std::max<std::int64_t>(extents_[axis] - 1, 0);
+      if (reach < 0) first_ -= reach;
+      span_ += std::abs(reach);
+    }
+  }
+
+  std::size_t at(std::int64_t index) const {
+    std::int64_t position = first_;
+    for (int axis = extents_.rank() - 1; axis >= 0; --axis) {
+      position += index % extents_[axis] * strides_[axis];
+      index /= extents_[axis];
+    }
+    return static_cast<std::size_t>(position);
+  }
+
+  TensorRef host_ref() { return {host_.data(), memory_.ref().extents()}; }
+
+  void upload() {
+    copy(*ctx_, host_ref(), memory_);
+    ctx_->fence();
+  }
+
+  const Context* ctx_ = nullptr;
+  Extents extents_;
+  Extents strides_;
+  std::int64_t first_ = 0;
+  std::int64_t span_ = 0;
+  std::vector<T> host_;
+  Tensor memory_;
+};
+
+/// Tests over the backends that this build has and this machine can run.
+class OnEveryBackend : public testing::TestWithParam<Backend> {
+ protected:
+  Context ctx{GetParam()};
+};
+
+inline std::string backend_test_name(const testing::TestParamInfo<Backend>& info) {
+  return std::string(name_of(info.param));
+}
+
+#define PORTOPS_ON_EVERY_BACKEND(Suite) \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::enabled_backends()), portops::test::backend_test_name)
+
+/// Calls f.template operator()<T>() for every element type.
+template <class F>
+void for_each_type(F&& f) {
+  f.template operator()<double>();
+  f.template operator()<float>();
+  f.template operator()<f16>();
+  f.template operator()<bf16>();
+}
+
+/// The relative error that one rounding to T makes.
+template <class T>
+constexpr double rounding() {
+  return std::is_same_v<T, double>  ? 0x1p-53
+         : std::is_same_v<T, float> ? 0x1p-24
+         : std::is_same_v<T, f16>   ? 0x1p-11
+                                    : 0x1p-8;
+}
+
+/// Whether two elements have the same bits, or both are NaN.
+template <class T>
+bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+}
+
+/// That f throws portops::Error with exactly this message.
+inline void expect_error(const std::function<void()>& f, const std::string& message) {
+  try {
+    f();
+    ADD_FAILURE() << "expected the error: " << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), message);
+  }
+}
+
+}  // namespace portops::test

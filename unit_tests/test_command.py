@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the portops command as a user would: everything that it can do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import threading
+import unittest
+
+import npy_files
+from command_fixture import COMMAND, CommandTest, backends, call
+
+
+def to_f32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+class TellingTest(CommandTest):
+    def test_list(self) -> None:
+        lines = call("list").stdout.splitlines()
+        self.assertIn("lerp", [line.split()[0] for line in lines])
+        self.assertTrue(all(len(line.split()) > 1 for line in lines))
+
+    def test_info_of_every_operator(self) -> None:
+        for line in call("list").stdout.splitlines():
+            name = line.split()[0]
+            result = call("info", name)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            for part in (f"{name}: ", "\nInputs\n", "\nOutputs\n", "\nRules\n", f"\n  portops run {name} "):
+                self.assertIn(part, result.stdout)
+
+    def test_info_of_lerp(self) -> None:
+        text = call("info", "lerp").stdout
+        for part in (
+            "out = x + weight",
+            "tensor or number, default 0.5",
+            "out = broadcast(x, y, weight)",
+            "out may be the same tensor as x",
+            "lerp_grad",
+            "[weight=FILE.npy|NUMBER]",
+        ):
+            self.assertIn(part, text)
+        text = call("info", "lerp_grad").stdout
+        self.assertIn("x, y (unless weight_grad is wanted)", text)
+        self.assertIn("[x_grad=FILE.npy]", text)
+
+    def test_info_of_the_build(self) -> None:
+        text = call("info").stdout
+        for part in ("version ", "backends ", "element types  f64, f32, f16, bf16"):
+            self.assertIn(part, text)
+
+    def test_devices(self) -> None:
+        lines = call("devices").stdout.splitlines()
+        self.assertEqual(lines[0].split(), ["backend", "device", "concurrency", "memory"])
+        self.assertGreaterEqual(len(lines), 2)
+        self.assertTrue({line.split()[0] for line in lines[1:]} <= set(backends()))
+
+    def test_help_and_version(self) -> None:
+        self.assertRegex(call("--version").stdout, r"^portops \d+\.\d+\.\d+\n$")
+        for arguments in (["--help"], ["run", "--help"], ["info", "--help"]):
+            result = call(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("--help", result.stdout)
+
+    def test_full_standard_output(self) -> None:
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([COMMAND, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
+
+
+class RunTest(CommandTest):
+    def test_weight_is_a_number_a_file_or_left_out(self) -> None:
+        self.write_pair()
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "weight=0.25", "out=out.npy")
+        self.assertEqual(npy_files.read(self.path("out.npy")), ("<f4", (2, 3), [2.5, 5.75, 9.0, 4.75, 8.0, 11.25]))
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "out=out.npy")
+        self.assertEqual(npy_files.read(self.path("out.npy"))[2], [5.0, 10.5, 16.0, 6.5, 12.0, 17.5])
+        self.write("0.3", (1,), [1.0])
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "weight=./0.3", "out=out.npy")
+        self.assertEqual(npy_files.read(self.path("out.npy"))[2], [10.0, 20.0, 30.0, 10.0, 20.0, 30.0])
+
+    def test_options_may_stand_anywhere(self) -> None:
+        self.write_pair()
+        for backend in ("serial", "openmp"):
+            if backend in backends():
+                self.run_ok(
+                    "--backend",
+                    backend,
+                    "lerp",
+                    "x=x.npy",
+                    "--deterministic",
+                    "out=out.npy",
+                    "--math=tf32",
+                    "weight=1",
+                    "y=y.npy",
+                    "--dtype=f64",
+                )
+                self.assertEqual(npy_files.read(self.path("out.npy"))[0], "<f8")
+                self.assertEqual(npy_files.read(self.path("out.npy"))[2], [10.0, 20.0, 30.0] * 2)
+
+    def test_gradients(self) -> None:
+        self.write_pair()
+        self.write("w.npy", (), [0.25])
+        self.write("g.npy", (2, 3), [1, 2, 3, 4, 5, 6])
+        self.run_ok(
+            "lerp_grad",
+            "x=x.npy",
+            "y=y.npy",
+            "weight=w.npy",
+            "out_grad=g.npy",
+            "x_grad=xg.npy",
+            "y_grad=yg.npy",
+            "weight_grad=wg.npy",
+        )
+        self.assertEqual(npy_files.read(self.path("xg.npy")), ("<f4", (2, 3), [0.75, 1.5, 2.25, 3.0, 3.75, 4.5]))
+        self.assertEqual(npy_files.read(self.path("yg.npy")), ("<f4", (3,), [1.25, 1.75, 2.25]))
+        total = sum(g * (y - x) for g, x, y in zip(range(1, 7), range(6), [10, 20, 30] * 2))
+        self.assertEqual(npy_files.read(self.path("wg.npy")), ("<f4", (), [total]))
+        # One gradient alone, for which the elements of x and y are not even read.
+        self.run_ok("lerp_grad", "x=x.npy", "y=y.npy", "weight=0.25", "out_grad=g.npy", "y_grad=alone.npy")
+        self.assertEqual(self.contents()["alone.npy"], self.contents()["yg.npy"])
+
+    def test_fortran_order_byte_order_and_versions(self) -> None:
+        rows = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+        by_columns = [rows[r][c] for c in range(3) for r in range(2)]
+        self.write("x.npy", (2, 3), by_columns, fortran=True, version=2)
+        self.write("y.npy", (2, 3), [8.0] * 6, descr=">f4", version=3)
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "weight=0.5", "out=out.npy")
+        self.assertEqual(
+            npy_files.read(self.path("out.npy")),
+            ("<f4", (2, 3), [0.5 * (8.0 + value) for row in rows for value in row]),
+        )
+
+    def test_every_element_type_without_dtype(self) -> None:
+        for descr in ("<f8", "<f4", "<f2"):
+            self.write_pair(descr)
+            self.run_ok("lerp", "x=x.npy", "y=y.npy", "weight=0.5", "out=out.npy")
+            self.assertEqual(npy_files.read(self.path("out.npy")), (descr, (2, 3), [5.0, 10.5, 16.0, 6.5, 12.0, 17.5]))
+
+    def test_dtype_rounds_once(self) -> None:
+        # Just above half-way between two numbers of f16 and of bf16: by way of f32 both would be rounded down.
+        value = {"f16": 1.0 + 2.0**-11 + 2.0**-40, "bf16": 1.0 + 2.0**-8 + 2.0**-40}
+        rounded = {"f16": 1.0 + 2.0**-10, "bf16": 1.0 + 2.0**-7}
+        for dtype, written_as in (("f16", "<f2"), ("bf16", "<f4")):
+            self.write("x.npy", (), [value[dtype]], descr="<f8")
+            self.run_ok("lerp", "x=x.npy", "y=x.npy", "weight=0", "out=out.npy", "--dtype", dtype)
+            self.assertEqual(npy_files.read(self.path("out.npy")), (written_as, (), [rounded[dtype]]))
+
+    def test_dtype_converts_mixed_inputs(self) -> None:
+        self.write("x.npy", (1,), [0.1], descr="<f8")
+        self.write("y.npy", (1,), [0.5], descr="<f2")
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "weight=0", "out=out.npy", "--dtype", "f32")
+        self.assertEqual(npy_files.read(self.path("out.npy")), ("<f4", (1,), [to_f32(0.1)]))
+
+    def test_no_elements(self) -> None:
+        self.write("x.npy", (0, 3), [])
+        self.write("y.npy", (3,), [1, 2, 3])
+        self.run_ok("lerp", "x=x.npy", "y=y.npy", "out=out.npy")
+        self.assertEqual(npy_files.read(self.path("out.npy")), ("<f4", (0, 3), []))
+
+    def test_one_input_twice_and_an_existing_output(self) -> None:
+        self.write_pair()
+        self.write("out.npy", (1,), [1])
+        os.chmod(self.path("out.npy"), 0o640)
+        os.symlink("out.npy", self.path("link.npy"))
+        self.run_ok("lerp", "x=x.npy", "y=x.npy", "weight=nan", "out=link.npy")
+        self.assertEqual(npy_files.read(self.path("out.npy"))[1], (2, 3))
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o777, 0o640)
+
+    def test_pipes(self) -> None:
+        self.write_pair()
+        os.mkfifo(self.path("pipe"))
+        with open(self.path("x.npy"), "rb") as file:
+            data = file.read()
+
+        def feed() -> None:
+            with open(self.path("pipe"), "wb") as pipe:
+                pipe.write(data)
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        self.run_ok("lerp", "x=pipe", "y=y.npy", "weight=1", "out=/dev/null")
+        feeder.join()
+
+    def test_a_signal_leaves_nothing_behind(self) -> None:
+        self.write_pair()
+        os.mkfifo(self.path("pipe"))
+        before = sorted(os.listdir(self.folder))
+        # The output is under way while the elements of y are awaited from the pipe.
+        command = [COMMAND, "run", "lerp", "x=x.npy", "y=pipe", "out=out.npy"]
+        with subprocess.Popen(command, cwd=self.folder) as process, open(self.path("pipe"), "wb", buffering=0) as pipe:
+            pipe.write(npy_files.header("<f4", (3,)))
+            while not any(name.endswith(".part") for name in os.listdir(self.folder)):
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(60), -signal.SIGTERM)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

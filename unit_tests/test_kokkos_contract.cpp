@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kokkos_support.hpp"
+
+#include <portops/core/error.hpp>
+#include <portops/ops/lerp.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+// What a call promises about how it runs, as Kokkos' tools interface sees it: on which instance, under which labels,
+// in which region, and that it never waits.
+
+namespace portops::test {
+namespace {
+
+namespace tools = Kokkos::Tools::Experimental;
+
+enum class Kind { kernel, fence, copy, allocation, deallocation, push, pop, error };
+
+struct Event {
+  Kind kind;
+  std::string name;
+  std::uint32_t device = 0;
+};
+
+/// Records what Kokkos reports while it lives. There is one at a time: the callbacks are plain functions.
+class Recorder {
+ public:
+  Recorder() : before_(tools::get_callbacks()) {
+    events().clear();
+    tools::set_begin_parallel_for_callback(begin_kernel);
+    tools::set_begin_parallel_reduce_callback(begin_kernel);
+    tools::set_begin_parallel_scan_callback(begin_kernel);
+    tools::set_begin_fence_callback([](const char* name, std::uint32_t device, std::uint64_t*) {
+      // Kokkos itself fences before it calls a tool.
+      if (std::string_view(name).find("Kokkos Profile Tool Fence") != std::string_view::npos) return;
+      events().push_back({Kind::fence, name, device});
+    });
+    tools::set_begin_deep_copy_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*,
+                                           Kokkos::Tools::SpaceHandle, const char*, const void*,
+                                           std::uint64_t) { events().push_back({Kind::copy, name}); });
+    tools::set_allocate_data_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t) {
+      events().push_back({Kind::allocation, name});
+    });
+    tools::set_deallocate_data_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t) {
+      events().push_back({Kind::deallocation, name});
+    });
+    tools::set_push_region_callback([](const char* name) { events().push_back({Kind::push, name}); });
+    tools::set_pop_region_callback([] { events().push_back({Kind::pop, ""}); });
+  }
+  ~Recorder() { tools::set_callbacks(before_); }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  static std::vector<Event>& events() {
+    static std::vector<Event> all;
+    return all;
+  }
+
+ private:
+  static void begin_kernel(const char* name, std::uint32_t device, std::uint64_t*) {
+    events().push_back({Kind::kernel, name, device});
+  }
+
+  tools::EventSet before_;
+};
+
+/// What happened in a call, whether or not it threw.
+std::vector<Event> events_of(const std::function<void()>& call) {
+  const Recorder recorder;
+  try {
+    call();
+  } catch (const Error& error) {
+    Recorder::events().push_back({Kind::error, error.what()});
+  }
+  return Recorder::events();
+}
+
+std::vector<Event> of_kind(const std::vector<Event>& events, Kind kind) {
+  std::vector<Event> result;
+  std::copy_if(events.begin(), events.end(), std::back_inserter(result),
+               [&](const Event& event) { return event.kind == kind; });
+  return result;
+}
+
+/// portops::op::what[path], where the path may be missing.
+bool is_label(const std::string& label, const std::string& op, bool with_path) {
+  const std::string prefix = "portops::" + op + "::";
+  if (label.rfind(prefix, 0) != 0 || label.size() == prefix.size()) return false;
+  return !with_path || (label.back() == ']' && label.find('[') > prefix.size() && label.find('[') < label.size() - 2);
+}
+
+template <class Space>
+class CallContractTest : public testing::Test {
+ protected:
+  using View = Kokkos::View<float**, Kokkos::LayoutRight, typename Space::memory_space>;
+
+  CallContractTest() : space(new_instance<Space>()), ctx(space) {
+    Kokkos::deep_copy(row, 1.0f);
+    // What Kokkos allocates for itself at the first kernels of an instance is not the call's.
+    lerp_grad(ctx, x, row, weight, out_grad, x_grad, row_grad, weight_grad);
+    lerp(ctx, x, row, weight, out);
+    Kokkos::fence();
+  }
+
+  std::vector<std::pair<std::string, std::function<void()>>> calls() {
+    return {
+        {"lerp", [&] { lerp(ctx, x, y, 0.3, out); }},
+        {"lerp", [&] { lerp(ctx, x, row, weight, out); }},
+        {"lerp", [&] { lerp(ctx, x, row, weight, x); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, y, 0.3, out_grad, x_grad, y_grad); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, row, weight, out_grad, x_grad, row_grad, weight_grad); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, row, weight, out_grad, {}, {}, weight_grad); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, none, row, 0.3, none, none, row_grad); }},
+    };
+  }
+
+  std::vector<std::pair<std::string, std::function<void()>>> wrong_calls() {
+    return {
+        {"lerp", [&] { lerp(ctx, x, y, 0.3, row); }},
+        {"lerp", [&] { lerp(ctx, x, y, 0.3, y); }},
+        {"lerp", [&] { lerp(ctx, x, weight_grad_of_other_extents, 0.3, out); }},
+        {"lerp", [&] { lerp(ctx, x, {}, 0.3, out); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, y, 0.3, out_grad, x_grad, x_grad); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, y, 0.3, row, x_grad, y_grad); }},
+        {"lerp_grad", [&] { lerp_grad(ctx, x, y, 0.3, out_grad, x_grad, y_grad, weight_grad); }},
+        {"lerp_grad",
+         [&] {
+           const Context lending = Context(ctx).workspace({out.data(), 4});
+           lerp_grad(lending, x, row, weight, out_grad, x_grad, row_grad, weight_grad);
+         }},
+    };
+  }
+
+  Space space;
+  Context ctx;
+  View x{"x", 40, 9000}, y{"y", 40, 9000}, out{"out", 40, 9000}, out_grad{"out_grad", 40, 9000};
+  View x_grad{"x_grad", 40, 9000}, y_grad{"y_grad", 40, 9000};
+  View row{"row", 1, 9000}, row_grad{"row_grad", 1, 9000}, weight{"weight", 40, 1}, weight_grad{"weight_grad", 40, 1};
+  View none{"none", 0, 9000}, weight_grad_of_other_extents{"other", 7, 7};
+};
+TYPED_TEST_SUITE(CallContractTest, Spaces);
+
+TYPED_TEST(CallContractTest, runs_every_kernel_on_the_instance_of_the_context) {
+  // Kokkos does not number the instances of host backends.
+  if (this->ctx.backend() == Backend::cuda) {
+    ASSERT_NE(tools::device_id(this->space), tools::device_id(TypeParam())) << "not an instance of its own";
+  }
+  for (const auto& [op, call] : this->calls()) {
+    const auto kernels = of_kind(events_of(call), Kind::kernel);
+    EXPECT_FALSE(kernels.empty());
+    for (const Event& kernel : kernels) EXPECT_EQ(kernel.device, tools::device_id(this->space)) << kernel.name;
+  }
+}
+
+TYPED_TEST(CallContractTest, labels_every_kernel_and_allocation) {
+  bool allocates = false;
+  for (const auto& [op, call] : this->calls()) {
+    const auto events = events_of(call);
+    for (const Event& kernel : of_kind(events, Kind::kernel))
+      EXPECT_TRUE(is_label(kernel.name, op, true)) << kernel.name;
+    const auto allocations = of_kind(events, Kind::allocation);
+    const auto deallocations = of_kind(events, Kind::deallocation);
+    for (const Event& event : allocations) EXPECT_TRUE(is_label(event.name, op, false)) << event.name;
+    for (const Event& event : deallocations) EXPECT_TRUE(is_label(event.name, op, false)) << event.name;
+    EXPECT_EQ(allocations.size(), deallocations.size());
+    allocates = allocates || !allocations.empty();
+  }
+  EXPECT_TRUE(allocates) << "the sums of broadcast operands need a temporary";
+}
+
+TYPED_TEST(CallContractTest, never_fences_and_copies_nothing) {
+  for (const auto& [op, call] : this->calls()) {
+    const auto events = events_of(call);
+    for (const Event& fence : of_kind(events, Kind::fence)) ADD_FAILURE() << op << " fences: " << fence.name;
+    for (const Event& copy : of_kind(events, Kind::copy)) ADD_FAILURE() << op << " copies: " << copy.name;
+  }
+}
+
+TYPED_TEST(CallContractTest, never_fences_on_a_new_instance_either) {
+  const Context fresh = new_instance<TypeParam>();
+  const auto events = events_of([&] {
+    lerp(fresh, this->x, this->row, this->weight, this->out);
+    lerp_grad(fresh, this->x, this->row, this->weight, this->out_grad, this->x_grad, this->row_grad, this->weight_grad);
+  });
+  for (const Event& fence : of_kind(events, Kind::fence)) ADD_FAILURE() << "a fence: " << fence.name;
+  fresh.fence();
+}
+
+TYPED_TEST(CallContractTest, opens_a_region_around_everything) {
+  for (const auto& [op, call] : this->calls()) {
+    const auto events = events_of(call);
+    ASSERT_GE(events.size(), 2u);
+    EXPECT_EQ(events.front().kind, Kind::push);
+    EXPECT_EQ(events.front().name, "portops::" + op);
+    EXPECT_EQ(events.back().kind, Kind::pop);
+    EXPECT_EQ(of_kind(events, Kind::push).size(), 1u);
+    EXPECT_EQ(of_kind(events, Kind::pop).size(), 1u);
+  }
+}
+
+TYPED_TEST(CallContractTest, that_is_wrong_enqueues_nothing_and_closes_its_region) {
+  for (const auto& [op, call] : this->wrong_calls()) {
+    const auto events = events_of(call);
+    ASSERT_EQ(events.size(), 3u) << op;
+    EXPECT_EQ(events[0].kind, Kind::push);
+    EXPECT_EQ(events[0].name, "portops::" + op);
+    EXPECT_EQ(events[1].kind, Kind::pop);
+    EXPECT_EQ(events[2].kind, Kind::error);
+  }
+}
+
+TYPED_TEST(CallContractTest, enqueues_nothing_for_tensors_without_elements) {
+  const auto& none = this->none;
+  const auto count = [](const std::function<void()>& call) { return of_kind(events_of(call), Kind::kernel).size(); };
+  EXPECT_EQ(count([&] { lerp(this->ctx, none, this->row, 0.3, none); }), 0u);
+  EXPECT_EQ(count([&] { lerp_grad(this->ctx, none, none, 0.3, none, none, none); }), 0u);
+}
+
+TYPED_TEST(CallContractTest, enqueues_and_allocates_nothing_for_outputs_that_are_not_wanted) {
+  const auto count = [](const std::function<void()>& call, Kind kind) { return of_kind(events_of(call), kind).size(); };
+  const auto grad = [&](const TensorRef& x_grad, const TensorRef& y_grad, const TensorRef& weight_grad) {
+    return [=, this] {
+      lerp_grad(this->ctx, this->x, this->row, this->weight, this->out_grad, x_grad, y_grad, weight_grad);
+    };
+  };
+  EXPECT_EQ(count(grad({}, {}, {}), Kind::kernel), 0u);
+  EXPECT_EQ(count(grad(this->x_grad, {}, {}), Kind::kernel), 1u);
+  EXPECT_EQ(count(grad(this->x_grad, {}, {}), Kind::allocation), 0u) << "x was not broadcast";
+  const std::size_t with_all = count(grad(this->x_grad, this->row_grad, this->weight_grad), Kind::kernel);
+  EXPECT_LT(count(grad(this->x_grad, this->row_grad, {}), Kind::kernel), with_all);
+}
+
+TYPED_TEST(CallContractTest, takes_one_pass_over_the_inputs) {
+  EXPECT_EQ(of_kind(events_of(this->calls()[0].second), Kind::kernel).size(), 1u);
+  EXPECT_EQ(of_kind(events_of(this->calls()[1].second), Kind::kernel).size(), 1u);
+  EXPECT_EQ(of_kind(events_of(this->calls()[3].second), Kind::kernel).size(), 1u);
+  // One map for all gradients, and one sum of partial sums for each that was broadcast at most.
+  EXPECT_LE(of_kind(events_of(this->calls()[4].second), Kind::kernel).size(), 3u);
+}
+
+TYPED_TEST(CallContractTest, fences_only_when_asked_to_and_on_its_instance) {
+  const auto fences = of_kind(events_of([&] { this->ctx.fence(); }), Kind::fence);
+  ASSERT_EQ(fences.size(), 1u);
+  EXPECT_EQ(fences[0].name, "portops::Context::fence");
+  EXPECT_EQ(fences[0].device, tools::device_id(this->space));
+}
+
+TYPED_TEST(CallContractTest, costs_no_region_without_a_tool) {
+  ASSERT_FALSE(Kokkos::Tools::profileLibraryLoaded()) << "a tool is loaded into this test";
+  EXPECT_NO_THROW(this->calls()[0].second());
+  this->ctx.fence();
+}
+
+}  // namespace
+}  // namespace portops::test

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan_emulation.hpp"
+
+#include <bit>
+
+// The plans of all backends, also of those that this build does not have: nothing in them needs a device.
+
+namespace portops::test {
+namespace {
+
+using impl::Loop;
+using impl::TilePlan;
+
+class MapPlanTest : public testing::TestWithParam<std::tuple<Backend, ElementType>> {
+ protected:
+  Backend backend() const { return std::get<0>(GetParam()); }
+  ElementType type() const { return std::get<1>(GetParam()); }
+
+  TensorRef tensor_at(std::uintptr_t address, const Extents& extents) const {
+    return {reinterpret_cast<void*>(address), type(), extents, extents.row_major_strides(), MemorySpace::host};
+  }
+
+  /// out = f(x, y), where the output has the extents of both together or others, which make it a sum.
+  Loop loop(const Extents& extents, const Extents& x, const Extents& y, const Extents& out) const {
+    return Call{type(), extents, {tensor_at(1 << 20, x), tensor_at(2 << 20, y)}, {tensor_at(3 << 20, out)}}.loop();
+  }
+
+  std::size_t bytes_of_a_sum() const { return type() == ElementType::f64 ? 8 : 4; }
+};
+
+INSTANTIATE_TEST_SUITE_P(, MapPlanTest,
+                         testing::Combine(testing::Values(Backend::cuda, Backend::openmp),
+                                          testing::Values(ElementType::f64, ElementType::f32, ElementType::f16,
+                                                          ElementType::bf16)),
+                         [](const auto& info) {
+                           return std::string(name_of(std::get<0>(info.param))) + "_" +
+                                  std::string(name_of(std::get<1>(info.param)));
+                         });
+
+TEST_P(MapPlanTest, computes_the_same_as_the_operands_say_for_random_calls) {
+  RandomCalls random(3);
+  for (int i = 0; i < 600; ++i) {
+    const Call call = random.next(type());
+    ASSERT_EQ(results_of_plan(call.loop(), backend()), call.results()) << call.describe();
+    if (HasFailure()) FAIL() << call.describe();
+  }
+}
+
+TEST_P(MapPlanTest, computes_the_same_as_the_operands_say_for_every_pattern_of_sums) {
+  const Extents extents{3, 12, 2, 70};
+  for (unsigned mask = 0; mask < 256; ++mask) {
+    const auto masked = [&](unsigned bits) {
+      Extents result = extents;
+      for (int axis = 0; axis < 4; ++axis) {
+        if ((bits >> axis & 1u) == 0) result[axis] = 1;
+      }
+      return result;
+    };
+    const Call call{type(),
+                    extents,
+                    {tensor_at(1 << 20, extents)},
+                    {tensor_at(2 << 20, masked(mask)), tensor_at(3 << 20, masked(mask >> 4))}};
+    ASSERT_EQ(results_of_plan(call.loop(), backend()), call.results()) << call.describe();
+    if (HasFailure()) FAIL() << call.describe();
+  }
+}
+
+TEST_P(MapPlanTest, computes_the_same_as_the_operands_say_for_sums_in_two_steps) {
+  bool two_steps = false;
+  const auto check = [&](const Extents& extents, const Extents& out) {
+    const Call call{type(), extents, {tensor_at(1 << 20, extents)}, {tensor_at(1 << 26, out)}};
+    const Loop loop = call.loop();
+    ASSERT_EQ(results_of_plan(loop, backend()), call.results()) << call.describe();
+    const auto sums = impl::make_sum_plans(loop, impl::make_tile_plan(loop, backend()));
+    two_steps = two_steps || std::any_of(sums.begin(), sums.end(), [](const auto& sum) { return sum.parts > 1; });
+  };
+  check({2, 140000}, {2, 1});
+  check({2, 10000, 3}, {3});
+  check({2, 10000, 3}, {2, 1, 1});
+  check({2, 10000, 3}, {});
+  EXPECT_TRUE(two_steps) << "no sum was long enough";
+}
+
+TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
+  RandomCalls random(4);
+  const impl::TileShape shape = impl::tile_shape(backend(), type());
+  for (int i = 0; i < 2000; ++i) {
+    const Call call = random.next(type());
+    const Loop loop = call.loop();
+    if (impl::is_flat(loop, backend())) continue;
+    const TilePlan plan = impl::make_tile_plan(loop, backend());
+    ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.lanes))) << call.describe();
+    ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.slots))) << call.describe();
+    ASSERT_LE(plan.lanes, shape.most_lanes) << call.describe();
+    ASSERT_LE(plan.lanes * plan.slots, shape.most_threads) << call.describe();
+    ASSERT_EQ(plan.lanes * plan.slots % shape.most_lanes, 0) << "not whole warps: " << call.describe();
+    ASSERT_EQ(plan.tile_columns, plan.lanes * shape.packs * shape.pack) << call.describe();
+    if (backend() == Backend::cuda) {
+      // Staged operands and the slots' sums share a team's scratch, 48 KiB at most without asking for more.
+      const std::size_t scratch = static_cast<std::size_t>((plan.staged + plan.slots) * plan.tile_columns);
+      ASSERT_LE(scratch * bytes_of_a_sum(), 48u << 10) << call.describe();
+    }
+    const std::int64_t partials = impl::partial_elements(plan, impl::make_sum_plans(loop, plan));
+    ASSERT_EQ(impl::map_workspace(loop, backend()), static_cast<std::size_t>(partials) * bytes_of_a_sum());
+  }
+}
+
+/// The kernel for lean plans has no code for anything else.
+TEST_P(MapPlanTest, is_lean_only_where_all_rows_are_read_and_written_by_whole_packs) {
+  RandomCalls random(5);
+  const int pack = impl::tile_shape(backend(), type()).pack;
+  for (int i = 0; i < 3000; ++i) {
+    const Call call = random.next(type());
+    const Loop loop = call.loop();
+    if (impl::is_flat(loop, backend())) continue;
+    const TilePlan plan = impl::make_tile_plan(loop, backend());
+    if (!plan.lean) continue;
+    ASSERT_EQ(backend(), Backend::cuda) << call.describe();
+    ASSERT_EQ(plan.row_rank, 1) << call.describe();
+    ASSERT_EQ(plan.columns % pack, 0) << call.describe();
+    ASSERT_EQ(plan.size % pack, 0) << call.describe();
+    for (int k = 0; k < loop.operands(); ++k) {
+      const TilePlan::Operand& operand = plan.operand[k];
+      const bool is_sum = k >= loop.inputs && operand.sum != impl::Sum::elements;
+      ASSERT_TRUE(is_sum || operand.access != impl::Access::elements) << call.describe();
+    }
+  }
+}
+
+TEST_P(MapPlanTest, is_flat_for_contiguous_operands_and_single_values) {
+  const Extents extents{6, 50};
+  EXPECT_TRUE(impl::is_flat(loop(extents, extents, extents, extents), backend()));
+  EXPECT_TRUE(impl::is_flat(loop(extents, extents, {}, extents), backend()));
+  EXPECT_TRUE(impl::is_flat(loop({}, {}, {}, {}), backend()));
+  EXPECT_FALSE(impl::is_flat(loop(extents, extents, extents, {}), backend())) << "a sum";
+  const TensorRef strided(reinterpret_cast<void*>(2 << 20), type(), {50}, {2}, MemorySpace::host);
+  const Call spread{type(), {50}, {tensor_at(1 << 20, {50})}, {strided}};
+  EXPECT_FALSE(impl::is_flat(spread.loop(), backend())) << "a strided output";
+}
+
+TEST_P(MapPlanTest, gathers_operands_where_rows_are_too_short_for_tiles) {
+  const Loop narrow = loop({1000, 3}, {1000, 3}, {1000, 1}, {1000, 3});
+  ASSERT_TRUE(impl::is_flat(narrow, backend()));
+  const impl::FlatPlan plan = impl::make_flat_plan(narrow, backend());
+  EXPECT_FALSE(plan.packs_only);
+  EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::packs);
+  EXPECT_EQ(plan.operand[1].access, impl::FlatAccess::gathered);
+  EXPECT_FALSE(impl::is_flat(loop({1000, 4096}, {1000, 4096}, {1000, 1}, {1000, 4096}), backend()));
+  const Loop contiguous = loop({1000, 3}, {1000, 3}, {1000, 3}, {1000, 3});
+  EXPECT_TRUE(impl::make_flat_plan(contiguous, backend()).packs_only);
+}
+
+TEST_P(MapPlanTest, reads_no_packs_on_a_gpu_that_the_head_does_not_align) {
+  const std::uintptr_t bytes = size_of(type());
+  const auto access = [&](std::uintptr_t shift) {
+    const Call call{
+        type(), {999}, {tensor_at((1 << 20) + shift * bytes, {999})}, {tensor_at((2 << 20) + bytes, {999})}};
+    return impl::make_flat_plan(call.loop(), backend()).operand[0].access;
+  };
+  const bool on_gpu = backend() == Backend::cuda;
+  EXPECT_EQ(access(1), impl::FlatAccess::packs);
+  EXPECT_EQ(access(0), on_gpu ? impl::FlatAccess::neighbours : impl::FlatAccess::packs);
+  EXPECT_EQ(access(1 + 16 / bytes), impl::FlatAccess::packs);
+}
+
+TEST_P(MapPlanTest, of_one_element_or_few_is_valid) {
+  for (std::int64_t size = 1; size < 40; ++size) {
+    for (std::uintptr_t shift = 0; shift < 5; ++shift) {
+      const std::uintptr_t bytes = size_of(type());
+      const Call call{type(),
+                      {size},
+                      {tensor_at((1 << 20) + shift * bytes, {size})},
+                      {tensor_at((2 << 20) + shift * bytes, {size})}};
+      ASSERT_EQ(results_of_plan(call.loop(), backend()), call.results()) << call.describe();
+    }
+  }
+}
+
+TEST_P(MapPlanTest, needs_a_workspace_only_for_sums_that_go_beyond_a_tile) {
+  const auto workspace = [&](const Extents& x, const Extents& out) {
+    return impl::map_workspace(loop(x, x, {}, out), backend());
+  };
+  EXPECT_EQ(workspace({60, 500}, {60, 500}), 0u);
+  EXPECT_EQ(workspace({3, 7, 2}, {3, 7, 2}), 0u);
+  EXPECT_GT(workspace({600, 5000}, {}), 0u);
+  EXPECT_GT(workspace({6000, 500}, {500}), 0u);
+  EXPECT_EQ(workspace({0, 500}, {500}), 0u) << "nothing is summed";
+  // Much less than the input, whatever is summed.
+  for (const Extents& out : {Extents{}, Extents{2048}, Extents{1024, 1}, Extents{1, 2048}}) {
+    EXPECT_LT(workspace({1024, 2048}, out), 1024 * 2048 / 8 * bytes_of_a_sum()) << out.to_string();
+  }
+}
+
+TEST_P(MapPlanTest, counts_in_64_bits) {
+  const std::int64_t two_to_31 = std::int64_t{1} << 31;
+  const Extents line{two_to_31 + 1};
+  const Loop flat = loop(line, line, {}, line);
+  ASSERT_TRUE(impl::is_flat(flat, backend()));
+  EXPECT_EQ(impl::make_flat_plan(flat, backend()).size, two_to_31 + 1);
+
+  for (const Extents& extents :
+       {Extents{2, two_to_31 + 1}, Extents{two_to_31 + 1, 2}, Extents{70000, 70000}, Extents{3, two_to_31 + 1, 5}}) {
+    const int rank = extents.rank();
+    for (const Extents& y : {Extents{extents[rank - 1]}, Extents{extents[0], 1, 1}}) {
+      if (y.rank() > rank || y.rank() == 3) continue;
+      const TilePlan plan = impl::make_tile_plan(loop(extents, extents, y, extents), backend());
+      EXPECT_GE(plan.size * plan.outer, extents.product()) << extents.to_string();
+      EXPECT_GE(plan.column_blocks * plan.tile_columns, plan.columns) << extents.to_string();
+      EXPECT_LT((plan.column_blocks - 1) * plan.tile_columns, plan.columns) << extents.to_string();
+      EXPECT_GE(plan.row_blocks * plan.tile_rows, plan.rows) << extents.to_string();
+      EXPECT_LT((plan.row_blocks - 1) * plan.tile_rows, plan.rows) << extents.to_string();
+      EXPECT_GE(plan.tiles() * plan.tile_columns * plan.tile_rows, extents.product()) << extents.to_string();
+    }
+  }
+}
+
+TEST_P(MapPlanTest, fills_outputs_with_zeros_where_the_broadcast_tensor_has_no_elements) {
+  const Call call{type(),
+                  {4, 0, 3},
+                  {tensor_at(1 << 20, {4, 0, 3})},
+                  {tensor_at(2 << 20, {4, 1, 3}), tensor_at(3 << 20, {}), tensor_at(4 << 20, {4, 0, 3})}};
+  const auto plans = impl::make_empty_sum_plans(call.loop());
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[0].kept, 12);
+  EXPECT_EQ(plans[1].kept, 1);
+  for (const impl::SumPlan& plan : plans) EXPECT_EQ(plan.summed, 0);
+}
+
+}  // namespace
+}  // namespace portops::test

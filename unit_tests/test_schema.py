@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of scripts/schema.py: every complaint about a schema."""
+
+from __future__ import annotations
+
+import unittest
+
+from schema_fixture import FORWARD, FORWARD_OUTPUT, GOOD, GRADIENT, SchemaTest, alone, edited, line_of
+
+
+class WrongSchemaTest(SchemaTest):
+    def refused(self, text: str | bytes, *messages: str) -> None:
+        file, tables = self.write("wrong.yaml", text), self.folder / "tables.cpp"
+        with self.subTest(messages=messages):
+            self.assertEqual(self.run_schema("generate", file, tables), (1, [f"{file}:{text}" for text in messages]))
+            self.assertFalse(tables.exists())
+
+    def wrong(self, text: str, *complaints: tuple[str, str]) -> None:
+        """The schema is refused with exactly these messages, each at the first line that holds its marker."""
+        self.refused(text, *(f"{line_of(text, marker)}: {message}" for marker, message in complaints))
+
+    def test_file(self) -> None:
+        file = self.folder / "none.yaml"
+        self.assertEqual(
+            self.run_schema("generate", file, self.folder / "tables.cpp"),
+            (1, [f"{file}:1: cannot be read: No such file or directory"]),
+        )
+        self.refused(b"- op: lerp\n  brief: [1\n", "3: is not YAML: expected ',' or ']', but got '<stream end>'")
+        self.refused(b"- op: \xff\n", "1: is not UTF-8 text")
+        self.refused(b"- op: a\x07b\n", "1: has a character that YAML does not allow, at offset 7")
+        self.refused(b"", "1: the schema is nothing, expected a list of operators")
+        self.refused(b"op: lerp\n", "1: the schema is a mapping, expected a list of operators")
+        self.refused(
+            b"- lerp\n",
+            "1: the operator is a text, expected a mapping of op, brief, formula, details, inputs, "
+            "attributes, outputs, backward, inplace, no_need_buffer",
+        )
+
+    def test_unknown_keys(self) -> None:
+        self.wrong(
+            edited(GOOD, ("details:", "detials:")),
+            (
+                "detials",
+                "the operator has no key 'detials'; its keys are op, brief, formula, details, inputs, "
+                "attributes, outputs, backward, inplace, no_need_buffer",
+            ),
+        )
+        self.wrong(
+            edited(GOOD, ("or_number:", "or_numbr:")),
+            (
+                "or_numbr",
+                "norm: input has no key 'or_numbr'; its keys are name, description, optional, "
+                "or_number, default, shape",
+            ),
+        )
+        self.wrong(
+            edited(GOOD, ("      type: integers\n", "      type: integers\n      [1, 2]: 3\n")),
+            ("[1, 2]", "norm: attribute has no key 'a list'; its keys are name, description, type, default"),
+        )
+        self.wrong(
+            edited(GOOD, ("details: Details.", "brief: Again.")),
+            ("brief: Again.", "the operator has the key 'brief' twice"),
+        )
+
+    def test_missing_keys(self) -> None:
+        self.wrong(edited(GOOD, ("op: norm\n  brief", "brief")), ("brief", "the operator lacks the key 'op'"))
+        for key, line in (("brief", "A brief."), ("formula", '|\n    out = |x|\n      "quoted" \\ backslash')):
+            self.wrong(edited(GOOD, (f"  {key}: {line}\n", "")), ("op: norm", f"norm lacks the key '{key}'"))
+        self.wrong(
+            edited(GOOD, ("      description: The x | the value.\n", "")),
+            ("name: x", "norm: input x lacks the key 'description'"),
+        )
+        self.wrong(
+            edited(GOOD, ("    - name: mask\n      description", "    - description")),
+            ("description: The mask.", "norm: input lacks the key 'name'"),
+        )
+        self.wrong(
+            edited(GOOD, ("      type: integers\n", "")), ("name: axis", "norm: attribute axis lacks the key 'type'")
+        )
+        self.wrong(
+            edited(GOOD, ("      shape: broadcast(x, weight)\n", "")),
+            ("name: out\n", "norm: output out lacks the key 'shape'"),
+        )
+
+    def test_wrong_types(self) -> None:
+        self.wrong(
+            edited(GOOD, ("op: norm", "op: Norm")),
+            ("op: Norm", "the operator: 'op' is 'Norm', expected a name: lower-case letters, digits and _"),
+        )
+        for brief, message in (
+            ("3", "is '3', expected a text"),
+            ("", "is nothing, expected a text"),
+            ("[a]", "is a list, expected a text"),
+            ("|\n    A\n    B", "has several lines, expected one"),
+        ):
+            self.wrong(edited(GOOD, ("brief: A brief.", f"brief: {brief}")), ("brief:", f"norm: 'brief' {message}"))
+        self.wrong(
+            edited(GOOD, ("optional: true", "optional: 1")),
+            ("optional: 1", "norm: input mask: 'optional' is '1', expected true or false"),
+        )
+        for default in ("half", ".inf", ".nan", "1e999", "1_0", "'0.5'"):
+            self.wrong(
+                edited(GOOD, ("default: 0.5", f"default: {default}")),
+                ("default:", "norm: input weight: 'default' is '" + default.strip("'") + "', expected a finite number"),
+            )
+        for outputs, found in (("3", "'3'"), ("[]", "an empty list"), ("", "nothing"), ("{}", "a mapping")):
+            self.wrong(
+                alone((f"  outputs:\n{FORWARD_OUTPUT}", f"  outputs: {outputs}\n")),
+                ("outputs:", f"norm: 'outputs' is {found}, expected a list of at least one"),
+            )
+        self.wrong(
+            edited(GOOD, ("    - name: x\n      description: The x | the value.\n", "    - x\n")),
+            (
+                "- x\n",
+                "norm: input is a text, expected a mapping of name, description, optional, or_number, "
+                "default, shape",
+            ),
+        )
+        self.wrong(
+            edited(GOOD, ("(x -> out)", "x, out")),
+            (
+                "inplace:",
+                "norm: 'inplace' is 'x, out', expected pairs of an input and an output, as in " "'(x -> out)'",
+            ),
+        )
+        self.wrong(
+            edited(GOOD, ("x, weight unless mask_grad", "x unless")),
+            (
+                "no_need_buffer:",
+                "norm_grad: 'no_need_buffer' is 'x unless', expected names of inputs, as in "
+                "'x, y' or 'x, y unless weight_grad'",
+            ),
+        )
+
+    def test_attributes(self) -> None:
+        for good, bad, message in (
+            (
+                "type: integers",
+                "type: ints",
+                "axis: 'type' is 'ints', expected one of boolean, integer, number, integers, text",
+            ),
+            ("default: 2", "default: two", "porder: 'default' is 'two', expected a finite number"),
+            ("default: [0, -1]", "default: 0", "axis: 'default' is '0', expected a list of integers"),
+            ("default: [0, -1]", "default: [0, 0.5]", "axis: 'default' is '0.5', expected a list of integers"),
+            ("default: true", "default: 1", "keepdim: 'default' is '1', expected true or false"),
+            ("default: 3", "default: 3.0", "steps: 'default' is '3.0', expected an integer"),
+            ("default: 3", "default: 0x3", "steps: 'default' is '0x3', expected an integer"),
+            (
+                "default: 3",
+                "default: 9223372036854775808",
+                "steps: 'default' is '9223372036854775808', expected an integer",
+            ),
+            ("default: fast", "default: 7", "mode: 'default' is '7', expected a text"),
+        ):
+            self.wrong(edited(GOOD, (good + "\n", bad + "\n")), (bad + "\n", f"norm: attribute {message}"))
+
+    def test_arguments(self) -> None:
+        self.wrong(
+            alone() + edited(alone(), ("op: norm", "op: norm  # again")),
+            ("# again", "norm: declared twice, first at line 1"),
+        )
+        self.wrong(alone(("name: mode", "name: weight  # again")), ("# again", "norm: two arguments are called weight"))
+        self.wrong(
+            alone(("name: mask", "name: ctx")),
+            ("name: ctx", "norm: no argument may be called ctx, which is the context of every call"),
+        )
+        first = (
+            "norm: input x: the first input gives the outputs their element type and may be neither a number nor "
+            "optional"
+        )
+        self.wrong(alone(("the value.\n", "the value.\n      or_number: true\n")), ("name: x", first))
+        self.wrong(
+            alone(
+                ("the value.\n", "the value.\n      optional: true\n"),
+                ("broadcast(x, weight)", "like(weight)"),
+                ("shape: like(weight)", "shape: like(weight)\n      optional: true"),
+            ),
+            ("name: x", first),
+        )
+        self.wrong(
+            alone(("      or_number: true\n", "")),
+            ("name: weight", "norm: input weight: only an input with or_number may have a default"),
+        )
+        self.wrong(
+            alone(("or_number: true", "or_number: true\n      optional: true"), ("(x, weight)", "(x)")),
+            (
+                "name: weight",
+                "norm: input weight: an input with or_number is made optional by a default, not by " "'optional'",
+            ),
+        )
+
+    def test_shape_rules(self) -> None:
+        for rule, message in (
+            ("x", "'shape' is 'x', expected a rule such as broadcast(x, y) or like(x)"),
+            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like"),
+            ("like(x, weight)", "the shape rule like takes one name, found 2"),
+            ("broadcast()", "the shape rule broadcast takes at least one name, found 0"),
+            (
+                "broadcast(x, wieght)",
+                "broadcast(x, wieght) names wieght, which is no input; the inputs are x, weight, mask",
+            ),
+            ("like(out)", "like(out) names out, which is no input; the inputs are x, weight, mask"),
+            ("broadcast(x, mask)", "broadcast(x, mask) names mask, which is optional and may have no extents"),
+            ("broadcast(x, x)", "broadcast(x, x) names an input twice"),
+        ):
+            self.wrong(alone(("broadcast(x, weight)", rule)), ("shape:", f"norm: output out: {message}"))
+        for operand in ("weight", "mask"):
+            self.wrong(
+                alone(("broadcast(x, weight)", f"like({operand})")),
+                (
+                    "name: out",
+                    f"norm: output out: must be optional: it exists only where {operand} is given as a " "tensor",
+                ),
+            )
+        self.wrong(
+            alone(("The mask.", "The mask.\n      shape: like(mask)")),
+            ("shape:", "norm: input mask: like(mask) says that its extents are its own"),
+        )
+        self.wrong(
+            alone(("the value.", "the value.\n      shape: like(mask)")),
+            ("shape:", "norm: input x: like(mask) names mask, which is optional and may have no extents"),
+        )
+
+    def test_promises(self) -> None:
+        for pairs, message in (
+            ("(z -> out)", "there is no input z"),
+            ("(x -> z)", "there is no output z"),
+            ("(x -> out), (x -> out)", "a pair is named twice"),
+        ):
+            self.wrong(edited(GOOD, ("(x -> out)", pairs)), ("inplace:", f"norm: inplace: {message}"))
+        for inputs, message in (
+            ("x, z", "there is no input z"),
+            ("x, x", "an input is named twice"),
+            ("x unless z", "there is no output z"),
+        ):
+            self.wrong(
+                edited(GOOD, ("x, weight unless mask_grad", inputs)),
+                ("no_need_buffer:", f"norm_grad: no_need_buffer: {message}"),
+            )
+        self.wrong(
+            alone(("(x -> out)", "(x -> out)\n  no_need_buffer: x unless out")),
+            ("no_need_buffer:", "norm: no_need_buffer: output out is always wanted, so the inputs are always read"),
+        )
+
+    def test_backward(self) -> None:
+        self.wrong(FORWARD, ("backward:", "norm: backward: there is no operator norm_grad"))
+        self.wrong(
+            alone(("op: norm", "op: norm_grad")),
+            ("op:", "norm_grad: no operator names it as its backward; a name in _grad is that of a gradient"),
+        )
+        self.wrong(
+            edited(GOOD, ("backward: norm_grad", "backward: gradient"), ("op: norm_grad", "op: gradient")),
+            ("backward:", "norm: backward is gradient, expected norm_grad"),
+        )
+
+        def gradient(marker: str, message: str, *replacements: tuple[str, str]) -> None:
+            text = FORWARD + edited(GRADIENT, *replacements)
+            self.wrong(text, (marker, f"norm: as the backward of norm, norm_grad {message}"))
+
+        mask = GRADIENT[GRADIENT.index("    - name: mask  #") : GRADIENT.index("    - name: out_grad")]
+        gradient(
+            "name: z",
+            "cannot have the input z; it can have x, weight, mask, out, out_grad",
+            ("  attributes:", "    - name: z\n      description: More.\n  attributes:"),
+        )
+        gradient(
+            "name: weight  # of",
+            "must declare the input weight as norm does: optional, or_number, default",
+            ("default: 0.5", "default: 1.5"),
+        )
+        gradient(
+            "name: mask  # of",
+            "must declare the input mask as norm does: optional, or_number, default",
+            ("      optional: true\n", ""),
+        )
+        gradient(
+            "name: out_grad",
+            "must give the input out_grad the shape of the output out: broadcast(x, weight)",
+            ("broadcast(x, weight)", "like(x)"),
+        )
+        gradient(
+            "inputs:  # of",
+            "must take its inputs in the order x, weight, mask, out_grad",
+            (mask, ""),
+            ("    - name: weight", mask + "    - name: weight"),
+        )
+        gradient("inputs:  # of", "lacks the input out_grad", ("name: out_grad", "name: out"))
+        gradient(
+            "attributes:  # of",
+            "must have the same attributes: names, types and defaults of porder, axis, "
+            "epsilon, keepdim, steps, mode, scale",
+            ("default: 2", "default: 3"),
+        )
+        gradient(
+            "name: y_grad",
+            "cannot have the output y_grad; it can have x_grad, weight_grad, mask_grad",
+            ("name: x_grad", "name: y_grad"),
+        )
+        gradient(
+            "name: x_grad",
+            "must make the output x_grad optional: an unwanted gradient costs nothing",
+            ("      optional: true  # of x_grad\n", ""),
+        )
+        gradient("shape: broadcast(x)", "must give the output x_grad the shape like(x)", ("like(x)", "broadcast(x)"))
+        gradient(
+            "outputs:  # of",
+            "must give its outputs in the order x_grad, mask_grad",
+            ("name: x_grad", "name: moved"),
+            ("name: mask_grad", "name: x_grad"),
+            ("name: moved", "name: mask_grad"),
+            ("like(x)", "moved"),
+            ("like(mask)", "like(x)"),
+            ("moved", "like(mask)"),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

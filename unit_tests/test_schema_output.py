@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of what scripts/schema.py writes, and of the program as a whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import unittest
+
+from schema_fixture import GOOD, ROOT, SCRIPT, SchemaTest, alone
+
+SCHEMA = ROOT / "src" / "ops" / "ops.yaml"
+RELEASED = ROOT / "src" / "ops" / "released.yaml"
+REFERENCE = ROOT / "docs" / "reference"
+
+
+class OutputTest(SchemaTest):
+    def test_tables(self) -> None:
+        file = self.folder / "build" / "tables.cpp"
+        self.assertEqual(self.run_schema("generate", self.write("good.yaml", GOOD), file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            '#include "ops/norm/norm.hpp"\n',
+            '.formula = "out = |x|\\n"\n          "  \\"quoted\\" \\\\ backslash",',
+            '{.name = "weight", .description = "The weight.", .optional = true, .or_number = true, '
+            '.default_number = 0.5, .shape_rule = ""},',
+            '{.name = "mask", .description = "The mask.", .optional = true, .or_number = false, '
+            '.default_number = std::nullopt, .shape_rule = ""},',
+            ".type = AttributeType::number, .default_value = Attribute(double{2.0})}",
+            ".type = AttributeType::integers, .default_value = Attribute(std::vector<std::int64_t>{0, -1})}",
+            ".type = AttributeType::number, .default_value = Attribute(double{1e-12})}",
+            ".type = AttributeType::boolean, .default_value = Attribute(bool{true})}",
+            ".type = AttributeType::integer, .default_value = Attribute(std::int64_t{3})}",
+            '.type = AttributeType::text, .default_value = Attribute(std::string{"fast"})}',
+            ".type = AttributeType::number, .default_value = std::nullopt}",
+            '.shape_rule = "like(mask)", .optional = true, .needs_tensor = "mask"}',
+            '.inplace = {{"x", "out"}},',
+            '.no_need_buffer = {"x", "weight"},\n      .no_need_buffer_unless = "mask_grad",',
+            'call.check_extents("out_grad", call.broadcast({"x", "weight"}), "broadcast(x, weight)");\n'
+            '  return {call.extents("x"), call.extents("mask")};',
+            'norm(ctx,\n       call.tensor("x"),\n       call.tensor_or_number("weight"),\n       call.tensor("out"),\n'
+            '       {.mask = call.tensor("mask"), .porder = call.attribute<double>("porder"), '
+            '.axis = call.attribute<std::vector<std::int64_t>>("axis"), ',
+            ".infos = {norm_info(), norm_grad_info()},",
+        ):
+            self.assertIn(part, tables)
+
+    def test_reference(self) -> None:
+        folder = self.folder / "pages"
+        self.assertEqual(
+            self.run_schema("reference", self.write("good.yaml", GOOD + alone(("op: norm", "op: other"))), folder),
+            (0, []),
+        )
+        self.write("pages/own.md", "# Written by hand\n")
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", GOOD), folder), (0, []))
+        self.assertEqual({page.name for page in folder.iterdir()}, {"index.md", "norm.md", "norm_grad.md", "own.md"})
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        for part in (
+            "| `x` | tensor | any | The x \\| the value. |",
+            "| `weight` | tensor or number; 0.5 where it is left out | any | The weight. |",
+            "| `axis` | integers | `0,-1` | The axes. |",
+            "| `scale` | number | must be given | How much. |",
+            "- In place: `out` may be the same tensor as `x`.",
+            "void portops::norm(const Context& ctx,\n",
+            "const NormParams& params);\n\n"
+            "// params: {.mask, .porder, .axis, .epsilon, .keepdim, .steps, .mode, .scale}",
+            "portops run norm x=x.npy weight=0.5 mask=mask.npy porder=2 axis=0,-1 epsilon=1e-12 keepdim=true "
+            "steps=3 \\\n"
+            "    mode=fast scale=… out=out.npy\n",
+        ):
+            self.assertIn(part, page)
+
+    def test_committed_reference_is_current(self) -> None:
+        folder = self.folder / "pages"
+        self.assertEqual(self.run_schema("reference", SCHEMA, folder), (0, []))
+        pages = {page.name: page.read_text(encoding="utf-8") for page in folder.iterdir()}
+        committed = {page.name: page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md")}
+        self.assertEqual(committed, pages, "run scripts/schema.py reference src/ops/ops.yaml docs/reference")
+
+    def test_output_that_cannot_be_written(self) -> None:
+        file = self.write("file", "")
+        status, errors = self.run_schema("generate", SCHEMA, file / "tables.cpp")
+        self.assertEqual((status, len(errors)), (1, 1))
+        self.assertIn("cannot be written", errors[0])
+
+
+class ProgramTest(SchemaTest):
+    def program(self, *arguments: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-B", str(SCRIPT), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            check=False,
+        )
+
+    def test_exit_status(self) -> None:
+        released = self.program("check", RELEASED, SCHEMA)
+        self.assertEqual((released.stderr, released.returncode), ("", 0))
+        wrong = self.program("check", RELEASED, self.write("wrong.yaml", ""))
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("wrong.yaml:1: the schema is nothing", wrong.stderr)
+        self.assertEqual(self.program("chekc").returncode, 2)
+
+    def test_missing_yaml_module(self) -> None:
+        self.write("yaml.py", "raise ModuleNotFoundError(name='yaml')\n")
+        result = subprocess.run(
+            [sys.executable, "-B", str(SCRIPT), "check", RELEASED, SCHEMA],
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(self.folder)},
+            check=False,
+        )
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the Python module yaml is missing", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
