@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <portops/core/context.hpp>
+#include <portops/core/tensor.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace portops::perf {
+
+/// Random numbers in the backend's memory: zeros would run faster than real data.
+Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extents);
+
+/// Bytes read and written a second by a copy on this backend, measured once, when first asked for.
+double copy_rate(Backend backend);
+
+/// Floating-point operations a second of a large matrix product of this backend: what operators with a product inside
+/// can be held against. Measured once, when first asked for; takes seconds on hosts.
+double gemm_rate(Backend backend, ElementType type, Math math);
+
+/// One operator call on its own set of tensors.
+using Call = std::function<void()>;
+
+/// A case: how many bytes a call must move (each input read once, each output written once), and how to make a call on
+/// a fresh set of tensors.
+struct Case {
+  std::string name;
+  std::int64_t bytes;
+  std::function<Call(const Context&)> make_call;
+};
+
+/// Registers BACKEND/NAME: the time of a call once it is enqueued often enough to hide its launch, rotating through
+/// sets of tensors that together exceed the caches. Reports bytes a second, and their share of the copy rate.
+void register_case(Backend backend, const Case& benchmark_case);
+
+/// Registers BACKEND/NAME/host: the host's time to enqueue a call.
+void register_host_time(Backend backend, const Case& benchmark_case);
+
+}  // namespace portops::perf
