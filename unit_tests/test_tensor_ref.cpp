@@ -51,7 +51,17 @@ TEST(ExtentsTest, give_product_strides_and_text) {
   EXPECT_EQ((Extents{5, 0, 7}).product(), 0);
   EXPECT_EQ((Extents{-1}).to_string(), "[-1]");
   EXPECT_EQ((Extents{1 << 20, 1 << 20}).product(), std::int64_t{1} << 40);
+  EXPECT_EQ((Extents{1 << 30, 0, 1 << 30, 1 << 30}).product(), 0);
   EXPECT_EQ((Extents{3, 1 << 20, 1 << 20}).row_major_strides(), (Extents{std::int64_t{1} << 40, 1 << 20, 1}));
+}
+
+TEST(ExtentsTest, that_hold_more_than_64_bits_count_are_refused) {
+  const Extents extents{1 << 30, 1 << 30, 16};
+  const std::string message = "portops::Extents: [1073741824, 1073741824, 16] has more elements than 64 bits can count";
+  expect_error([&] { (void)extents.product(); }, message);
+  expect_error([] { (void)Extents{2, 1 << 30, 1 << 30, 8}.row_major_strides(); },
+               "portops::Extents: [2, 1073741824, 1073741824, 8] has more elements than 64 bits can count");
+  EXPECT_EQ(extents.row_major_strides(), (Extents{std::int64_t{1} << 34, 16, 1}));
 }
 
 TEST(ExtentsTest, compare_by_rank_and_values) {

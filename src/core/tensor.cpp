@@ -54,13 +54,11 @@ std::shared_ptr<void> allocate(std::size_t bytes, MemorySpace space) {
 }
 
 std::size_t bytes_of(ElementType type, const Extents& extents) {
-  std::size_t bytes = size_of(type);
-  for (const std::int64_t extent : extents) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
-      impl::fail("portops::Tensor: extents ", extents.to_string(), " are more than memory can hold");
-    }
+  std::ptrdiff_t bytes = 0;
+  if (__builtin_mul_overflow(extents.product(), static_cast<std::ptrdiff_t>(size_of(type)), &bytes)) {
+    impl::fail("portops::Tensor: extents ", extents.to_string(), " are more than memory can hold");
   }
-  return bytes;
+  return static_cast<std::size_t>(bytes);
 }
 
 bool is_contiguous(const TensorRef& tensor) {

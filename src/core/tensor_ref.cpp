@@ -33,8 +33,9 @@ Extents Extents::of_rank(int rank) {
 }
 
 std::int64_t Extents::product() const {
+  if (std::find(begin(), end(), 0) != end()) return 0;
   std::int64_t result = 1;
-  for (const std::int64_t extent : *this) result *= extent;
+  for (const std::int64_t extent : *this) result = times(result, extent);
   return result;
 }
 
@@ -43,7 +44,15 @@ Extents Extents::row_major_strides() const {
   std::int64_t stride = 1;
   for (int axis = rank_ - 1; axis >= 0; --axis) {
     result[axis] = stride;
-    stride *= (*this)[axis];
+    if (axis > 0) stride = times(stride, (*this)[axis]);
+  }
+  return result;
+}
+
+std::int64_t Extents::times(std::int64_t count, std::int64_t extent) const {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(count, extent, &result)) {
+    impl::fail("portops::Extents: ", to_string(), " has more elements than 64 bits can count");
   }
   return result;
 }

@@ -41,9 +41,9 @@ class Extents {
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + rank_; }
 
-  /// The product of all; 1 for rank 0.
+  /// The product of all; 1 for rank 0. Throws Error where 64 bits cannot hold it.
   std::int64_t product() const;
-  /// The strides of a contiguous tensor of these extents, last axis fastest.
+  /// The strides of a contiguous tensor of these extents, last axis fastest. Throws Error as product() does.
   Extents row_major_strides() const;
   /// "[3, 4]"
   std::string to_string() const;
@@ -53,6 +53,8 @@ class Extents {
   }
 
  private:
+  std::int64_t times(std::int64_t count, std::int64_t extent) const;
+
   std::array<std::int64_t, max_rank> values_{};
   int rank_ = 0;
 };
