@@ -11,6 +11,7 @@ namespace {
 
 using impl::Loop;
 using impl::TilePlan;
+using impl::Walk;
 
 class MapPlanTest : public testing::TestWithParam<std::tuple<Backend, ElementType>> {
  protected:
@@ -92,13 +93,21 @@ TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
     const TilePlan plan = impl::make_tile_plan(loop, backend());
     ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.lanes))) << call.describe();
     ASSERT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.slots))) << call.describe();
-    ASSERT_LE(plan.lanes, shape.most_lanes) << call.describe();
+    ASSERT_LE(plan.lanes, plan.walk == Walk::along ? shape.most_threads : shape.most_lanes) << call.describe();
     ASSERT_LE(plan.lanes * plan.slots, shape.most_threads) << call.describe();
     ASSERT_EQ(plan.lanes * plan.slots % shape.most_lanes, 0) << "not whole warps: " << call.describe();
-    ASSERT_EQ(plan.tile_columns, plan.lanes * shape.packs * shape.pack) << call.describe();
+    ASSERT_EQ(plan.tile_columns % (plan.lanes * shape.pack), 0) << call.describe();
+    if (plan.walk == Walk::along) {
+      ASSERT_LE(plan.tile_rows, plan.slots) << call.describe();
+      ASSERT_EQ(plan.staged, 0) << call.describe();
+    } else {
+      const int packs = plan.walk == Walk::down ? 1 : shape.packs;
+      ASSERT_EQ(plan.tile_columns, plan.lanes * packs * shape.pack) << call.describe();
+    }
     if (backend() == Backend::cuda) {
       // Staged operands and the slots' sums share a team's scratch, 48 KiB at most without asking for more.
-      const std::size_t scratch = static_cast<std::size_t>((plan.staged + plan.slots) * plan.tile_columns);
+      const int columns = plan.walk == Walk::along ? 0 : plan.tile_columns;
+      const std::size_t scratch = static_cast<std::size_t>((plan.staged + plan.slots) * columns);
       ASSERT_LE(scratch * bytes_of_a_sum(), 48u << 10) << call.describe();
     }
     const std::int64_t partials = impl::partial_elements(plan, impl::make_sum_plans(loop, plan));
@@ -106,26 +115,56 @@ TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
   }
 }
 
-/// The kernel for lean plans has no code for anything else.
-TEST_P(MapPlanTest, is_lean_only_where_all_rows_are_read_and_written_by_whole_packs) {
+/// The kernel for plans with a walk has no code for anything else.
+TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_whole_packs) {
   RandomCalls random(5);
   const int pack = impl::tile_shape(backend(), type()).pack;
-  for (int i = 0; i < 3000; ++i) {
+  int down = 0;
+  int along = 0;
+  for (int i = 0; i < 10000; ++i) {
     const Call call = random.next(type());
     const Loop loop = call.loop();
     if (impl::is_flat(loop, backend())) continue;
     const TilePlan plan = impl::make_tile_plan(loop, backend());
-    if (!plan.lean) continue;
+    if (plan.walk == Walk::none) continue;
+    ++(plan.walk == Walk::down ? down : along);
     ASSERT_EQ(backend(), Backend::cuda) << call.describe();
-    ASSERT_EQ(plan.row_rank, 1) << call.describe();
     ASSERT_EQ(plan.columns % pack, 0) << call.describe();
     ASSERT_EQ(plan.size % pack, 0) << call.describe();
+    if (plan.walk == Walk::down) {
+      ASSERT_LE(plan.row_rank, 1) << call.describe();
+    }
     for (int k = 0; k < loop.operands(); ++k) {
       const TilePlan::Operand& operand = plan.operand[k];
-      const bool is_sum = k >= loop.inputs && operand.sum != impl::Sum::elements;
+      if (operand.access == impl::Access::none) continue;
+      ASSERT_NE(operand.sum, impl::Sum::none) << call.describe();
+      ASSERT_NE(operand.sum, plan.walk == Walk::down ? impl::Sum::columns : impl::Sum::rows) << call.describe();
+      const bool is_sum = operand.sum != impl::Sum::elements;
       ASSERT_TRUE(is_sum || operand.access != impl::Access::elements) << call.describe();
+      ASSERT_TRUE(k < loop.inputs || is_sum || operand.access == impl::Access::packs) << call.describe();
     }
   }
+  EXPECT_EQ(down > 20 && along > 20, backend() == Backend::cuda) << down << " and " << along;
+}
+
+TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
+  const auto walk = [&](const Extents& y, const Extents& out) {
+    return impl::make_tile_plan(loop({512, 1024}, {512, 1024}, y, out), backend()).walk;
+  };
+  if (backend() != Backend::cuda) {
+    EXPECT_EQ(walk({1024}, {1024}), Walk::none);
+    return;
+  }
+  const Extents all{512, 1024};
+  EXPECT_EQ(walk(all, {1024}), Walk::down);
+  EXPECT_EQ(walk({512, 1}, {1024}), Walk::down);
+  EXPECT_EQ(walk({1024}, all), Walk::down) << "a staged operand";
+  EXPECT_EQ(walk(all, {512, 1}), Walk::along);
+  EXPECT_EQ(walk({1024}, {512, 1}), Walk::along);
+  EXPECT_EQ(walk({512, 1}, all), Walk::along);
+  EXPECT_EQ(walk(all, {}), Walk::along);
+  const Call mixed{type(), all, {tensor_at(1 << 24, all)}, {tensor_at(2 << 24, {1024}), tensor_at(3 << 24, {512, 1})}};
+  EXPECT_EQ(impl::make_tile_plan(mixed.loop(), backend()).walk, Walk::none) << "sums in both directions";
 }
 
 TEST_P(MapPlanTest, is_flat_for_contiguous_operands_and_single_values) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/launch.hpp"
+#include "core/map_any_tiles.hpp"
 #include "core/map_flat.hpp"
 #include "core/map_tiles.hpp"
 #include "core/sum_partials.hpp"
@@ -36,10 +37,10 @@ void launch_flat(const Context& ctx, const std::string& label, const F& f, const
   launch_items<B>(ctx, label, functor, functor.items());
 }
 
-template <Backend B, class T, class F, bool lean>
+template <Backend B, class Tiles, class F>
 void launch_tiles(const Context& ctx, const std::string& label, const F& f, const TilePlan& plan, void* partials) {
-  const MapTiles<B, T, F, lean> functor(f, plan, static_cast<Arithmetic<T>*>(partials));
-  launch_teams<B, functor.blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
+  const Tiles functor(f, plan, static_cast<typename Tiles::A*>(partials));
+  launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
@@ -64,11 +65,14 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   const std::vector<SumPlan> sums = make_sum_plans(loop, plan);
   const Temporary partials(ctx, labels.partials.c_str(),
                            static_cast<std::size_t>(partial_elements(plan, sums)) * sizeof(Arithmetic<T>));
+  const auto launch_any = [&] {
+    launch_tiles<B, MapAnyTiles<B, T, F>>(ctx, labels.any_tiles, f, plan, partials.data());
+  };
   if constexpr (B == Backend::cuda) {
-    plan.lean ? launch_tiles<B, T, F, true>(ctx, labels.tiles, f, plan, partials.data())
-              : launch_tiles<B, T, F, false>(ctx, labels.any_tiles, f, plan, partials.data());
+    plan.walk == Walk::none ? launch_any()
+                            : launch_tiles<B, MapTiles<B, T, F>>(ctx, labels.tiles, f, plan, partials.data());
   } else {
-    launch_tiles<B, T, F, false>(ctx, labels.any_tiles, f, plan, partials.data());
+    launch_any();
   }
   for (const SumPlan& sum : sums) SumPartialsLauncher<B, T>::launch(ctx, labels.sum, sum, partials.data());
 }

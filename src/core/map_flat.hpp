@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/divide.hpp"
 #include "core/macros.hpp"
 #include "core/map_plan.hpp"
 #include "core/pack.hpp"
@@ -26,7 +27,10 @@ class MapFlat {
     runs_ = packs / packs_;
     single_packs_ = static_cast<int>(packs % packs_);
     if constexpr (!packs_only) {
-      for (int axis = 0; axis < max_rank; ++axis) stride_.extent[axis] = plan.extent[axis];
+      for (int axis = 0; axis < plan.rank; ++axis) {
+        stride_.extent[axis] = plan.extent[axis];
+        if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
+      }
     }
     for (int k = 0; k < F::inputs + F::outputs; ++k) {
       const FlatPlan::Operand& operand = plan.operand[k];
@@ -34,7 +38,7 @@ class MapFlat {
       operand_[k].number = static_cast<A>(operand.number);
       operand_[k].access = operand.access;
       if constexpr (!packs_only) {
-        for (int axis = 0; axis < max_rank; ++axis) stride_.of[k][axis] = operand.stride[axis];
+        for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = operand.stride[axis];
       }
     }
   }
@@ -63,6 +67,7 @@ class MapFlat {
   /// The loop's axes, for operands that are gathered.
   struct Strides {
     std::int64_t extent[max_rank];
+    Divisor divisor[max_rank];  ///< of the extents, where all indices are less than 2^31
     std::int64_t of[F::inputs + F::outputs][max_rank];
   };
   struct Nothing {};
@@ -128,28 +133,25 @@ class MapFlat {
     std::int64_t left = 0;
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) {
-      if (left == 0) {
-        // 32-bit divisions where the size allows: 64-bit ones take several times as long.
-        from = operand_[k].data +
-               (size_ <= INT32_MAX ? locate<std::uint32_t>(k, at + i, left) : locate<std::uint64_t>(k, at + i, left));
-      }
+      if (left == 0) from = operand_[k].data + locate(k, at + i, left);
       values[i] = static_cast<A>(*from);
       from += stride_.of[k][rank_ - 1];
       --left;
     }
   }
 
-  template <class Index>
+  /// The operand's offset at element `at`; `left` becomes the number of elements to the end of the row.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(int k, std::int64_t at, std::int64_t& left) const {
-    auto rest = static_cast<Index>(at);
     std::int64_t offset = 0;
     for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const auto extent = static_cast<Index>(stride_.extent[axis]);
-      const Index outer = axis > 0 ? rest / extent : 0;
-      const Index along = rest - outer * extent;
-      offset += static_cast<std::int64_t>(along) * stride_.of[k][axis];
-      if (axis == rank_ - 1) left = static_cast<std::int64_t>(extent - along);
-      rest = outer;
+      const std::int64_t extent = stride_.extent[axis];
+      const std::int64_t outer = axis == 0            ? 0
+                                 : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
+                                                      : at / extent;
+      const std::int64_t along = at - outer * extent;
+      offset += along * stride_.of[k][axis];
+      if (axis == rank_ - 1) left = extent - along;
+      at = outer;
     }
     return offset;
   }

@@ -15,13 +15,18 @@ constexpr std::int64_t streaming_bytes = std::int64_t{8} << 20;
 
 /// Tiles are made smaller to have this many, where there are enough elements for it: some for each of a GPU's
 /// multiprocessors, to even out their loads; more would only add partial sums.
-constexpr std::int64_t wanted_tiles = 2048;
-/// The most rows that one thread adds up one after the other before its sum joins a tree.
+constexpr std::int64_t wanted_tiles(Walk walk) { return walk == Walk::none ? 2048 : 4096; }
+/// The most rows that one thread adds up one after the other before its sum joins a tree, or packs of a row.
 constexpr int most_rows_per_slot = 64;
+constexpr int most_packs_per_lane = 64;
+/// The fewest packs of a row for a thread that walks along it, where there are enough.
+constexpr int least_packs_per_lane = 8;
+/// The most threads for one row: more take longer to add up their sums.
+constexpr int most_lanes_along = 128;
+/// Threads that read 128 neighbouring bytes together, the unit of a GPU's caches.
+constexpr int lanes_of_a_line = 8;
 /// The fewest, where there are enough: what is staged is used at least so often. A host's tile has one slot.
 constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 int power_of_two_at_least(std::int64_t value, int most) {
   if (value >= most) return most;
@@ -157,21 +162,6 @@ void set_axes(TilePlan& plan, const Loop& loop) {
   plan.size = plan.rows * plan.columns;
 }
 
-void set_tiles(TilePlan& plan, const TileShape& shape) {
-  const int packs = static_cast<int>(std::min<std::int64_t>(ceil_div(plan.columns, shape.pack), 1 << 20));
-  plan.lanes = power_of_two_at_least(ceil_div(packs, shape.packs), shape.most_lanes);
-  plan.tile_columns = plan.lanes * shape.packs * shape.pack;
-  plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
-  const int most_slots = shape.most_threads / plan.lanes;
-  const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);  // whole warps
-  plan.slots = std::max(least_slots, power_of_two_at_least(plan.rows, most_slots));
-  const std::int64_t slot_rows = ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles * plan.slots);
-  plan.tile_rows = plan.slots * static_cast<int>(std::clamp<std::int64_t>(slot_rows, least_rows_per_slot(shape),
-                                                                          most_rows_per_slot));
-  plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, plan.rows));
-  plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
-}
-
 bool moves_along_rows(const TilePlan& plan, const TilePlan::Operand& operand) {
   const auto begin = operand.stride.begin() + plan.outer_rank;
   return std::any_of(begin, begin + plan.row_rank, [](std::int64_t stride) { return stride != 0; });
@@ -191,16 +181,90 @@ bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, E
                      [&](std::int64_t stride) { return stride * bytes % alignment == 0; });
 }
 
+void set_sums(TilePlan& plan, const Loop& loop) {
+  for (int k = loop.inputs; k < loop.operands(); ++k) {
+    TilePlan::Operand& output = plan.operand[k];
+    if (loop.operand[k].data == nullptr || !loop.sums(k - loop.inputs)) continue;
+    const bool over_columns = output.column_stride == 0;
+    const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
+    output.sum = over_columns ? (over_rows ? Sum::both : Sum::columns) : (over_rows ? Sum::rows : Sum::none);
+    plan.sums_rows = plan.sums_rows || over_rows;
+  }
+}
+
+bool is_same_in_all_rows(const TilePlan& plan, const TilePlan::Operand& operand) {
+  return operand.column_stride != 0 && !moves_along_rows(plan, operand) && plan.rows > 1;
+}
+
+/// Walks down rows use again what does not change from row to row; walks along rows can read it by packs only.
+Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
+  if (plan.columns % pack != 0 || plan.size % pack != 0) return Walk::none;
+  bool sums_rows = false;
+  bool sums_columns = false;
+  bool stages = false;
+  bool goes_along = true;
+  for (int k = 0; k < loop.operands(); ++k) {
+    const TilePlan::Operand& operand = plan.operand[k];
+    if (loop.operand[k].data == nullptr || (k < loop.inputs && operand.column_stride == 0)) continue;
+    if (operand.sum == Sum::none) return Walk::none;
+    sums_rows = sums_rows || operand.sum == Sum::rows;
+    sums_columns = sums_columns || operand.sum == Sum::columns;
+    const bool stays = k < loop.inputs && is_same_in_all_rows(plan, operand);
+    stages = stages || stays;
+    if (operand.sum != Sum::elements || has_aligned_packs(plan, operand, loop.type, gpu_pack_bytes)) continue;
+    if (!stays) return Walk::none;
+    goes_along = false;
+  }
+  const bool goes_down = plan.row_rank <= 1;
+  if (sums_rows && sums_columns) return Walk::none;
+  if (goes_down && (sums_rows || (stages && !sums_columns))) return Walk::down;
+  return goes_along && !sums_rows ? Walk::along : Walk::none;
+}
+
+/// Tiles for walks along rows: one row for each slot.
+void set_tiles_along(TilePlan& plan, const TileShape& shape) {
+  const std::int64_t packs = ceil_div(plan.columns, shape.pack);
+  const int least_lanes = power_of_two_at_least(packs, lanes_of_a_line);
+  plan.lanes = std::max(least_lanes, power_of_two_at_least(packs / least_packs_per_lane, most_lanes_along));
+  const int most_slots = shape.most_threads / plan.lanes;
+  plan.slots = std::max(std::min(most_slots, std::max(1, shape.most_lanes / plan.lanes)),
+                        power_of_two_at_least(plan.rows, most_slots));
+  plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.slots, plan.rows));
+  plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
+  const std::int64_t wanted_blocks = ceil_div(wanted_tiles(plan.walk), plan.row_blocks * plan.outer);
+  const std::int64_t packs_per_lane =
+      std::clamp<std::int64_t>(ceil_div(packs, plan.lanes * wanted_blocks), least_packs_per_lane, most_packs_per_lane);
+  plan.column_blocks = ceil_div(packs, plan.lanes * packs_per_lane);
+  plan.tile_columns = plan.lanes * shape.pack * static_cast<int>(ceil_div(packs, plan.lanes * plan.column_blocks));
+  plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
+}
+
+/// Tiles for walks down rows, and for none.
+void set_tiles_down(TilePlan& plan, const TileShape& shape) {
+  const int packs_of_lane = plan.walk == Walk::none ? shape.packs : 1;
+  const std::int64_t packs = ceil_div(plan.columns, shape.pack);
+  plan.lanes = power_of_two_at_least(ceil_div(packs, packs_of_lane), shape.most_lanes);
+  plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
+  plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
+  const int most_slots = shape.most_threads / plan.lanes;
+  const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);  // whole warps
+  plan.slots = std::max(least_slots, power_of_two_at_least(plan.rows, most_slots));
+  const std::int64_t slot_rows =
+      ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles(plan.walk) * plan.slots);
+  plan.tile_rows = plan.slots * static_cast<int>(std::clamp<std::int64_t>(slot_rows, least_rows_per_slot(shape),
+                                                                          most_rows_per_slot));
+  plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, plan.rows));
+  plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
+}
+
 void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
-  const int alignment = backend == Backend::cuda ? 16 : static_cast<int>(size_of(loop.type));
+  const int alignment = backend == Backend::cuda ? gpu_pack_bytes : static_cast<int>(size_of(loop.type));
   for (int k = 0; k < loop.operands(); ++k) {
     TilePlan::Operand& operand = plan.operand[k];
     operand.data = loop.operand[k].data;
     operand.number = loop.operand[k].number;
     if (operand.data == nullptr) continue;
-    const bool staged =
-        k < loop.inputs && operand.column_stride != 0 && !moves_along_rows(plan, operand) && plan.rows > 1;
-    if (staged) {
+    if (k < loop.inputs && plan.walk != Walk::along && is_same_in_all_rows(plan, operand)) {
       operand.access = Access::staged;
       ++plan.staged;
     } else if (operand.column_stride == 0) {
@@ -211,34 +275,21 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
   }
 }
 
-void set_sums(TilePlan& plan, const Loop& loop) {
+/// Where the sums go: to the tensor, or to the workspace where other tiles have their share.
+void set_partials(TilePlan& plan, const Loop& loop) {
   for (int k = loop.inputs; k < loop.operands(); ++k) {
     TilePlan::Operand& output = plan.operand[k];
-    if (output.data == nullptr || !loop.sums(k - loop.inputs)) continue;
-    const bool over_columns = output.column_stride == 0;
-    const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
-    output.sum = over_columns ? (over_rows ? Sum::both : Sum::columns) : (over_rows ? Sum::rows : Sum::none);
+    if (output.sum == Sum::elements) continue;
+    const bool over_columns = output.sum == Sum::columns || output.sum == Sum::both;
+    const bool over_rows = output.sum == Sum::rows || output.sum == Sum::both;
     output.direct = moves_along_all_outer(plan, output) && (!over_columns || plan.column_blocks == 1) &&
                     (!over_rows || plan.row_blocks == 1) && output.period == 0;
-    plan.sums_rows = plan.sums_rows || over_rows;
     if (output.direct) continue;
     output.partial_at = plan.partials;
     plan.partials +=
         plan.outer * (over_rows ? plan.row_blocks : plan.rows) * (over_columns ? plan.column_blocks : plan.columns);
     plan.partials = ceil_div(plan.partials, 32) * 32;
   }
-}
-
-bool is_lean(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
-  if (plan.row_rank != 1 || plan.columns % shape.pack != 0 || plan.size % shape.pack != 0) return false;
-  for (int k = 0; k < loop.operands(); ++k) {
-    const TilePlan::Operand& operand = plan.operand[k];
-    const bool sum = k >= loop.inputs && operand.sum != Sum::elements;
-    if (!sum && operand.access == Access::elements) return false;
-    if (sum && operand.sum == Sum::none) return false;
-    if (k >= loop.inputs && !sum && operand.access == Access::row) return false;
-  }
-  return true;
 }
 
 /// Whether the operand's elements follow each other in the order of the loop's indices.
@@ -320,125 +371,13 @@ TilePlan make_tile_plan(const Loop& loop, Backend backend) {
   } else {
     set_axes(plan, loop);
   }
-  set_tiles(plan, shape);
-  set_access(plan, loop, backend);
   set_sums(plan, loop);
+  if (backend == Backend::cuda) plan.walk = choose_walk(plan, loop, shape.pack);
+  plan.walk == Walk::along ? set_tiles_along(plan, shape) : set_tiles_down(plan, shape);
+  set_access(plan, loop, backend);
+  set_partials(plan, loop);
   plan.streaming = writes_much(loop);
-  plan.lean = backend == Backend::cuda && is_lean(plan, loop, shape);
   return plan;
-}
-
-std::vector<SumPlan> make_empty_sum_plans(const Loop& loop) {
-  std::vector<SumPlan> result;
-  for (int k = loop.inputs; k < loop.operands(); ++k) {
-    const LoopOperand& output = loop.operand[k];
-    if (output.data == nullptr) continue;
-    SumPlan sum;
-    sum.summed = 0;
-    sum.out = output.data;
-    for (int axis = 0; axis < loop.rank; ++axis) {
-      if (!moves(output, axis)) continue;
-      sum.kept_extent[sum.kept_rank] = loop.extent[axis];
-      sum.out_stride[sum.kept_rank++] = output.stride[axis];
-      sum.kept *= loop.extent[axis];
-    }
-    if (sum.kept > 0) result.push_back(sum);
-  }
-  return result;
-}
-
-/// A sum of more partial sums than this is done in two steps, to give more teams a share in it.
-constexpr std::int64_t longest_sum = 512;
-constexpr std::int64_t chunk_of_long_sum = 256;
-
-std::pair<SumPlan, SumPlan> in_two_steps(const SumPlan& sum, std::int64_t& partials) {
-  SumPlan first = sum;
-  first.chunk = chunk_of_long_sum;
-  first.parts = ceil_div(sum.summed, first.chunk);
-  first.out = nullptr;
-  first.out_partial_at = partials;
-  partials += ceil_div(first.parts * sum.kept, 32) * 32;
-
-  SumPlan second = sum;
-  second.partial_at = first.out_partial_at;
-  std::int64_t stride = 1;
-  for (int axis = 0; axis < sum.kept_rank; ++axis) {
-    second.kept_stride[axis] = stride;
-    stride *= sum.kept_extent[axis];
-  }
-  second.summed_rank = 1;
-  second.summed = second.chunk = second.summed_extent[0] = first.parts;
-  second.summed_stride[0] = sum.kept;
-  second.kept_is_fastest = true;
-  return {first, second};
-}
-
-std::vector<SumPlan> make_sum_plans(const Loop& loop, const TilePlan& plan) {
-  std::int64_t partials = plan.partials;
-  std::vector<SumPlan> result;
-  for (int k = loop.inputs; k < loop.operands(); ++k) {
-    const TilePlan::Operand& output = plan.operand[k];
-    if (output.data == nullptr || output.direct) continue;
-    SumPlan sum;
-    sum.partial_at = output.partial_at;
-    sum.out = output.data;
-    // From the fastest axis of the partial array to the slowest.
-    std::int64_t stride = 1;
-    const auto add_axis = [&](std::int64_t extent, std::int64_t out_stride) {
-      if (out_stride != 0) {
-        sum.kept_extent[sum.kept_rank] = extent;
-        sum.kept_stride[sum.kept_rank] = stride;
-        sum.out_stride[sum.kept_rank++] = out_stride;
-        sum.kept *= extent;
-      } else {
-        sum.summed_extent[sum.summed_rank] = extent;
-        sum.summed_stride[sum.summed_rank++] = stride;
-        sum.summed *= extent;
-      }
-      stride *= extent;
-    };
-    sum.kept_is_fastest = output.column_stride != 0;
-    if (output.period != 0) {
-      add_axis(output.period, output.column_stride);
-      add_axis(plan.columns / output.period, 0);
-    } else if (output.column_stride != 0) {
-      add_axis(plan.columns, output.column_stride);
-    } else {
-      add_axis(plan.column_blocks, 0);
-    }
-    if (output.sum == Sum::rows || output.sum == Sum::both) {
-      add_axis(plan.row_blocks, 0);
-    } else {
-      for (int axis = plan.outer_rank + plan.row_rank - 1; axis >= plan.outer_rank; --axis) {
-        add_axis(plan.extent[axis], output.stride[axis]);
-      }
-    }
-    for (int axis = plan.outer_rank - 1; axis >= 0; --axis) add_axis(plan.extent[axis], output.stride[axis]);
-    sum.chunk = sum.summed;
-    if (sum.summed > longest_sum) {
-      const auto [first, second] = in_two_steps(sum, partials);
-      result.push_back(first);
-      result.push_back(second);
-    } else {
-      result.push_back(sum);
-    }
-  }
-  return result;
-}
-
-std::int64_t partial_elements(const TilePlan& plan, std::span<const SumPlan> sums) {
-  std::int64_t result = plan.partials;
-  for (const SumPlan& sum : sums) {
-    if (sum.out == nullptr) result = std::max(result, sum.out_partial_at + sum.parts * sum.kept);
-  }
-  return result;
-}
-
-std::size_t map_workspace(const Loop& loop, Backend backend) {
-  if (loop.size() == 0 || is_flat(loop, backend)) return 0;
-  const std::size_t bytes = loop.type == ElementType::f64 ? 8 : 4;
-  const TilePlan plan = make_tile_plan(loop, backend);
-  return static_cast<std::size_t>(partial_elements(plan, make_sum_plans(loop, plan))) * bytes;
 }
 
 }  // namespace portops::impl

@@ -5,12 +5,15 @@
 #include "core/context.hpp"
 #include "core/loop.hpp"
 
-#include <vector>
+#include <array>
 
 // How a loop is cut into the work of teams and threads. Decided here, on the host, from the extents alone (never from
 // the number of threads), so that sums have the same bits on every run. Nothing here knows Kokkos.
 
 namespace portops::impl {
+
+/// A GPU's widest access.
+inline constexpr int gpu_pack_bytes = 16;
 
 /// Sizes that suit a backend. A team works on tiles of rows and columns; in it, `lanes` threads side by side share a
 /// row, each with `packs` packs of `pack` elements, and `slots` rows are under way at once.
@@ -25,18 +28,21 @@ struct TileShape {
 
 constexpr TileShape tile_shape(Backend backend, ElementType type) {
   if (backend != Backend::cuda) return {.pack = 64, .packs = 16, .most_lanes = 1, .most_threads = 1};
-  const int pack = 16 / static_cast<int>(size_of(type));
+  const int pack = gpu_pack_bytes / static_cast<int>(size_of(type));
   return {.pack = pack, .packs = pack > 4 ? 1 : 2, .most_lanes = 32, .most_threads = 256};
 }
 
 /// Bytes to which packs are aligned: a GPU's widest access, a host's streaming store.
-constexpr int pack_alignment(Backend backend) { return backend == Backend::cuda ? 16 : 32; }
+constexpr int pack_alignment(Backend backend) { return backend == Backend::cuda ? gpu_pack_bytes : 32; }
+
+/// a / b, rounded up.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // --- the flat form: outputs contiguous
 // ---------------------------------------------------------------------------------
 
 /// How element i of an operand is found.
-enum class FlatAccess : std::uint8_t {
+enum class FlatAccess : std::int32_t {
   none,        ///< a number; an output that is not wanted
   single,      ///< at data, for every i
   packs,       ///< at data + i, aligned to packs after `head` elements
@@ -69,7 +75,7 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend);
 // --- the tiled form: everything else ---------------------------------------------------------------------------------
 
 /// How the kernel reads an input or writes an output.
-enum class Access : std::uint8_t {
+enum class Access : std::int32_t {
   none,      ///< a number; an output that is not wanted
   row,       ///< one element a row
   packs,     ///< neighbouring columns are neighbours in memory, and packs are aligned
@@ -80,7 +86,12 @@ enum class Access : std::uint8_t {
 /// Where an output's results go. `elements`: one a column and row, straight to the tensor. The others are sums; each
 /// gives an array of results [outer][i][j], where i is a row or, for outputs summed over rows, a block of rows, and j a
 /// column or a block of columns.
-enum class Sum : std::uint8_t { elements, none, rows, columns, both };
+enum class Sum : std::int32_t { elements, none, rows, columns, both };
+
+/// How the threads of a GPU go through a tile, where its rows hold whole packs, every operand is read and written by
+/// packs, is staged, or is one element a row, and all outputs are summed in the same direction: down the rows, or along
+/// each row. Other plans have none, and a kernel that can do everything.
+enum class Walk : std::int32_t { none, down, along };
 
 /// The axes of the loop, cut in three: the last one gives the columns of a tile, some give its rows, and the outer ones
 /// tell the tiles apart. A loop over contiguous memory may be folded instead: cut into rows of a convenient length,
@@ -116,47 +127,12 @@ struct TilePlan {
   int staged = 0;          ///< operands with Access::staged
   bool sums_rows = false;  ///< some output is summed over the rows of a tile
   bool streaming = false;  ///< outputs are too large to stay in a host's caches
-  /// The rows are one axis and hold whole packs only, and every operand is read and written by packs, or is the same
-  /// for a row or for all rows.
-  bool lean = false;
+  Walk walk = Walk::none;
   std::int64_t partials = 0;  ///< elements of workspace
 
   std::int64_t tiles() const { return outer * row_blocks * column_blocks; }
 };
 
 TilePlan make_tile_plan(const Loop& loop, Backend backend);
-
-/// out = Σ partial: what is left to do of a sum whose tiles have each written their share. Axes run from the fastest of
-/// the partial array to the slowest. A long sum is done in two steps: first in `parts` chunks, whose sums are partial
-/// sums again.
-struct SumPlan {
-  int kept_rank = 0;
-  int summed_rank = 0;
-  std::int64_t kept = 1;
-  std::int64_t summed = 1;
-  std::int64_t kept_extent[max_rank + 2] = {};
-  std::int64_t kept_stride[max_rank + 2] = {};  ///< in the partial array
-  std::int64_t out_stride[max_rank + 2] = {};
-  std::int64_t summed_extent[max_rank + 2] = {};
-  std::int64_t summed_stride[max_rank + 2] = {};
-  bool kept_is_fastest = false;  ///< neighbours in the partial array belong to different results
-  std::int64_t parts = 1;
-  std::int64_t chunk = 0;  ///< terms of a part; the last part may have fewer
-  std::int64_t partial_at = 0;
-  std::byte* out = nullptr;         ///< the tensor, or, of a first step,
-  std::int64_t out_partial_at = 0;  ///< the array [part][kept] in the workspace
-};
-
-/// The sums of a loop without elements: zeros, where an output has elements.
-std::vector<SumPlan> make_empty_sum_plans(const Loop& loop);
-
-/// The sums that remain after the tiles of `plan`, in the order in which they must run.
-std::vector<SumPlan> make_sum_plans(const Loop& loop, const TilePlan& plan);
-
-/// Elements of workspace that the tiles and the sums need together.
-std::int64_t partial_elements(const TilePlan& plan, std::span<const SumPlan> sums);
-
-/// Bytes of workspace that the loop needs on a backend.
-std::size_t map_workspace(const Loop& loop, Backend backend);
 
 }  // namespace portops::impl

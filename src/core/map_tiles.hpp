@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/divide.hpp"
 #include "core/lanes.hpp"
 #include "core/macros.hpp"
 #include "core/map_plan.hpp"
@@ -9,33 +10,33 @@
 
 namespace portops::impl {
 
-/// outputs = f(inputs) over a TilePlan: one team a tile.
+/// outputs = f(inputs) over a TilePlan with a walk (down or along): one team a tile, on a GPU.
 ///
-/// A thread keeps to its columns (packs p of lane l start at column (p · lanes + l) · pack of the tile) and walks down
-/// the rows of its slot. So what depends on columns alone is staged in team scratch once, sums over rows grow in
-/// registers, and sums over columns are one tree a row. F::sums says whether outputs may be sums at all. `lean` is for
-/// plans whose rows are one axis of whole packs (TilePlan::lean): without the code for the others more threads fit a
-/// GPU.
-template <Backend B, class T, class F, bool lean>
+/// A thread walks through the tile in equal steps, a pack of each operand a step: down the rows of its slot, keeping to
+/// its columns, or along one row. Every operand has its own stride between steps, so that the loop knows three ways to
+/// read (a pack, one element, a number) and two to write (store the pack, add it to sums in registers). What a walk
+/// down needs again in every row is staged in team scratch; its stride is 0. Where the walk ends, a tree adds the
+/// threads' sums: over the slots, or over the lanes.
+template <Backend B, class T, class F>
 class MapTiles {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr TileShape shape = tile_shape(B, ElementTypeOf<T>::value);
-  static constexpr int pack = shape.pack;
-  static constexpr int packs = shape.packs;
+  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  static constexpr int warp = tile_shape(B, ElementTypeOf<T>::value).most_lanes;
+  static constexpr int most_warps = tile_shape(B, ElementTypeOf<T>::value).most_threads / warp;
   static constexpr int inputs = F::inputs;
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
-  /// Loads that are issued before the first of them is used: this many packs side by side, in this many rows.
-  static constexpr int batch = B == Backend::cuda ? packs : 1;
-  static constexpr int batch_rows = lean && (packs == 1 || inputs == 2) ? 2 : 1;
-  /// Teams that should fit a multiprocessor of a GPU at once.
-  static constexpr int blocks = lean && !F::sums ? 3 : 2;
+  /// Steps whose loads are issued before the first of them is used: as many as registers allow.
+  static constexpr int batch = inputs > 2 ? 2 : 4;
+  /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
+  static constexpr int blocks = F::sums ? 2 : 3;
 
   MapTiles(const F& f, const TilePlan& plan, A* partials) : f_(f), partials_(partials) {
-    columns_ = plan.columns;
+    const bool down = plan.walk == Walk::down;
     rows_ = plan.rows;
+    columns_ = plan.columns;
     last_row_columns_ = plan.size - (plan.rows - 1) * plan.columns;
     column_blocks_ = plan.column_blocks;
     row_blocks_ = plan.row_blocks;
@@ -47,33 +48,35 @@ class MapTiles {
     tile_columns_ = plan.tile_columns;
     tile_rows_ = plan.tile_rows;
     staged_ = plan.staged;
-    sums_rows_ = plan.sums_rows;
-    streaming_ = plan.streaming;
+    down_ = down;
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
     for (int k = 0; k < operands; ++k) {
       const TilePlan::Operand& from = plan.operand[k];
       Operand& to = operand_[k];
       to.data = reinterpret_cast<T*>(from.data);
-      to.column_stride = from.column_stride;
       for (int axis = 0; axis < max_rank; ++axis) to.stride[axis] = from.stride[axis];
-      to.slot_step = plan.row_rank == 1 ? plan.slots * from.stride[plan.outer_rank] : 0;
-      to.number = static_cast<A>(from.number);
+      const bool packs = from.access == Access::packs && from.sum == Sum::elements;
+      const std::int64_t row_stride = down && plan.row_rank == 1 ? from.stride[plan.outer_rank] : 0;
+      to.step = down ? plan.slots * row_stride : (packs ? plan.lanes * pack : 0);
+      to.column_stride = from.column_stride;
       to.period = from.period;
       to.partial_at = from.partial_at;
+      to.number = static_cast<A>(from.number);
       to.access = from.access;
       to.sum = from.sum;
       to.direct = from.direct;
+      sums_rows_ = sums_rows_ || (k >= inputs && from.sum == Sum::rows);
     }
   }
 
-  /// Bytes of team scratch: the staged operands, then the slots' sums of one output.
+  /// Bytes of team scratch: the staged operands, then room to add up sums.
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
-    const std::size_t sums = F::sums && sums_rows_ && slots_ > 1 ? std::size_t(slots_) * tile_columns_ : 0;
-    return (static_cast<std::size_t>(staged_) * tile_columns_ + sums) * sizeof(A);
+    const int sums = !F::sums ? 0 : sums_rows_ ? slots_ * tile_columns_ : most_warps;
+    return staged_bytes() + static_cast<std::size_t>(sums) * sizeof(A);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    A* const scratch = static_cast<A*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    auto* const scratch = static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
     for (std::int64_t index = team.league_rank(); index < tiles_; index += team.league_size()) {
       map_tile(team, locate(team, index), scratch);
       if (index + team.league_size() < tiles_) team.team_barrier();
@@ -83,10 +86,10 @@ class MapTiles {
  private:
   struct Operand {
     T* data;
+    std::int64_t stride[max_rank];  ///< along the outer axes, then the row axes
+    std::int64_t step;              ///< from a step of the walk to the next
     std::int64_t column_stride;
-    std::int64_t stride[max_rank];
-    std::int64_t slot_step;  ///< from a row of a slot to its next, where the rows are one axis
-    std::int64_t period;
+    std::int64_t period;  ///< of a folded operand
     std::int64_t partial_at;
     A number;
     Access access;
@@ -98,359 +101,227 @@ class MapTiles {
   struct Tile {
     std::int64_t outer;
     std::int64_t row_block;
-    std::int64_t row;      ///< the tile's first
-    std::int64_t end_row;  ///< behind its last
     std::int64_t column_block;
-    std::int64_t column;   ///< the tile's first
-    int left;              ///< columns of the tile
-    int left_in_last_row;  ///< of the last row of all, which is shorter in a folded loop
+    std::int64_t row;           ///< the thread's first
+    std::int64_t first_column;  ///< the tile's first
+    std::int64_t column;        ///< the thread's first
+    int steps;                  ///< of the thread's walk
     int slot;
     int lane;
   };
 
-  /// What a thread has summed so far: for each of its columns, or over its columns.
-  struct Sums {
-    A column[outputs][packs][pack];
-    A total[outputs];
-  };
-
-  KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, const Tile& tile, A* scratch) const {
-    stage(team, tile, scratch);
-    [[maybe_unused]] Sums sums;
-    if constexpr (F::sums) clear(sums);
-    T* at[operands];
-    seek(at, tile, tile.row + tile.slot);
-    const bool one_row_axis = lean || axes_ - outer_rank_ == 1;
-    const int rows_now = lean || one_row_axis ? batch_rows : 1;
-    // All threads make the same number of turns, so that they can add over lanes together.
-    for (std::int64_t row = tile.row; row < tile.end_row; row += rows_now * slots_) {
-      if (!lean && !one_row_axis && row > tile.row) seek(at, tile, row + tile.slot);
-      map_rows(tile, row + tile.slot, rows_now, at, scratch, sums);
-      PORTOPS_UNROLL
-      for (int k = 0; k < operands; ++k) at[k] += rows_now * operand_[k].slot_step;
-    }
-    if (streaming_) end_of_streaming<B>();
-    if constexpr (F::sums) write_sums(team, tile, scratch + staged_ * tile_columns_, sums);
+  KOKKOS_FORCEINLINE_FUNCTION std::size_t staged_bytes() const {
+    return static_cast<std::size_t>(staged_) * tile_columns_ * sizeof(T);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team, std::int64_t index) const {
     Tile tile;
-    tile.column_block = index % column_blocks_;
-    const std::int64_t rest = index / column_blocks_;
-    tile.row_block = rest % row_blocks_;
-    tile.outer = rest / row_blocks_;
-    tile.row = tile.row_block * tile_rows_;
-    tile.end_row = tile.row + tile_rows_ < rows_ ? tile.row + tile_rows_ : rows_;
-    tile.column = tile.column_block * tile_columns_;
-    tile.left = columns_from(tile.column, columns_);
-    tile.left_in_last_row = columns_from(tile.column, last_row_columns_);
+    const std::int64_t rest = quotient(index, column_blocks_);
+    tile.column_block = index - rest * column_blocks_;
+    tile.outer = quotient(rest, row_blocks_);
+    tile.row_block = rest - tile.outer * row_blocks_;
     tile.slot = team.team_rank() / lanes_;
     tile.lane = team.team_rank() % lanes_;
+    tile.row = tile.row_block * tile_rows_ + tile.slot;
+    tile.first_column = tile.column_block * tile_columns_;
+    tile.column = tile.first_column + tile.lane * pack;
+    tile.steps = down_ ? steps_down(tile) : steps_along(tile);
     return tile;
   }
 
-  /// The tile's columns from `column` on, of a row of `length`.
-  KOKKOS_FORCEINLINE_FUNCTION int columns_from(std::int64_t column, std::int64_t length) const {
-    const std::int64_t left = length - column;
-    return left >= tile_columns_ ? tile_columns_ : (left > 0 ? static_cast<int>(left) : 0);
+  KOKKOS_FORCEINLINE_FUNCTION int steps_down(const Tile& tile) const {
+    if (tile.column >= columns_) return 0;
+    const std::int64_t rows = tile.column < last_row_columns_ ? rows_ : rows_ - 1;  // a folded loop's last is shorter
+    const std::int64_t behind = (tile.row_block + 1) * tile_rows_;
+    return steps_between(tile.row, behind < rows ? behind : rows, slots_);
   }
 
-  /// The operand's offset at the index-th position along axes [begin, end).
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const Operand& operand, std::int64_t index, int begin,
-                                                  int end) const {
-    std::int64_t result = 0;
-    for (int axis = end - 1; axis >= begin; --axis) {
-      const std::int64_t outer = axis > begin ? index / extent_[axis] : 0;
-      result += (index - outer * extent_[axis]) * operand.stride[axis];
-      index = outer;
-    }
-    return result;
+  KOKKOS_FORCEINLINE_FUNCTION int steps_along(const Tile& tile) const {
+    if (tile.row >= rows_) return 0;
+    const std::int64_t columns = tile.row == rows_ - 1 ? last_row_columns_ : columns_;
+    const std::int64_t behind = tile.first_column + tile_columns_;
+    return steps_between(tile.column, behind < columns ? behind : columns, lanes_ * pack);
   }
 
-  /// Where each operand has the thread's first column of a row.
-  KOKKOS_FORCEINLINE_FUNCTION void seek(T* (&at)[operands], const Tile& tile, std::int64_t row) const {
-    const std::int64_t column = tile.column + tile_column(tile, 0);
+  KOKKOS_FORCEINLINE_FUNCTION static int steps_between(std::int64_t begin, std::int64_t end, int step) {
+    return begin < end ? static_cast<int>((static_cast<unsigned>(end - begin) + step - 1) / step) : 0;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, const Tile& tile, std::byte* scratch) const {
+    T* at[operands];
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) {
-      const Operand& operand = operand_[k];
-      at[k] = operand.data + (offset(operand, tile.outer, 0, outer_rank_) + offset(operand, row, outer_rank_, axes_) +
-                              column * operand.column_stride);
+    for (int k = 0; k < operands; ++k) at[k] = first_of(operand_[k], tile);
+    stage(team, tile, reinterpret_cast<T*>(scratch), at);
+    A sums[outputs][pack];
+    PORTOPS_UNROLL
+    for (int k = 0; k < outputs; ++k) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) sums[k][i] = A(0);
     }
+    int left = tile.steps;
+    for (; left >= batch; left -= batch) walk<batch>(at, sums);
+    for (; left > 0; --left) walk<1>(at, sums);
+    if constexpr (F::sums) write_sums(team, tile, reinterpret_cast<A*>(scratch + staged_bytes()), sums);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int tile_column(const Tile& tile, int p) const { return (p * lanes_ + tile.lane) * pack; }
+  /// Where an operand has the first element of the thread's walk, or the result that the thread adds to.
+  KOKKOS_FORCEINLINE_FUNCTION T* first_of(const Operand& operand, const Tile& tile) const {
+    return operand.data + (offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_) +
+                           offset_of(tile.row, extent_, operand.stride, outer_rank_, axes_) +
+                           (operand.access == Access::packs && operand.sum == Sum::elements ? tile.column : 0));
+  }
 
-  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, A* scratch) const {
+  /// Copies what is the same in all rows of the tile, its columns only, and lets the walk read that.
+  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, T* scratch, T* (&at)[operands]) const {
     if (staged_ == 0) return;
+    const std::int64_t left = columns_ - tile.first_column;
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
       if (operand.access != Access::staged) continue;
-      const T* data = operand.data + offset(operand, tile.outer, 0, outer_rank_);
-      for (int i = team.team_rank(); i < tile_columns_; i += team.team_size()) {
-        std::int64_t column = tile.column + i;
-        if (i < tile.left && operand.period != 0) column %= operand.period;
-        scratch[i] = i < tile.left ? static_cast<A>(data[column * operand.column_stride]) : A(0);
+      const T* data = operand.data + offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_);
+      for (int i = team.team_rank(); i < tile_columns_ && i < left; i += team.team_size()) {
+        std::int64_t column = tile.first_column + i;
+        if (operand.period != 0) column -= quotient(column, operand.period) * operand.period;
+        scratch[i] = data[column * operand.column_stride];
       }
+      at[k] = scratch + tile.lane * pack;
       scratch += tile_columns_;
     }
     team.team_barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void clear(Sums& sums) const {
+  /// `count` steps of the walk: loads first, so that they are under way together.
+  template <int count>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(T* (&at)[operands], A (&sums)[outputs][pack]) const {
+    Pack<T, pack> packs[count][inputs];
+    T single[count][inputs];
     PORTOPS_UNROLL
-    for (int k = 0; k < outputs; ++k) {
-      sums.total[k] = A(0);
+    for (int step = 0; step < count; ++step) {
       PORTOPS_UNROLL
-      for (int p = 0; p < packs; ++p) {
-        PORTOPS_UNROLL
-        for (int i = 0; i < pack; ++i) sums.column[k][p][i] = A(0);
-      }
-    }
-  }
-
-  /// Maps `rows_now` rows of the thread's slot, from `row` on.
-  KOKKOS_FORCEINLINE_FUNCTION void map_rows(const Tile& tile, std::int64_t row, int rows_now, T* (&at)[operands],
-                                            const A* scratch, Sums& sums) const {
-    int left[batch_rows];  // columns of the tile in each row
-    [[maybe_unused]] A row_sum[batch_rows][outputs];
-    PORTOPS_UNROLL
-    for (int r = 0; r < batch_rows; ++r) {
-      const std::int64_t own = row + r * slots_;
-      left[r] = r >= rows_now || own >= tile.end_row ? 0 : (own == rows_ - 1 ? tile.left_in_last_row : tile.left);
-      PORTOPS_UNROLL
-      for (int k = 0; k < outputs; ++k) row_sum[r][k] = A(0);
-    }
-    PORTOPS_UNROLL
-    for (int first = 0; first < packs; first += batch) {
-      if (B != Backend::cuda && tile_column(tile, first) >= left[0]) break;
-      Pack<T, pack> loaded[batch_rows][batch][inputs];
-      PORTOPS_UNROLL
-      for (int r = 0; r < batch_rows; ++r) {
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) load(at, r, first + b, left[r] - tile_column(tile, first + b), loaded[r][b]);
-      }
-      PORTOPS_UNROLL
-      for (int r = 0; r < batch_rows; ++r) {
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          const int count = left[r] - tile_column(tile, first + b);
-          if (count <= 0) continue;
-          map_pack(tile, row + r * slots_, at, r, first + b, lean || count > pack ? pack : count, loaded[r][b], scratch,
-                   sums, row_sum[r]);
+      for (int k = 0; k < inputs; ++k) {
+        const Operand& operand = operand_[k];
+        if (operand.access == Access::none) continue;
+        const T* from = at[k] + step * operand.step;
+        if (operand.access == Access::row) {
+          single[step][k] = *from;
+        } else {
+          packs[step][k] = read_pack<B, T, pack>(from);
         }
       }
     }
-    if constexpr (F::sums) {
-      PORTOPS_UNROLL
-      for (int k = 0; k < outputs; ++k) {
-        PORTOPS_UNROLL
-        for (int r = 0; r < batch_rows; ++r) {
-          const bool active = r < rows_now && row + r * slots_ < tile.end_row;
-          add_row(k, tile, row + r * slots_, active, r, at, row_sum[r][k], sums.total[k]);
-        }
-      }
-    }
-  }
-
-  /// Where operand k has pack p of the r-th row under way.
-  KOKKOS_FORCEINLINE_FUNCTION T* address(T* const (&at)[operands], int k, int r, int p) const {
-    const std::int64_t column = p * lanes_ * pack;
-    const Operand& operand = operand_[k];
-    if (lean) return at[k] + (r * operand.slot_step + (operand.access == Access::packs ? column : 0));
-    return at[k] + (r * operand.slot_step + column * operand.column_stride);
-  }
-
-  /// Issues the loads of a pack of each input; `count` columns are left.
-  KOKKOS_FORCEINLINE_FUNCTION void load(T* const (&at)[operands], int r, int p, int count,
-                                        Pack<T, pack> (&loaded)[inputs]) const {
     PORTOPS_UNROLL
-    for (int k = 0; k < inputs; ++k) {
-      const Operand& operand = operand_[k];
-      if (count <= 0 || operand.access == Access::none || operand.access == Access::staged) continue;
-      const T* from = address(at, k, r, p);
-      if (operand.access == Access::row) {
-        loaded[k].element[0] = *from;
-      } else if (lean || (operand.access == Access::packs && count >= pack)) {
-        loaded[k] = read_pack<B, T, pack>(from);
-      } else {
-        read_elements<B, T, pack>(loaded[k], from, operand.column_stride, count);
-      }
-    }
+    for (int step = 0; step < count; ++step) map_pack(step, packs[step], single[step], at, sums);
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) at[k] += count * operand_[k].step;
   }
 
   /// Computes a pack of each output and stores or adds it.
-  KOKKOS_FORCEINLINE_FUNCTION void map_pack(const Tile& tile, std::int64_t row, T* const (&at)[operands], int r, int p,
-                                            int count, const Pack<T, pack> (&loaded)[inputs], const A* scratch,
-                                            Sums& sums, A (&row_sum)[outputs]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(int step, const Pack<T, pack> (&packs)[inputs], const T (&single)[inputs],
+                                            T* const (&at)[operands], A (&sums)[outputs][pack]) const {
     A in[inputs][pack];
     A out[outputs][pack];
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
-      if (operand.access == Access::staged) {
-        copy_pack<B, A, pack>(in[k], scratch + tile_column(tile, p));
-        scratch += tile_columns_;
-      } else if (operand.access == Access::none || operand.access == Access::row) {
-        const A value = operand.access == Access::none ? operand.number : static_cast<A>(loaded[k].element[0]);
+      if (operand.access == Access::none || operand.access == Access::row) {
+        const A value = operand.access == Access::none ? operand.number : static_cast<A>(single[k]);
         PORTOPS_UNROLL
-        for (int i = 0; i < used(count); ++i) in[k][i] = value;
+        for (int i = 0; i < pack; ++i) in[k][i] = value;
       } else {
-        convert_pack<B, T, pack>(in[k], loaded[k], used(count));
+        convert_pack<B, T, pack>(in[k], packs[k], pack);
       }
     }
     PORTOPS_UNROLL
-    for (int i = 0; i < used(count); ++i) apply<pack>(f_, in, out, i);
+    for (int i = 0; i < pack; ++i) apply<pack>(f_, in, out, i);
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
       if (operand.sum == Sum::elements) {
-        store(operand, address(at, inputs + k, r, p), count, out[k]);
+        store_pack<B, T, pack>(at[inputs + k] + step * operand.step, out[k], false);
       } else if constexpr (F::sums) {
-        add(k, tile, row, at, r, p, count, out[k], sums.column[k][p], row_sum[k]);
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) sums[k][i] += out[k][i];
       }
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, T* to, int count, const A (&out)[pack]) const {
-    if (lean || (operand.access == Access::packs && count == pack)) {
-      store_pack<B, T, pack>(to, out, streaming_);
-    } else {
-      store_elements<B, T, pack>(to, out, operand.column_stride, count);
-    }
-  }
-
-  /// The elements of a pack to go through where `count` of them exist: on a GPU all, in a loop that is unrolled.
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int used(int count) { return B == Backend::cuda ? pack : count; }
-
-  /// Takes a pack of an output's terms.
-  KOKKOS_FORCEINLINE_FUNCTION void add(int k, const Tile& tile, std::int64_t row, T* const (&at)[operands], int r,
-                                       int p, int count, A (&out)[pack], A (&column_sum)[pack], A& row_sum) const {
-    const Operand& operand = operand_[inputs + k];
-    if (B == Backend::cuda && !lean && count < pack) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) {
-        if (i >= count) out[i] = A(0);
-      }
-    }
-    if (operand.sum == Sum::rows) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < used(count); ++i) column_sum[i] += out[i];
-    } else if (operand.sum == Sum::none) {
-      T* const to = address(at, inputs + k, r, p);
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) {
-        if (!lean && i >= count) break;
-        write(operand, to + i * operand.column_stride, tile.outer * rows_ + row, columns_,
-              tile.column + tile_column(tile, p) + i, out[i]);
-      }
-    } else {
-      row_sum += sum_of_pack(out, count);
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_pack(const A (&values)[pack], int count) {
-    if (used(count) == pack) return sum_of<pack>(values);
-    A sum(0);
-    for (int i = 0; i < count; ++i) sum += values[i];
-    return sum;
-  }
-
-  /// Takes what one thread has summed over its columns of a row.
-  KOKKOS_FORCEINLINE_FUNCTION void add_row(int k, const Tile& tile, std::int64_t row, bool active, int r,
-                                           T* const (&at)[operands], A row_sum, A& total) const {
-    const Operand& operand = operand_[inputs + k];
-    if (operand.sum == Sum::both) {
-      total += row_sum;
-    } else if (operand.sum == Sum::columns) {
-      row_sum = sum_over_lanes(row_sum, lanes_);
-      if (active && tile.lane == 0) {
-        write(operand, address(at, inputs + k, r, 0), tile.outer * rows_ + row, column_blocks_, tile.column_block,
-              row_sum);
-      }
-    }
-  }
-
-  /// Writes result [i][j] (of width `width`): to the tensor, or to the array of partial sums.
-  KOKKOS_FORCEINLINE_FUNCTION void write(const Operand& operand, T* to, std::int64_t i, std::int64_t width,
-                                         std::int64_t j, A value) const {
-    if (operand.direct) {
-      *to = static_cast<T>(value);
-    } else {
-      partials_[operand.partial_at + i * width + j] = value;
-    }
-  }
-
-  /// Adds the slots' sums over rows, by a tree in team scratch, and writes the tile's.
-  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch, const Sums& sums) const {
-    if (!sums_rows_) return;
+  /// Adds up the threads' sums and writes the tile's.
+  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch,
+                                              const A (&sums)[outputs][pack]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
-      if (operand.access == Access::none || (operand.sum != Sum::both && operand.sum != Sum::rows)) continue;
-      T* const to = operand.data + offset(operand, tile.outer, 0, outer_rank_);
-      const std::int64_t i = tile.outer * row_blocks_ + tile.row_block;
-      if (operand.sum == Sum::both) {
-        const A total = add_slots(team, tile, scratch, sum_over_lanes(sums.total[k], lanes_));
-        if (team.team_rank() == 0) write(operand, to, i, column_blocks_, tile.column_block, total);
-      } else {
-        write_columns(team, operand, tile, to, i, scratch, sums.column[k]);
+      if (operand.access == Access::none || operand.sum == Sum::elements) continue;
+      if (operand.sum == Sum::rows) {
+        write_columns(team, operand, tile, scratch, sums[k]);
+        continue;
       }
-      team.team_barrier();
+      const bool both = operand.sum == Sum::both;
+      const int group = both ? team.team_size() : lanes_;
+      const A sum = sum_over_group(team, group, scratch, sum_of<pack>(sums[k]));
+      if (team.team_rank() % group != 0 || tile.row >= rows_) continue;
+      T* const to = operand.data + (offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_) +
+                                    (both ? 0 : offset_of(tile.row, extent_, operand.stride, outer_rank_, axes_)));
+      const std::int64_t i = both ? tile.outer * row_blocks_ + tile.row_block : tile.outer * rows_ + tile.row;
+      write(operand, to, i * column_blocks_ + tile.column_block, sum);
     }
   }
 
-  /// The sum over slots of what each slot's first lane has, in the team's first thread.
-  KOKKOS_FORCEINLINE_FUNCTION A add_slots(const Team& team, const Tile& tile, A* scratch, A value) const {
-    if (slots_ == 1) return value;
-    if (tile.lane == 0) scratch[tile.slot] = value;
-    add_rows_of_scratch(team, scratch, 1);
-    return scratch[0];
+  /// The sum over groups of `group` neighbouring threads (a power of two), in the first of each.
+  KOKKOS_FORCEINLINE_FUNCTION A sum_over_group(const Team& team, int group, A* scratch, A value) const {
+    value = sum_over_lanes(value, group < warp ? group : warp);
+    if (group <= warp) return value;
+    const int rank = team.team_rank();
+    team.team_barrier();
+    if (rank % warp == 0) scratch[rank / warp] = value;
+    team.team_barrier();
+    if (rank % group == 0) {
+      for (int other = 1; other < group / warp; ++other) value += scratch[rank / warp + other];
+    }
+    return value;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, int width) const {
+  /// Adds the slots' sums over rows, by a tree in team scratch.
+  KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, A* scratch,
+                                                 const A (&own)[pack]) const {
+    team.team_barrier();
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) scratch[tile.slot * tile_columns_ + tile.lane * pack + i] = own[i];
     for (int half = slots_ / 2; half > 0; half /= 2) {
       team.team_barrier();
-      for (int at = team.team_rank(); at < half * width; at += team.team_size()) {
-        scratch[at] += scratch[at + half * width];
+      for (int at = team.team_rank(); at < half * tile_columns_; at += team.team_size()) {
+        scratch[at] += scratch[at + half * tile_columns_];
       }
     }
     team.team_barrier();
+    T* const to = operand.data + offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_);
+    const std::int64_t i = tile.outer * row_blocks_ + tile.row_block;
+    const std::int64_t left = columns_ - tile.first_column;
+    for (int c = team.team_rank(); c < tile_columns_ && c < left; c += team.team_size()) {
+      const std::int64_t column = tile.first_column + c;
+      write(operand, to + column * operand.column_stride, i * columns_ + column, scratch[c]);
+    }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, T* to,
-                                                 std::int64_t i, A* scratch, const A (&own)[packs][pack]) const {
-    if (slots_ > 1) {
-      PORTOPS_UNROLL
-      for (int p = 0; p < packs; ++p) {
-        PORTOPS_UNROLL
-        for (int e = 0; e < pack; ++e) scratch[tile.slot * tile_columns_ + tile_column(tile, p) + e] = own[p][e];
-      }
-      add_rows_of_scratch(team, scratch, tile_columns_);
-      for (int c = team.team_rank(); c < tile.left; c += team.team_size()) {
-        write(operand, to + (tile.column + c) * operand.column_stride, i, columns_, tile.column + c, scratch[c]);
-      }
-      return;
-    }
-    PORTOPS_UNROLL
-    for (int p = 0; p < packs; ++p) {
-      PORTOPS_UNROLL
-      for (int e = 0; e < pack; ++e) {
-        const int c = tile_column(tile, p) + e;
-        if (c >= tile.left) break;
-        write(operand, to + (tile.column + c) * operand.column_stride, i, columns_, tile.column + c, own[p][e]);
-      }
+  /// Writes a result: to the tensor, or to the array of partial sums.
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Operand& operand, T* to, std::int64_t partial, A value) const {
+    if (operand.direct) {
+      *to = static_cast<T>(value);
+    } else {
+      partials_[operand.partial_at + partial] = value;
     }
   }
 
   F f_;
   A* partials_;
-  std::int64_t columns_, rows_, last_row_columns_, column_blocks_, row_blocks_, tiles_;
+  std::int64_t rows_, columns_, last_row_columns_, column_blocks_, row_blocks_, tiles_;
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
   int outer_rank_, axes_, lanes_, slots_, tile_columns_, tile_rows_, staged_;
-  bool sums_rows_, streaming_;
+  bool down_;
+  bool sums_rows_ = false;
 };
 
 }  // namespace portops::impl

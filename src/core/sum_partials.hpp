@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/map_plan.hpp"
 #include "core/pack.hpp"
 #include "core/spaces.hpp"
+#include "core/sum_plan.hpp"
 
 #include <string>
 

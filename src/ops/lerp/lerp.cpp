@@ -5,8 +5,8 @@
 #include "core/check.hpp"
 #include "core/dispatch.hpp"
 #include "core/loop.hpp"
-#include "core/map_plan.hpp"
 #include "core/region.hpp"
+#include "core/sum_plan.hpp"
 #include "ops/lerp/lerp_kernels.hpp"
 
 #include <array>

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/divide.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace portops::test {
+namespace {
+
+constexpr std::uint32_t largest = 0x7fffffffu;
+
+TEST(DivideTest, by_a_divisor_is_exact) {
+  std::mt19937 engine(1);
+  for (int i = 0; i < 200000; ++i) {
+    const std::uint32_t value = i < 1000 ? static_cast<std::uint32_t>(i) + 1 : std::max(1u, (engine() >> 1) >> i % 31);
+    const impl::Divisor divisor(value);
+    ASSERT_EQ(divisor.value(), value);
+    const std::uint32_t multiple = largest / value * value;
+    for (const std::uint32_t index : {0u, 1u, value - 1, value, multiple - 1, multiple, largest, engine() >> 1}) {
+      if (index > largest) continue;  // 0 − 1
+      ASSERT_EQ(divisor.quotient(index), index / value) << index << " / " << value;
+    }
+  }
+}
+
+TEST(DivideTest, takes_64_bits_where_it_must) {
+  constexpr std::int64_t big = std::int64_t{1} << 32;
+  for (const std::int64_t a : {std::int64_t{0}, std::int64_t{7}, big - 1, big, 5 * big + 3}) {
+    for (const std::int64_t b : {std::int64_t{1}, std::int64_t{3}, big - 1, big, big + 1}) {
+      EXPECT_EQ(impl::quotient(a, b), a / b) << a << " / " << b;
+    }
+  }
+}
+
+TEST(DivideTest, finds_positions_along_axes) {
+  const std::int64_t extent[] = {9, 4, 5, 3};
+  const std::int64_t stride[] = {-1, 1000, 0, 10};
+  for (std::int64_t index = 0; index < 60; ++index) {
+    EXPECT_EQ(impl::offset_of(index, extent, stride, 1, 4), index / 15 * 1000 + index % 3 * 10);
+  }
+  EXPECT_EQ(impl::offset_of(0, extent, stride, 2, 2), 0) << "no axes";
+}
+
+}  // namespace
+}  // namespace portops::test
