@@ -107,12 +107,11 @@ class MapFlat {
     if constexpr (!packs_only) {
       if (operand.access == FlatAccess::gathered) return gather(k, at, values);
     }
-    if constexpr (N == pack) {
-      if (packs_only || operand.access == FlatAccess::packs) {
-        return convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
-      }
+    if (N == pack && (packs_only || operand.access == FlatAccess::packs)) {
+      if constexpr (N == pack) convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
+    } else {
+      for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
     }
-    for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
   }
 
   template <int N>
