@@ -13,6 +13,7 @@ using impl::FlatPlan;
 using impl::Loop;
 using impl::SumPlan;
 using impl::TilePlan;
+using impl::Walk;
 
 std::uintptr_t address(const std::byte* data, std::int64_t offset, ElementType type) {
   return reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset) * size_of(type);
@@ -110,7 +111,7 @@ class Tiles {
       case Access::row: at = row_offset(operand, outer, row); break;
       case Access::packs:
         at = row_offset(operand, outer, row) + column;
-        if (backend_ == Backend::cuda && column % pack == 0) {
+        if (backend_ == Backend::cuda && plan_.walk != Walk::along && column % pack == 0) {
           EXPECT_EQ(address(operand.data, at, loop_.type) % 16, 0u) << "a misaligned pack";
         }
         break;
@@ -129,6 +130,9 @@ class Tiles {
     const std::int64_t end_row = std::min(first_row + plan_.tile_rows, plan_.rows);
     const std::int64_t first_column = column_block * plan_.tile_columns;
     const std::int64_t end_column = std::min(first_column + plan_.tile_columns, plan_.columns);
+    if (plan_.walk == Walk::along) {
+      for (std::int64_t row = first_row; row < end_row; ++row) check_packs_match(outer, row);
+    }
     for (int k = 0; k < loop_.outputs; ++k) {
       const Operand& operand = plan_.operand[loop_.inputs + k];
       if (operand.access == Access::none) continue;
@@ -166,6 +170,19 @@ class Tiles {
                 value);
         }
       }
+    }
+  }
+
+  /// Along a row, all operands that are read and written by packs must miss a pack's alignment by as much.
+  void check_packs_match(std::int64_t outer, std::int64_t row) {
+    std::optional<std::uintptr_t> shared;
+    for (int k = 0; k < loop_.operands(); ++k) {
+      const Operand& operand = plan_.operand[k];
+      if (operand.access != Access::packs || operand.sum != impl::Sum::elements) continue;
+      EXPECT_EQ(operand.column_stride, 1);
+      const std::uintptr_t own = address(operand.data, row_offset(operand, outer, row), loop_.type) % 16;
+      EXPECT_EQ(own, shared.value_or(own)) << "packs of one row that are not aligned alike";
+      shared = own;
     }
   }
 

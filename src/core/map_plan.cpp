@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace portops::impl {
@@ -21,10 +22,12 @@ constexpr int most_rows_per_slot = 64;
 constexpr int most_packs_per_lane = 64;
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
+/// Shorter rows are not worth a GPU's tiles.
+constexpr std::int64_t gpu_least_columns = 32;
 /// The most threads for one row: more take longer to add up their sums.
 constexpr int most_lanes_along = 128;
-/// Threads that read 128 neighbouring bytes together, the unit of a GPU's caches.
-constexpr int lanes_of_a_line = 8;
+/// The fewest: they read 64 neighbouring bytes together.
+constexpr int least_lanes_along = 4;
 /// The fewest, where there are enough: what is staged is used at least so often. A host's tile has one slot.
 constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
 
@@ -173,10 +176,11 @@ bool moves_along_all_outer(const TilePlan& plan, const TilePlan::Operand& operan
 }
 
 /// Whether packs that start at multiples of the pack's size are aligned in every row.
-bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, ElementType type, int alignment) {
+bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, const std::byte* data, ElementType type,
+                       int alignment) {
   if (operand.column_stride != 1 || operand.period != 0) return false;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  return reinterpret_cast<std::uintptr_t>(operand.data) % static_cast<std::uintptr_t>(alignment) == 0 &&
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0 &&
          std::all_of(operand.stride.begin(), operand.stride.begin() + plan.outer_rank + plan.row_rank,
                      [&](std::int64_t stride) { return stride * bytes % alignment == 0; });
 }
@@ -196,35 +200,50 @@ bool is_same_in_all_rows(const TilePlan& plan, const TilePlan::Operand& operand)
   return operand.column_stride != 0 && !moves_along_rows(plan, operand) && plan.rows > 1;
 }
 
-/// Walks down rows use again what does not change from row to row; walks along rows can read it by packs only.
+/// The elements by which the operand's first one, and those one step along each axis from it, miss a pack's alignment.
+std::array<std::int64_t, max_rank + 1> misalignment(const TilePlan& plan, const LoopOperand& source,
+                                                    const TilePlan::Operand& operand, ElementType type) {
+  const std::int64_t pack = gpu_pack_bytes / static_cast<std::int64_t>(size_of(type));
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(source.data) / size_of(type));
+  std::array<std::int64_t, max_rank + 1> result{address % pack};
+  for (int axis = 0; axis < plan.outer_rank + plan.row_rank; ++axis) {
+    result[axis + 1] = (operand.stride[axis] % pack + pack) % pack;
+  }
+  return result;
+}
+
+/// Down the rows where that is the direction of the sums, or where something is the same in all rows; else along them.
 Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
-  if (plan.columns % pack != 0 || plan.size % pack != 0) return Walk::none;
   bool sums_rows = false;
   bool sums_columns = false;
   bool stages = false;
-  bool goes_along = true;
+  bool down = plan.columns % pack == 0 && plan.size % pack == 0 && plan.row_rank <= 1;
+  bool along = true;
+  std::optional<std::array<std::int64_t, max_rank + 1>> shared;  // misalignment of all operands that are read by packs
   for (int k = 0; k < loop.operands(); ++k) {
     const TilePlan::Operand& operand = plan.operand[k];
     if (loop.operand[k].data == nullptr || (k < loop.inputs && operand.column_stride == 0)) continue;
     if (operand.sum == Sum::none) return Walk::none;
     sums_rows = sums_rows || operand.sum == Sum::rows;
     sums_columns = sums_columns || operand.sum == Sum::columns;
+    if (operand.sum != Sum::elements) continue;
     const bool stays = k < loop.inputs && is_same_in_all_rows(plan, operand);
     stages = stages || stays;
-    if (operand.sum != Sum::elements || has_aligned_packs(plan, operand, loop.type, gpu_pack_bytes)) continue;
-    if (!stays) return Walk::none;
-    goes_along = false;
+    down = down && (stays || has_aligned_packs(plan, operand, loop.operand[k].data, loop.type, gpu_pack_bytes));
+    const auto own = misalignment(plan, loop.operand[k], operand, loop.type);
+    along = along && operand.column_stride == 1 && operand.period == 0 && own == shared.value_or(own);
+    shared = own;
   }
-  const bool goes_down = plan.row_rank <= 1;
-  if (sums_rows && sums_columns) return Walk::none;
-  if (goes_down && (sums_rows || (stages && !sums_columns))) return Walk::down;
-  return goes_along && !sums_rows ? Walk::along : Walk::none;
+  down = down && !sums_columns;
+  along = along && !sums_rows;
+  if (down && (sums_rows || stages)) return Walk::down;
+  return along ? Walk::along : down ? Walk::down : Walk::none;
 }
 
 /// Tiles for walks along rows: one row for each slot.
 void set_tiles_along(TilePlan& plan, const TileShape& shape) {
   const std::int64_t packs = ceil_div(plan.columns, shape.pack);
-  const int least_lanes = power_of_two_at_least(packs, lanes_of_a_line);
+  const int least_lanes = power_of_two_at_least(packs, least_lanes_along);
   plan.lanes = std::max(least_lanes, power_of_two_at_least(packs / least_packs_per_lane, most_lanes_along));
   const int most_slots = shape.most_threads / plan.lanes;
   plan.slots = std::max(std::min(most_slots, std::max(1, shape.most_lanes / plan.lanes)),
@@ -269,8 +288,10 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
       ++plan.staged;
     } else if (operand.column_stride == 0) {
       operand.access = Access::row;
+    } else if (plan.walk == Walk::along || has_aligned_packs(plan, operand, operand.data, loop.type, alignment)) {
+      operand.access = Access::packs;
     } else {
-      operand.access = has_aligned_packs(plan, operand, loop.type, alignment) ? Access::packs : Access::elements;
+      operand.access = Access::elements;
     }
   }
 }
@@ -312,6 +333,20 @@ bool writes_much(const Loop& loop) {
   return loop.size() * static_cast<std::int64_t>(size_of(loop.type)) >= streaming_bytes;
 }
 
+/// The plan's axes and sums, and the walk that they allow.
+TilePlan begin_tile_plan(const Loop& loop, Backend backend) {
+  const TileShape shape = tile_shape(backend, loop.type);
+  TilePlan plan;
+  if (worth_folding(loop, shape)) {
+    set_fold(plan, loop, shape);
+  } else {
+    set_axes(plan, loop);
+  }
+  set_sums(plan, loop);
+  if (backend == Backend::cuda) plan.walk = choose_walk(plan, loop, shape.pack);
+  return plan;
+}
+
 }  // namespace
 
 bool is_flat(const Loop& loop, Backend backend) {
@@ -326,8 +361,10 @@ bool is_flat(const Loop& loop, Backend backend) {
   const TileShape shape = tile_shape(backend, loop.type);
   if (worth_folding(loop, shape)) return false;
   const std::int64_t columns = loop.extent[loop.rank - 1];
-  if (backend == Backend::cuda) return columns % shape.pack != 0 || columns < shape.columns() / 2;
-  return columns < shape.pack;
+  if (backend != Backend::cuda) return columns < shape.pack;
+  if (columns < gpu_least_columns) return true;
+  return begin_tile_plan(loop, backend).walk == Walk::none &&
+         (columns % shape.pack != 0 || columns < shape.columns() / 2);
 }
 
 FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
@@ -365,14 +402,7 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
 
 TilePlan make_tile_plan(const Loop& loop, Backend backend) {
   const TileShape shape = tile_shape(backend, loop.type);
-  TilePlan plan;
-  if (worth_folding(loop, shape)) {
-    set_fold(plan, loop, shape);
-  } else {
-    set_axes(plan, loop);
-  }
-  set_sums(plan, loop);
-  if (backend == Backend::cuda) plan.walk = choose_walk(plan, loop, shape.pack);
+  TilePlan plan = begin_tile_plan(loop, backend);
   plan.walk == Walk::along ? set_tiles_along(plan, shape) : set_tiles_down(plan, shape);
   set_access(plan, loop, backend);
   set_partials(plan, loop);

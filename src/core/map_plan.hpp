@@ -88,9 +88,11 @@ enum class Access : std::int32_t {
 /// column or a block of columns.
 enum class Sum : std::int32_t { elements, none, rows, columns, both };
 
-/// How the threads of a GPU go through a tile, where its rows hold whole packs, every operand is read and written by
-/// packs, is staged, or is one element a row, and all outputs are summed in the same direction: down the rows, or along
-/// each row. Other plans have none, and a kernel that can do everything.
+/// How the threads of a GPU go through a tile: down the rows, or along each row. All outputs must be summed in that
+/// direction, or in both, and operands are read and written by packs, are the same in all rows, or are one element a
+/// row. For walks down, all packs must be aligned. Along a row it is enough if all operands miss the alignment by as
+/// many elements: those before the first whole pack and after the last are taken one by one. Other plans have no walk
+/// but a kernel that can do everything.
 enum class Walk : std::int32_t { none, down, along };
 
 /// The axes of the loop, cut in three: the last one gives the columns of a tile, some give its rows, and the outer ones

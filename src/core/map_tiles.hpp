@@ -49,6 +49,7 @@ class MapTiles {
     tile_rows_ = plan.tile_rows;
     staged_ = plan.staged;
     down_ = down;
+    lead_ = -1;
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
     for (int k = 0; k < operands; ++k) {
       const TilePlan::Operand& from = plan.operand[k];
@@ -65,6 +66,7 @@ class MapTiles {
       to.access = from.access;
       to.sum = from.sum;
       to.direct = from.direct;
+      if (packs && lead_ < 0) lead_ = k;
       sums_rows_ = sums_rows_ || (k >= inputs && from.sum == Sum::rows);
     }
   }
@@ -104,7 +106,9 @@ class MapTiles {
     std::int64_t column_block;
     std::int64_t row;           ///< the thread's first
     std::int64_t first_column;  ///< the tile's first
-    std::int64_t column;        ///< the thread's first
+    int head;                   ///< of a row's elements, those before its first whole pack
+    int packs;                  ///< its whole packs
+    int tail;                   ///< those after its last whole pack
     int steps;                  ///< of the thread's walk
     int slot;
     int lane;
@@ -124,33 +128,48 @@ class MapTiles {
     tile.lane = team.team_rank() % lanes_;
     tile.row = tile.row_block * tile_rows_ + tile.slot;
     tile.first_column = tile.column_block * tile_columns_;
-    tile.column = tile.first_column + tile.lane * pack;
-    tile.steps = down_ ? steps_down(tile) : steps_along(tile);
     return tile;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int steps_down(const Tile& tile) const {
-    if (tile.column >= columns_) return 0;
-    const std::int64_t rows = tile.column < last_row_columns_ ? rows_ : rows_ - 1;  // a folded loop's last is shorter
+  /// The thread's walk down the rows of its slot.
+  KOKKOS_FORCEINLINE_FUNCTION void begin_down(Tile& tile) const {
+    const std::int64_t column = tile.first_column + tile.lane * pack;
+    // The last row of a folded loop is shorter.
+    const std::int64_t rows = column < last_row_columns_ ? rows_ : rows_ - 1;
     const std::int64_t behind = (tile.row_block + 1) * tile_rows_;
-    return steps_between(tile.row, behind < rows ? behind : rows, slots_);
+    tile.head = tile.packs = tile.tail = 0;
+    tile.steps = column < columns_ ? steps_between(tile.row, behind < rows ? behind : rows, slots_) : 0;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int steps_along(const Tile& tile) const {
-    if (tile.row >= rows_) return 0;
+  /// The thread's walk along its row, whose first element in the tile is `mismatch` elements behind a pack's begin.
+  KOKKOS_FORCEINLINE_FUNCTION void begin_along(Tile& tile, int mismatch) const {
     const std::int64_t columns = tile.row == rows_ - 1 ? last_row_columns_ : columns_;
     const std::int64_t behind = tile.first_column + tile_columns_;
-    return steps_between(tile.column, behind < columns ? behind : columns, lanes_ * pack);
+    const std::int64_t length = (behind < columns ? behind : columns) - tile.first_column;
+    const int left = tile.row < rows_ && length > 0 ? static_cast<int>(length) : 0;
+    const int head = (pack - mismatch) % pack;
+    tile.head = head < left ? head : left;
+    tile.packs = (left - tile.head) / pack;
+    tile.tail = (left - tile.head) % pack;
+    tile.steps = steps_between(tile.lane, tile.packs, lanes_);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static int steps_between(std::int64_t begin, std::int64_t end, int step) {
-    return begin < end ? static_cast<int>((static_cast<unsigned>(end - begin) + step - 1) / step) : 0;
+    return begin < end ? (static_cast<int>(end - begin) + step - 1) / step : 0;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, const Tile& tile, std::byte* scratch) const {
+  KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, Tile tile, std::byte* scratch) const {
     T* at[operands];
+    int mismatch = 0;
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) at[k] = first_of(operand_[k], tile);
+    for (int k = 0; k < operands; ++k) {
+      at[k] = first_of(operand_[k], tile);
+      if (k == lead_) mismatch = static_cast<int>(reinterpret_cast<std::uintptr_t>(at[k]) / sizeof(T) % pack);
+    }
+    down_ ? begin_down(tile) : begin_along(tile, mismatch);
+    const int first_pack = tile.head + tile.lane * pack;
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) at[k] += reads_packs(operand_[k]) ? first_pack : 0;
     stage(team, tile, reinterpret_cast<T*>(scratch), at);
     A sums[outputs][pack];
     PORTOPS_UNROLL
@@ -161,14 +180,19 @@ class MapTiles {
     int left = tile.steps;
     for (; left >= batch; left -= batch) walk<batch>(at, sums);
     for (; left > 0; --left) walk<1>(at, sums);
+    if (tile.head + tile.tail > 0) map_ends(tile, at, sums);
     if constexpr (F::sums) write_sums(team, tile, reinterpret_cast<A*>(scratch + staged_bytes()), sums);
   }
 
-  /// Where an operand has the first element of the thread's walk, or the result that the thread adds to.
+  KOKKOS_FORCEINLINE_FUNCTION static bool reads_packs(const Operand& operand) {
+    return operand.access == Access::packs && operand.sum == Sum::elements;
+  }
+
+  /// Where an operand has the first element of the thread's row in the tile, or the result that it adds to.
   KOKKOS_FORCEINLINE_FUNCTION T* first_of(const Operand& operand, const Tile& tile) const {
     return operand.data + (offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_) +
                            offset_of(tile.row, extent_, operand.stride, outer_rank_, axes_) +
-                           (operand.access == Access::packs && operand.sum == Sum::elements ? tile.column : 0));
+                           (reads_packs(operand) ? tile.first_column : 0));
   }
 
   /// Copies what is the same in all rows of the tile, its columns only, and lets the walk read that.
@@ -247,6 +271,35 @@ class MapTiles {
     }
   }
 
+  /// Maps the elements of a row around its whole packs, after a walk that has left `at` behind the thread's last pack.
+  KOKKOS_FORCEINLINE_FUNCTION void map_ends(const Tile& tile, T* const (&at)[operands],
+                                            A (&sums)[outputs][pack]) const {
+    const int walked = tile.head + (tile.lane + tile.steps * lanes_) * pack;
+    const int behind = tile.head + tile.packs * pack;
+    for (int end = tile.lane; end < tile.head + tile.tail; end += lanes_) {
+      const int shift = (end < tile.head ? end : behind + end - tile.head) - walked;
+      A in[inputs][1];
+      A out[outputs][1];
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        const Operand& operand = operand_[k];
+        in[k][0] = operand.access == Access::none ? operand.number
+                                                  : static_cast<A>(at[k][operand.access == Access::row ? 0 : shift]);
+      }
+      apply<1>(f_, in, out, 0);
+      PORTOPS_UNROLL
+      for (int k = 0; k < outputs; ++k) {
+        const Operand& operand = operand_[inputs + k];
+        if (operand.access == Access::none) continue;
+        if (operand.sum == Sum::elements) {
+          at[inputs + k][shift] = static_cast<T>(out[k][0]);
+        } else {
+          sums[k][0] += out[k][0];
+        }
+      }
+    }
+  }
+
   /// Adds up the threads' sums and writes the tile's.
   KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch,
                                               const A (&sums)[outputs][pack]) const {
@@ -320,6 +373,7 @@ class MapTiles {
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
   int outer_rank_, axes_, lanes_, slots_, tile_columns_, tile_rows_, staged_;
+  int lead_;  ///< the operand whose packs the walk along a row goes by
   bool down_;
   bool sums_rows_ = false;
 };
