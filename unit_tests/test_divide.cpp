@@ -36,12 +36,20 @@ TEST(DivideTest, takes_64_bits_where_it_must) {
 }
 
 TEST(DivideTest, finds_positions_along_axes) {
+  struct Operand {
+    std::int64_t stride[4];
+  };
   const std::int64_t extent[] = {9, 4, 5, 3};
-  const std::int64_t stride[] = {-1, 1000, 0, 10};
+  const Operand operands[] = {{{-1, 1000, 0, 10}}, {{-1, 0, 7, 0}}};
   for (std::int64_t index = 0; index < 60; ++index) {
-    EXPECT_EQ(impl::offset_of(index, extent, stride, 1, 4), index / 15 * 1000 + index % 3 * 10);
+    std::int64_t offset[] = {5, 6};
+    impl::add_offsets(offset, operands, index, extent, 1, 4);
+    EXPECT_EQ(offset[0], 5 + index / 15 * 1000 + index % 3 * 10);
+    EXPECT_EQ(offset[1], 6 + index / 3 % 5 * 7);
   }
-  EXPECT_EQ(impl::offset_of(0, extent, stride, 2, 2), 0) << "no axes";
+  std::int64_t offset[] = {5, 6};
+  impl::add_offsets(offset, operands, 0, extent, 2, 2);
+  EXPECT_EQ(offset[0], 5) << "no axes";
 }
 
 }  // namespace

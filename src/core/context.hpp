@@ -50,8 +50,8 @@ class Context {
       : backend_(ExecutionSpaceAdapter<Space>::backend), instance_(std::make_shared<const Space>(space)) {}
 
   /// For applications compiled without Kokkos: the backend's own first instance, or, for cuda, the given
-  /// `cudaStream_t`. Throws Error when the backend is not compiled in, when its device is absent, or before
-  /// portops::Runtime (or Kokkos itself) is initialised.
+  /// `cudaStream_t`. Throws Error when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is
+  /// initialised.
   explicit Context(Backend backend, void* cuda_stream = nullptr);
 
   Backend backend() const { return backend_; }

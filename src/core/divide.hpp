@@ -17,16 +17,19 @@ PORTOPS_FUNCTION std::int64_t quotient(std::int64_t a, std::int64_t b) {
   return a / b;
 }
 
-/// The offset of the index-th position along axes [begin, end), the last of which is the fastest.
-PORTOPS_FUNCTION std::int64_t offset_of(std::int64_t index, const std::int64_t* extent, const std::int64_t* stride,
-                                        int begin, int end) {
-  std::int64_t result = 0;
+/// Adds to each operand's offset that of the index-th position along axes [begin, end), the last of which is the
+/// fastest. Operands have a `stride` for each axis.
+template <int count, class Operand>
+PORTOPS_FUNCTION void add_offsets(std::int64_t (&offset)[count], const Operand (&operand)[count], std::int64_t index,
+                                  const std::int64_t* extent, int begin, int end) {
+  PORTOPS_NO_UNROLL
   for (int axis = end - 1; axis >= begin; --axis) {
     const std::int64_t outer = axis > begin ? quotient(index, extent[axis]) : 0;
-    result += (index - outer * extent[axis]) * stride[axis];
+    const std::int64_t along = index - outer * extent[axis];
+    PORTOPS_UNROLL
+    for (int k = 0; k < count; ++k) offset[k] += along * operand[k].stride[axis];
     index = outer;
   }
-  return result;
 }
 
 /// A divisor of indices below 2^31 that is known before a kernel starts: a multiplication and a shift instead of a

@@ -9,9 +9,12 @@
 #define PORTOPS_FUNCTION inline
 #endif
 
-/// Before a loop over an array that must live in registers: these have no addresses.
+/// Before a loop over an array that must live in registers: these have no addresses. And before a loop that is worth no
+/// copies of its code.
 #if defined(__CUDA_ARCH__)
 #define PORTOPS_UNROLL _Pragma("unroll")
+#define PORTOPS_NO_UNROLL _Pragma("unroll 1")
 #else
 #define PORTOPS_UNROLL
+#define PORTOPS_NO_UNROLL
 #endif

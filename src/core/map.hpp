@@ -18,15 +18,17 @@ struct MapLabels {
   explicit MapLabels(const std::string& op)
       : flat("portops::" + op + "::map[flat]"),
         gather("portops::" + op + "::map[gather]"),
+        down("portops::" + op + "::map[down]"),
+        along("portops::" + op + "::map[along]"),
         tiles("portops::" + op + "::map[tiles]"),
-        any_tiles("portops::" + op + "::map[any_tiles]"),
         sum("portops::" + op + "::sum[partials]"),
         partials("portops::" + op + "::partials") {}
 
   std::string flat;
   std::string gather;
+  std::string down;
+  std::string along;
   std::string tiles;
-  std::string any_tiles;
   std::string sum;
   std::string partials;
 };
@@ -35,12 +37,6 @@ template <Backend B, class T, class F, bool packs_only>
 void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
   const MapFlat<B, T, F, packs_only> functor(f, plan);
   launch_items<B>(ctx, label, functor, functor.items());
-}
-
-template <Backend B, class Tiles, class F>
-void launch_tiles(const Context& ctx, const std::string& label, const F& f, const TilePlan& plan, void* partials) {
-  const Tiles functor(f, plan, static_cast<typename Tiles::A*>(partials));
-  launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
@@ -65,14 +61,18 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   const std::vector<SumPlan> sums = make_sum_plans(loop, plan);
   const Temporary partials(ctx, labels.partials.c_str(),
                            static_cast<std::size_t>(partial_elements(plan, sums)) * sizeof(Arithmetic<T>));
-  const auto launch_any = [&] {
-    launch_tiles<B, MapAnyTiles<B, T, F>>(ctx, labels.any_tiles, f, plan, partials.data());
+  const auto launch = [&]<class Tiles>(const std::string& label) {
+    const Tiles functor(f, plan, static_cast<Arithmetic<T>*>(partials.data()));
+    launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
   };
   if constexpr (B == Backend::cuda) {
-    plan.walk == Walk::none ? launch_any()
-                            : launch_tiles<B, MapTiles<B, T, F>>(ctx, labels.tiles, f, plan, partials.data());
+    switch (plan.walk) {
+      case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down>>(labels.down); break;
+      case Walk::along: launch.template operator()<MapTiles<B, T, F, Walk::along>>(labels.along); break;
+      case Walk::none: launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles); break;
+    }
   } else {
-    launch_any();
+    launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles);
   }
   for (const SumPlan& sum : sums) SumPartialsLauncher<B, T>::launch(ctx, labels.sum, sum, partials.data());
 }

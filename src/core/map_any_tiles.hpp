@@ -113,21 +113,23 @@ class MapAnyTiles {
   };
 
   KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, const Tile& tile, A* scratch) const {
-    stage(team, tile, scratch);
+    T* outer[operands];
+    find_outer(outer, tile);
+    stage(team, tile, outer, scratch);
     [[maybe_unused]] Sums sums;
     if constexpr (F::sums) clear(sums);
     T* at[operands];
-    seek(at, tile, tile.row + tile.slot);
+    seek(at, outer, tile, tile.row + tile.slot);
     const bool one_row_axis = axes_ - outer_rank_ == 1;
     // All threads make the same number of turns, so that they can add over lanes together.
     for (std::int64_t row = tile.row; row < tile.end_row; row += slots_) {
-      if (!one_row_axis && row > tile.row) seek(at, tile, row + tile.slot);
+      if (!one_row_axis && row > tile.row) seek(at, outer, tile, row + tile.slot);
       map_row(tile, row + tile.slot, at, scratch, sums);
       PORTOPS_UNROLL
       for (int k = 0; k < operands; ++k) at[k] += operand_[k].slot_step;
     }
     if (streaming_) end_of_streaming<B>();
-    if constexpr (F::sums) write_sums(team, tile, scratch + staged_ * tile_columns_, sums);
+    if constexpr (F::sums) write_sums(team, tile, outer, scratch + staged_ * tile_columns_, sums);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team, std::int64_t index) const {
@@ -152,32 +154,36 @@ class MapAnyTiles {
     return left >= tile_columns_ ? tile_columns_ : (left > 0 ? static_cast<int>(left) : 0);
   }
 
-  /// The operand's offset at the index-th position along axes [begin, end).
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const Operand& operand, std::int64_t index, int begin,
-                                                  int end) const {
-    return offset_of(index, extent_, operand.stride, begin, end);
+  /// Where each operand has the outer index's first row.
+  KOKKOS_FORCEINLINE_FUNCTION void find_outer(T* (&outer)[operands], const Tile& tile) const {
+    std::int64_t offset[operands] = {};
+    add_offsets(offset, operand_, tile.outer, extent_, 0, outer_rank_);
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) outer[k] = operand_[k].data + offset[k];
   }
 
   /// Where each operand has the thread's first column of a row.
-  KOKKOS_FORCEINLINE_FUNCTION void seek(T* (&at)[operands], const Tile& tile, std::int64_t row) const {
+  KOKKOS_FORCEINLINE_FUNCTION void seek(T* (&at)[operands], T* const (&outer)[operands], const Tile& tile,
+                                        std::int64_t row) const {
     const std::int64_t column = tile.column + tile_column(tile, 0);
+    std::int64_t offset[operands];
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) {
-      const Operand& operand = operand_[k];
-      at[k] = operand.data + (offset(operand, tile.outer, 0, outer_rank_) + offset(operand, row, outer_rank_, axes_) +
-                              column * operand.column_stride);
-    }
+    for (int k = 0; k < operands; ++k) offset[k] = column * operand_[k].column_stride;
+    add_offsets(offset, operand_, row, extent_, outer_rank_, axes_);
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) at[k] = outer[k] + offset[k];
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int tile_column(const Tile& tile, int p) const { return (p * lanes_ + tile.lane) * pack; }
 
-  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, A* scratch) const {
+  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, T* const (&outer)[operands],
+                                         A* scratch) const {
     if (staged_ == 0) return;
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
       if (operand.access != Access::staged) continue;
-      const T* data = operand.data + offset(operand, tile.outer, 0, outer_rank_);
+      const T* data = outer[k];
       for (int i = team.team_rank(); i < tile_columns_; i += team.team_size()) {
         std::int64_t column = tile.column + i;
         if (i < tile.left && operand.period != 0) column %= operand.period;
@@ -353,13 +359,14 @@ class MapAnyTiles {
   }
 
   /// Adds the slots' sums over rows, by a tree in team scratch, and writes the tile's.
-  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch, const Sums& sums) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, T* const (&outer)[operands],
+                                              A* scratch, const Sums& sums) const {
     if (!sums_rows_) return;
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none || (operand.sum != Sum::both && operand.sum != Sum::rows)) continue;
-      T* const to = operand.data + offset(operand, tile.outer, 0, outer_rank_);
+      T* const to = outer[inputs + k];
       const std::int64_t i = tile.outer * row_blocks_ + tile.row_block;
       if (operand.sum == Sum::both) {
         const A total = add_slots(team, tile, scratch, sum_over_lanes(sums.total[k], lanes_));

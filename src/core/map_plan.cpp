@@ -22,6 +22,8 @@ constexpr int most_rows_per_slot = 64;
 constexpr int most_packs_per_lane = 64;
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
+/// Walks count tiles in 32 bits, and a launch holds no more.
+constexpr std::int64_t most_tiles_of_walks = 1 << 30;
 /// Shorter rows are not worth a GPU's tiles.
 constexpr std::int64_t gpu_least_columns = 32;
 /// The most threads for one row: more take longer to add up their sums.
@@ -277,11 +279,13 @@ void set_tiles_down(TilePlan& plan, const TileShape& shape) {
 }
 
 void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
+  plan.staged = 0;
   const int alignment = backend == Backend::cuda ? gpu_pack_bytes : static_cast<int>(size_of(loop.type));
   for (int k = 0; k < loop.operands(); ++k) {
     TilePlan::Operand& operand = plan.operand[k];
     operand.data = loop.operand[k].data;
     operand.number = loop.operand[k].number;
+    operand.access = Access::none;
     if (operand.data == nullptr) continue;
     if (k < loop.inputs && plan.walk != Walk::along && is_same_in_all_rows(plan, operand)) {
       operand.access = Access::staged;
@@ -294,6 +298,25 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
       operand.access = Access::elements;
     }
   }
+}
+
+/// The strides between the steps of a walk. False where they, or the number of tiles, are too large for 32 bits.
+bool set_steps(TilePlan& plan, const Loop& loop) {
+  constexpr std::int64_t most_bytes = INT32_MAX / 8;  // so that some steps together can be counted too
+  if (plan.tiles() > most_tiles_of_walks) return false;
+  const auto bytes = static_cast<std::int64_t>(size_of(loop.type));
+  for (int k = 0; k < loop.operands(); ++k) {
+    TilePlan::Operand& operand = plan.operand[k];
+    std::int64_t step = 0;
+    if (plan.walk == Walk::down && plan.tile_rows > plan.slots && operand.access != Access::staged) {
+      step = plan.slots * operand.stride[plan.outer_rank] * bytes;
+    } else if (plan.walk == Walk::along && operand.access == Access::packs) {
+      step = plan.lanes * gpu_pack_bytes;
+    }
+    if (step > most_bytes || step < -most_bytes) return false;
+    operand.step_bytes = static_cast<int>(step);
+  }
+  return true;
 }
 
 /// Where the sums go: to the tensor, or to the workspace where other tiles have their share.
@@ -405,6 +428,11 @@ TilePlan make_tile_plan(const Loop& loop, Backend backend) {
   TilePlan plan = begin_tile_plan(loop, backend);
   plan.walk == Walk::along ? set_tiles_along(plan, shape) : set_tiles_down(plan, shape);
   set_access(plan, loop, backend);
+  if (plan.walk != Walk::none && !set_steps(plan, loop)) {
+    plan.walk = Walk::none;
+    set_tiles_down(plan, shape);
+    set_access(plan, loop, backend);
+  }
   set_partials(plan, loop);
   plan.streaming = writes_much(loop);
   return plan;

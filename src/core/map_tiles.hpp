@@ -8,23 +8,26 @@
 #include "core/map_plan.hpp"
 #include "core/pack.hpp"
 
+#include <bit>
+
 namespace portops::impl {
 
-/// outputs = f(inputs) over a TilePlan with a walk (down or along): one team a tile, on a GPU.
+/// outputs = f(inputs) over a TilePlan with a walk, on a GPU: one team a tile.
 ///
 /// A thread walks through the tile in equal steps, a pack of each operand a step: down the rows of its slot, keeping to
 /// its columns, or along one row. Every operand has its own stride between steps, so that the loop knows three ways to
 /// read (a pack, one element, a number) and two to write (store the pack, add it to sums in registers). What a walk
 /// down needs again in every row is staged in team scratch; its stride is 0. Where the walk ends, a tree adds the
 /// threads' sums: over the slots, or over the lanes.
-template <Backend B, class T, class F>
+template <Backend B, class T, class F, Walk walk>
 class MapTiles {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
-  static constexpr int warp = tile_shape(B, ElementTypeOf<T>::value).most_lanes;
-  static constexpr int most_warps = tile_shape(B, ElementTypeOf<T>::value).most_threads / warp;
+  static constexpr bool down = walk == Walk::down;
+  static constexpr TileShape shape = tile_shape(B, ElementTypeOf<T>::value);
+  static constexpr int pack = shape.pack;
+  static constexpr int warp = shape.most_lanes;
   static constexpr int inputs = F::inputs;
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
@@ -33,67 +36,78 @@ class MapTiles {
   /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
   static constexpr int blocks = F::sums ? 2 : 3;
 
-  MapTiles(const F& f, const TilePlan& plan, A* partials) : f_(f), partials_(partials) {
-    const bool down = plan.walk == Walk::down;
-    rows_ = plan.rows;
-    columns_ = plan.columns;
-    last_row_columns_ = plan.size - (plan.rows - 1) * plan.columns;
-    column_blocks_ = plan.column_blocks;
-    row_blocks_ = plan.row_blocks;
-    tiles_ = plan.tiles();
-    outer_rank_ = plan.outer_rank;
-    axes_ = plan.outer_rank + plan.row_rank;
-    lanes_ = plan.lanes;
-    slots_ = plan.slots;
-    tile_columns_ = plan.tile_columns;
-    tile_rows_ = plan.tile_rows;
-    staged_ = plan.staged;
-    down_ = down;
-    lead_ = -1;
+  MapTiles(const F& f, const TilePlan& plan, A* partials)
+      : f_(f),
+        partials_(partials),
+        rows_(plan.rows),
+        columns_(plan.columns),
+        last_row_columns_(plan.size - (plan.rows - 1) * plan.columns),
+        column_blocks_(static_cast<std::uint32_t>(plan.column_blocks)),
+        row_blocks_(static_cast<std::uint32_t>(plan.row_blocks)),
+        outer_rank_(plan.outer_rank),
+        axes_(plan.outer_rank + plan.row_rank),
+        lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
+        slot_bits_(std::countr_zero(static_cast<unsigned>(plan.slots))),
+        tile_columns_(plan.tile_columns),
+        tile_rows_(plan.tile_rows),
+        staged_(plan.staged),
+        sums_rows_(plan.sums_rows) {
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
     for (int k = 0; k < operands; ++k) {
       const TilePlan::Operand& from = plan.operand[k];
       Operand& to = operand_[k];
       to.data = reinterpret_cast<T*>(from.data);
       for (int axis = 0; axis < max_rank; ++axis) to.stride[axis] = from.stride[axis];
-      const bool packs = from.access == Access::packs && from.sum == Sum::elements;
-      const std::int64_t row_stride = down && plan.row_rank == 1 ? from.stride[plan.outer_rank] : 0;
-      to.step = down ? plan.slots * row_stride : (packs ? plan.lanes * pack : 0);
       to.column_stride = from.column_stride;
       to.period = from.period;
       to.partial_at = from.partial_at;
       to.number = static_cast<A>(from.number);
+      to.step_bytes = static_cast<unsigned>(from.step_bytes);
       to.access = from.access;
       to.sum = from.sum;
       to.direct = from.direct;
-      if (packs && lead_ < 0) lead_ = k;
-      sums_rows_ = sums_rows_ || (k >= inputs && from.sum == Sum::rows);
+      if (reads_packs(to) && lead_ < 0) lead_ = k;
     }
   }
 
   /// Bytes of team scratch: the staged operands, then room to add up sums.
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
-    const int sums = !F::sums ? 0 : sums_rows_ ? slots_ * tile_columns_ : most_warps;
+    const int sums = !F::sums ? 0 : down && sums_rows_ ? slots() * tile_columns_ : shape.most_threads / warp;
     return staged_bytes() + static_cast<std::size_t>(sums) * sizeof(A);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const scratch = static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
-    for (std::int64_t index = team.league_rank(); index < tiles_; index += team.league_size()) {
-      map_tile(team, locate(team, index), scratch);
-      if (index + team.league_size() < tiles_) team.team_barrier();
+    const Tile tile = locate(team);
+    T* at[operands];
+    seek(at, tile);
+    const Range range = down ? range_down(tile) : range_along(tile, at);
+    const int first_pack = range.head + tile.lane * pack;
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) at[k] += reads_packs(operand_[k]) ? first_pack : 0;
+    if constexpr (down) stage(team, tile, reinterpret_cast<T*>(scratch), at);
+    A sums[outputs][pack];
+    PORTOPS_UNROLL
+    for (int k = 0; k < outputs; ++k) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) sums[k][i] = A(0);
     }
+    int left = range.steps;
+    for (; left >= batch; left -= batch) map_steps<batch>(at, sums);
+    for (; left > 0; --left) map_steps<1>(at, sums);
+    if constexpr (!down) map_ends(tile, range, at, sums);
+    if constexpr (F::sums) write_sums(team, tile, reinterpret_cast<A*>(scratch + staged_bytes()), at, sums);
   }
 
  private:
   struct Operand {
     T* data;
     std::int64_t stride[max_rank];  ///< along the outer axes, then the row axes
-    std::int64_t step;              ///< from a step of the walk to the next
     std::int64_t column_stride;
     std::int64_t period;  ///< of a folded operand
     std::int64_t partial_at;
     A number;
+    unsigned step_bytes;  ///< from a step of the walk to the next
     Access access;
     Sum sum;
     bool direct;
@@ -101,111 +115,107 @@ class MapTiles {
 
   /// Where a thread works.
   struct Tile {
-    std::int64_t outer;
-    std::int64_t row_block;
-    std::int64_t column_block;
-    std::int64_t row;           ///< the thread's first
-    std::int64_t first_column;  ///< the tile's first
-    int head;                   ///< of a row's elements, those before its first whole pack
-    int packs;                  ///< its whole packs
-    int tail;                   ///< those after its last whole pack
-    int steps;                  ///< of the thread's walk
+    int outer;
+    int row_block;
+    int column_block;
     int slot;
     int lane;
   };
+
+  /// What a thread works on. A row along which it walks may have elements before its first whole pack and behind its
+  /// last.
+  struct Range {
+    int head;
+    int packs;
+    int tail;
+    int steps;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
+  KOKKOS_FORCEINLINE_FUNCTION int slots() const { return 1 << slot_bits_; }
 
   KOKKOS_FORCEINLINE_FUNCTION std::size_t staged_bytes() const {
     return static_cast<std::size_t>(staged_) * tile_columns_ * sizeof(T);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team, std::int64_t index) const {
+  KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team) const {
     Tile tile;
-    const std::int64_t rest = quotient(index, column_blocks_);
-    tile.column_block = index - rest * column_blocks_;
-    tile.outer = quotient(rest, row_blocks_);
-    tile.row_block = rest - tile.outer * row_blocks_;
-    tile.slot = team.team_rank() / lanes_;
-    tile.lane = team.team_rank() % lanes_;
-    tile.row = tile.row_block * tile_rows_ + tile.slot;
-    tile.first_column = tile.column_block * tile_columns_;
+    const auto index = static_cast<std::uint32_t>(team.league_rank());
+    const std::uint32_t rest = column_blocks_.quotient(index);
+    const std::uint32_t outer = row_blocks_.quotient(rest);
+    tile.outer = static_cast<int>(outer);
+    tile.row_block = static_cast<int>(rest - outer * row_blocks_.value());
+    tile.column_block = static_cast<int>(index - rest * column_blocks_.value());
+    tile.slot = team.team_rank() >> lane_bits_;
+    tile.lane = team.team_rank() & (lanes() - 1);
     return tile;
   }
 
-  /// The thread's walk down the rows of its slot.
-  KOKKOS_FORCEINLINE_FUNCTION void begin_down(Tile& tile) const {
-    const std::int64_t column = tile.first_column + tile.lane * pack;
-    // The last row of a folded loop is shorter.
-    const std::int64_t rows = column < last_row_columns_ ? rows_ : rows_ - 1;
-    const std::int64_t behind = (tile.row_block + 1) * tile_rows_;
-    tile.head = tile.packs = tile.tail = 0;
-    tile.steps = column < columns_ ? steps_between(tile.row, behind < rows ? behind : rows, slots_) : 0;
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t first_row(const Tile& tile) const {
+    return static_cast<std::int64_t>(tile.row_block) * tile_rows_ + tile.slot;
   }
 
-  /// The thread's walk along its row, whose first element in the tile is `mismatch` elements behind a pack's begin.
-  KOKKOS_FORCEINLINE_FUNCTION void begin_along(Tile& tile, int mismatch) const {
-    const std::int64_t columns = tile.row == rows_ - 1 ? last_row_columns_ : columns_;
-    const std::int64_t behind = tile.first_column + tile_columns_;
-    const std::int64_t length = (behind < columns ? behind : columns) - tile.first_column;
-    const int left = tile.row < rows_ && length > 0 ? static_cast<int>(length) : 0;
-    const int head = (pack - mismatch) % pack;
-    tile.head = head < left ? head : left;
-    tile.packs = (left - tile.head) / pack;
-    tile.tail = (left - tile.head) % pack;
-    tile.steps = steps_between(tile.lane, tile.packs, lanes_);
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t first_column(const Tile& tile) const {
+    return static_cast<std::int64_t>(tile.column_block) * tile_columns_;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static int steps_between(std::int64_t begin, std::int64_t end, int step) {
-    return begin < end ? (static_cast<int>(end - begin) + step - 1) / step : 0;
+  /// The steps of 2^bits from `begin` on that are less than `end`.
+  KOKKOS_FORCEINLINE_FUNCTION static int steps_between(int begin, int end, int bits) {
+    return begin < end ? (end - begin - 1 >> bits) + 1 : 0;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void map_tile(const Team& team, Tile tile, std::byte* scratch) const {
-    T* at[operands];
+  /// Down the rows of the thread's slot.
+  KOKKOS_FORCEINLINE_FUNCTION Range range_down(const Tile& tile) const {
+    const std::int64_t column = first_column(tile) + tile.lane * pack;
+    if (column >= columns_) return {0, 0, 0, 0};
+    const std::int64_t rows = column < last_row_columns_ ? rows_ : rows_ - 1;  // a folded loop's last row is shorter
+    const std::int64_t left = rows - static_cast<std::int64_t>(tile.row_block) * tile_rows_;
+    return {0, 0, 0, steps_between(tile.slot, left < tile_rows_ ? static_cast<int>(left) : tile_rows_, slot_bits_)};
+  }
+
+  /// Along the thread's row, where `at` is.
+  KOKKOS_FORCEINLINE_FUNCTION Range range_along(const Tile& tile, T* const (&at)[operands]) const {
     int mismatch = 0;
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) {
-      at[k] = first_of(operand_[k], tile);
       if (k == lead_) mismatch = static_cast<int>(reinterpret_cast<std::uintptr_t>(at[k]) / sizeof(T) % pack);
     }
-    down_ ? begin_down(tile) : begin_along(tile, mismatch);
-    const int first_pack = tile.head + tile.lane * pack;
-    PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) at[k] += reads_packs(operand_[k]) ? first_pack : 0;
-    stage(team, tile, reinterpret_cast<T*>(scratch), at);
-    A sums[outputs][pack];
-    PORTOPS_UNROLL
-    for (int k = 0; k < outputs; ++k) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) sums[k][i] = A(0);
-    }
-    int left = tile.steps;
-    for (; left >= batch; left -= batch) walk<batch>(at, sums);
-    for (; left > 0; --left) walk<1>(at, sums);
-    if (tile.head + tile.tail > 0) map_ends(tile, at, sums);
-    if constexpr (F::sums) write_sums(team, tile, reinterpret_cast<A*>(scratch + staged_bytes()), sums);
+    const std::int64_t row = first_row(tile);
+    if (row >= rows_) return {0, 0, 0, 0};
+    const std::int64_t left = (row == rows_ - 1 ? last_row_columns_ : columns_) - first_column(tile);
+    const int columns = left >= tile_columns_ ? tile_columns_ : left > 0 ? static_cast<int>(left) : 0;
+    const int to_pack = (pack - mismatch) % pack;
+    const int head = to_pack < columns ? to_pack : columns;
+    const int packs = (columns - head) / pack;
+    return {head, packs, (columns - head) % pack, steps_between(tile.lane, packs, lane_bits_)};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static bool reads_packs(const Operand& operand) {
     return operand.access == Access::packs && operand.sum == Sum::elements;
   }
 
-  /// Where an operand has the first element of the thread's row in the tile, or the result that it adds to.
-  KOKKOS_FORCEINLINE_FUNCTION T* first_of(const Operand& operand, const Tile& tile) const {
-    return operand.data + (offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_) +
-                           offset_of(tile.row, extent_, operand.stride, outer_rank_, axes_) +
-                           (reads_packs(operand) ? tile.first_column : 0));
+  /// Where each operand has the first element of the thread's row in the tile, or the result that it adds to.
+  KOKKOS_FORCEINLINE_FUNCTION void seek(T* (&at)[operands], const Tile& tile) const {
+    std::int64_t offset[operands];
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) offset[k] = reads_packs(operand_[k]) ? first_column(tile) : 0;
+    add_offsets(offset, operand_, first_row(tile), extent_, outer_rank_, axes_);
+    add_offsets(offset, operand_, tile.outer, extent_, 0, outer_rank_);
+    PORTOPS_UNROLL
+    for (int k = 0; k < operands; ++k) at[k] = operand_[k].data + offset[k];
   }
 
   /// Copies what is the same in all rows of the tile, its columns only, and lets the walk read that.
   KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, T* scratch, T* (&at)[operands]) const {
     if (staged_ == 0) return;
-    const std::int64_t left = columns_ - tile.first_column;
+    const std::int64_t first = first_column(tile);
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
       if (operand.access != Access::staged) continue;
-      const T* data = operand.data + offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_);
-      for (int i = team.team_rank(); i < tile_columns_ && i < left; i += team.team_size()) {
-        std::int64_t column = tile.first_column + i;
+      const T* data = at[k];
+      for (int i = team.team_rank(); i < tile_columns_ && first + i < columns_; i += team.team_size()) {
+        std::int64_t column = first + i;
         if (operand.period != 0) column -= quotient(column, operand.period) * operand.period;
         scratch[i] = data[column * operand.column_stride];
       }
@@ -215,9 +225,15 @@ class MapTiles {
     team.team_barrier();
   }
 
+  /// So many steps further. (32 bits times 32 bits plus 64 bits is one instruction.)
+  KOKKOS_FORCEINLINE_FUNCTION static T* behind(T* at, int steps, const Operand& operand) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(at) +
+                                std::uint64_t{static_cast<unsigned>(steps)} * operand.step_bytes);
+  }
+
   /// `count` steps of the walk: loads first, so that they are under way together.
   template <int count>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(T* (&at)[operands], A (&sums)[outputs][pack]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void map_steps(T* (&at)[operands], A (&sums)[outputs][pack]) const {
     Pack<T, pack> packs[count][inputs];
     T single[count][inputs];
     PORTOPS_UNROLL
@@ -226,7 +242,7 @@ class MapTiles {
       for (int k = 0; k < inputs; ++k) {
         const Operand& operand = operand_[k];
         if (operand.access == Access::none) continue;
-        const T* from = at[k] + step * operand.step;
+        const T* from = behind(at[k], step, operand);
         if (operand.access == Access::row) {
           single[step][k] = *from;
         } else {
@@ -237,7 +253,7 @@ class MapTiles {
     PORTOPS_UNROLL
     for (int step = 0; step < count; ++step) map_pack(step, packs[step], single[step], at, sums);
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) at[k] += count * operand_[k].step;
+    for (int k = 0; k < operands; ++k) at[k] = behind(at[k], count, operand_[k]);
   }
 
   /// Computes a pack of each output and stores or adds it.
@@ -263,7 +279,7 @@ class MapTiles {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
       if (operand.sum == Sum::elements) {
-        store_pack<B, T, pack>(at[inputs + k] + step * operand.step, out[k], false);
+        store_pack<B, T, pack>(behind(at[inputs + k], step, operand), out[k], false);
       } else if constexpr (F::sums) {
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) sums[k][i] += out[k][i];
@@ -272,12 +288,11 @@ class MapTiles {
   }
 
   /// Maps the elements of a row around its whole packs, after a walk that has left `at` behind the thread's last pack.
-  KOKKOS_FORCEINLINE_FUNCTION void map_ends(const Tile& tile, T* const (&at)[operands],
+  KOKKOS_FORCEINLINE_FUNCTION void map_ends(const Tile& tile, const Range& range, T* const (&at)[operands],
                                             A (&sums)[outputs][pack]) const {
-    const int walked = tile.head + (tile.lane + tile.steps * lanes_) * pack;
-    const int behind = tile.head + tile.packs * pack;
-    for (int end = tile.lane; end < tile.head + tile.tail; end += lanes_) {
-      const int shift = (end < tile.head ? end : behind + end - tile.head) - walked;
+    const int walked = range.head + (tile.lane + range.steps * lanes()) * pack;
+    for (int end = tile.lane; end < range.head + range.tail; end += lanes()) {
+      const int shift = (end < range.head ? end : end + range.packs * pack) - walked;
       A in[inputs][1];
       A out[outputs][1];
       PORTOPS_UNROLL
@@ -301,24 +316,24 @@ class MapTiles {
   }
 
   /// Adds up the threads' sums and writes the tile's.
-  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch,
+  KOKKOS_FORCEINLINE_FUNCTION void write_sums(const Team& team, const Tile& tile, A* scratch, T* const (&at)[operands],
                                               const A (&sums)[outputs][pack]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none || operand.sum == Sum::elements) continue;
-      if (operand.sum == Sum::rows) {
-        write_columns(team, operand, tile, scratch, sums[k]);
+      if (down && operand.sum == Sum::rows) {
+        write_columns(team, operand, tile, at[inputs + k], scratch, sums[k]);
         continue;
       }
       const bool both = operand.sum == Sum::both;
-      const int group = both ? team.team_size() : lanes_;
+      const int group = both ? team.team_size() : lanes();
       const A sum = sum_over_group(team, group, scratch, sum_of<pack>(sums[k]));
-      if (team.team_rank() % group != 0 || tile.row >= rows_) continue;
-      T* const to = operand.data + (offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_) +
-                                    (both ? 0 : offset_of(tile.row, extent_, operand.stride, outer_rank_, axes_)));
-      const std::int64_t i = both ? tile.outer * row_blocks_ + tile.row_block : tile.outer * rows_ + tile.row;
-      write(operand, to, i * column_blocks_ + tile.column_block, sum);
+      const std::int64_t row = first_row(tile);
+      if (team.team_rank() % group != 0 || row >= rows_) continue;
+      const std::int64_t i = both ? static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block
+                                  : tile.outer * rows_ + row;
+      write(operand, at[inputs + k], i * column_blocks_.value() + tile.column_block, sum);
     }
   }
 
@@ -337,24 +352,22 @@ class MapTiles {
   }
 
   /// Adds the slots' sums over rows, by a tree in team scratch.
-  KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, A* scratch,
-                                                 const A (&own)[pack]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, T* to,
+                                                 A* scratch, const A (&own)[pack]) const {
     team.team_barrier();
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) scratch[tile.slot * tile_columns_ + tile.lane * pack + i] = own[i];
-    for (int half = slots_ / 2; half > 0; half /= 2) {
+    for (int half = slots() / 2; half > 0; half /= 2) {
       team.team_barrier();
       for (int at = team.team_rank(); at < half * tile_columns_; at += team.team_size()) {
         scratch[at] += scratch[at + half * tile_columns_];
       }
     }
     team.team_barrier();
-    T* const to = operand.data + offset_of(tile.outer, extent_, operand.stride, 0, outer_rank_);
-    const std::int64_t i = tile.outer * row_blocks_ + tile.row_block;
-    const std::int64_t left = columns_ - tile.first_column;
-    for (int c = team.team_rank(); c < tile_columns_ && c < left; c += team.team_size()) {
-      const std::int64_t column = tile.first_column + c;
-      write(operand, to + column * operand.column_stride, i * columns_ + column, scratch[c]);
+    const std::int64_t i = static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block;
+    const std::int64_t first = first_column(tile);
+    for (int c = team.team_rank(); c < tile_columns_ && first + c < columns_; c += team.team_size()) {
+      write(operand, to + (first + c) * operand.column_stride, i * columns_ + first + c, scratch[c]);
     }
   }
 
@@ -369,13 +382,13 @@ class MapTiles {
 
   F f_;
   A* partials_;
-  std::int64_t rows_, columns_, last_row_columns_, column_blocks_, row_blocks_, tiles_;
+  std::int64_t rows_, columns_, last_row_columns_;
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
-  int outer_rank_, axes_, lanes_, slots_, tile_columns_, tile_rows_, staged_;
-  int lead_;  ///< the operand whose packs the walk along a row goes by
-  bool down_;
-  bool sums_rows_ = false;
+  Divisor column_blocks_, row_blocks_;
+  int outer_rank_, axes_, lane_bits_, slot_bits_, tile_columns_, tile_rows_, staged_;
+  int lead_ = -1;  ///< the operand whose packs a walk along a row goes by
+  bool sums_rows_;
 };
 
 }  // namespace portops::impl

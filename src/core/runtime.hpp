@@ -14,6 +14,8 @@ namespace portops {
 /// not use Kokkos themselves; an application that does keeps its own Kokkos::ScopeGuard and needs none of this.
 class Runtime {
  public:
+  /// Throws Error where the library was built for CUDA and finds no CUDA device: Kokkos cannot start without one, not
+  /// even for its host backends.
   Runtime();
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -31,7 +33,7 @@ struct Device {
   std::size_t memory_bytes;  ///< of the memory that the backend's tensors lie in
 };
 
-/// The devices of all enabled backends. A backend whose device is absent is left out. Needs an initialised runtime.
+/// The devices of all enabled backends. Needs an initialised runtime.
 std::vector<Device> devices();
 
 /// The memory space in which a backend's tensors lie by default.
