@@ -7,6 +7,7 @@
 //   --gemm_rates  prints the rates of matrix products at the end, as the rates of copies are always printed
 
 #include "harness.hpp"
+#include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 
 #include <portops/core/config.hpp>
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     for (const portops::Device& device : portops::devices()) {
       const std::string backend(portops::name_of(device.backend));
       benchmark::AddCustomContext(backend, device.name + ", concurrency " + std::to_string(device.concurrency));
+      portops::perf::register_launch(device.backend);
       portops::perf::register_lerp(device.backend);
     }
     benchmark::RunSpecifiedBenchmarks();

@@ -11,16 +11,14 @@ namespace portops::impl {
 
 /// Kernels are passed as plain kernel arguments whatever their size: Kokkos' other way, a constant buffer, makes the
 /// host wait for the buffer's previous use.
-template <class Policy>
-auto as_light_weight(const Policy& policy) {
-  return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
-}
+using AsArguments = Kokkos::Experimental::WorkItemProperty::HintLightWeight_t;
 
 /// Enqueues functor(i) for 0 ≤ i < items.
 template <Backend B, class Functor>
 void launch_items(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t items) {
-  using Policy = Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256>>;
-  Kokkos::parallel_for(label, as_light_weight(Policy(instance<B>(ctx), 0, items)), functor);
+  using Policy =
+      Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256>, AsArguments>;
+  Kokkos::parallel_for(label, Policy(instance<B>(ctx), 0, items), functor);
 }
 
 /// Enqueues functor(team) for teams of `threads` threads with so much scratch. The league may be smaller than `teams`,
@@ -29,7 +27,7 @@ void launch_items(const Context& ctx, const std::string& label, const Functor& f
 template <Backend B, int blocks, class Functor>
 void launch_teams(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t teams, int threads,
                   std::size_t scratch_bytes) {
-  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<256, blocks>>;
+  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<256, blocks>, AsArguments>;
   constexpr std::int64_t most_teams = 1 << 30;
   Policy policy(instance<B>(ctx), static_cast<int>(std::min(teams, most_teams)), threads, 1);
   // Scratch need not start at a multiple of what functors align it to.
@@ -37,7 +35,7 @@ void launch_teams(const Context& ctx, const std::string& label, const Functor& f
   if (scratch_bytes > 0) {
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes + alignment_slack)));
   }
-  Kokkos::parallel_for(label, as_light_weight(policy), functor);
+  Kokkos::parallel_for(label, policy, functor);
 }
 
 }  // namespace portops::impl

@@ -66,7 +66,6 @@ class MapTiles {
       to.access = from.access;
       to.sum = from.sum;
       to.direct = from.direct;
-      if (reads_packs(to) && lead_ < 0) lead_ = k;
     }
   }
 
@@ -177,8 +176,10 @@ class MapTiles {
   KOKKOS_FORCEINLINE_FUNCTION Range range_along(const Tile& tile, T* const (&at)[operands]) const {
     int mismatch = 0;
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) {
-      if (k == lead_) mismatch = static_cast<int>(reinterpret_cast<std::uintptr_t>(at[k]) / sizeof(T) % pack);
+    for (int k = 0; k < operands; ++k) {  // any of those that are read by packs: they are aligned alike
+      if (reads_packs(operand_[k])) {
+        mismatch = static_cast<int>(reinterpret_cast<std::uintptr_t>(at[k]) / sizeof(T) % pack);
+      }
     }
     const std::int64_t row = first_row(tile);
     if (row >= rows_) return {0, 0, 0, 0};
@@ -330,7 +331,7 @@ class MapTiles {
       const int group = both ? team.team_size() : lanes();
       const A sum = sum_over_group(team, group, scratch, sum_of<pack>(sums[k]));
       const std::int64_t row = first_row(tile);
-      if (team.team_rank() % group != 0 || row >= rows_) continue;
+      if ((team.team_rank() & (group - 1)) != 0 || row >= rows_) continue;
       const std::int64_t i = both ? static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block
                                   : tile.outer * rows_ + row;
       write(operand, at[inputs + k], i * column_blocks_.value() + tile.column_block, sum);
@@ -345,8 +346,9 @@ class MapTiles {
     team.team_barrier();
     if (rank % warp == 0) scratch[rank / warp] = value;
     team.team_barrier();
-    if (rank % group == 0) {
-      for (int other = 1; other < group / warp; ++other) value += scratch[rank / warp + other];
+    if ((rank & (group - 1)) == 0) {
+      PORTOPS_NO_UNROLL
+      for (int other = 1; other * warp < group; ++other) value += scratch[rank / warp + other];
     }
     return value;
   }
@@ -387,7 +389,6 @@ class MapTiles {
   Operand operand_[operands];
   Divisor column_blocks_, row_blocks_;
   int outer_rank_, axes_, lane_bits_, slot_bits_, tile_columns_, tile_rows_, staged_;
-  int lead_ = -1;  ///< the operand whose packs a walk along a row goes by
   bool sums_rows_;
 };
 
