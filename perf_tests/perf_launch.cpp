@@ -16,7 +16,7 @@ struct Nothing {
 void launch_nothing(const Context& ctx) {
   static const std::string label = "portops::perf::nothing";
   impl::dispatch(ctx.backend(), ElementType::f32,
-                 [&]<Backend B, class>() { impl::launch_items<B>(ctx, label, Nothing{}, 1024); });
+                 [&]<Backend B, class>() { impl::launch_items<B, 0>(ctx, label, Nothing{}, 1024); });
 }
 
 }  // namespace

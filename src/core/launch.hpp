@@ -13,11 +13,12 @@ namespace portops::impl {
 /// host wait for the buffer's previous use.
 using AsArguments = Kokkos::Experimental::WorkItemProperty::HintLightWeight_t;
 
-/// Enqueues functor(i) for 0 ≤ i < items.
-template <Backend B, class Functor>
+/// Enqueues functor(i) for 0 ≤ i < items. So many teams of 256 threads are to fit a GPU's multiprocessor at once (0: as
+/// many as do).
+template <Backend B, int blocks, class Functor>
 void launch_items(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t items) {
   using Policy =
-      Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256>, AsArguments>;
+      Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256, blocks>, AsArguments>;
   Kokkos::parallel_for(label, Policy(instance<B>(ctx), 0, items), functor);
 }
 

@@ -36,7 +36,7 @@ struct MapLabels {
 template <Backend B, class T, class F, bool packs_only>
 void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
   const MapFlat<B, T, F, packs_only> functor(f, plan);
-  launch_items<B>(ctx, label, functor, functor.items());
+  launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.

@@ -19,13 +19,16 @@ class MapFlat {
  public:
   using A = Arithmetic<T>;
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
+  static constexpr int blocks = packs_only && F::inputs + F::outputs <= 4 ? 8 : 0;
+
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
     // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
-    packs_ = B == Backend::cuda ? 1 : plan.streaming ? 512 : 8;
+    host_packs_ = plan.streaming ? 512 : 8;
     const std::int64_t packs = (plan.size - plan.head) / pack;
-    runs_ = packs / packs_;
-    single_packs_ = static_cast<int>(packs % packs_);
+    runs_ = packs / run_packs();
+    single_packs_ = static_cast<int>(packs % run_packs());
     if constexpr (!packs_only) {
       for (int axis = 0; axis < plan.rank; ++axis) {
         stride_.extent[axis] = plan.extent[axis];
@@ -48,9 +51,10 @@ class MapFlat {
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t behind_runs = item - runs_;
     if (behind_runs < 0) {
-      map_run(head_ + item * packs_ * pack, packs_);
+      map_run(head_ + item * (run_packs() * pack));
     } else if (behind_runs < single_packs_) {
-      map_run(head_ + (runs_ * packs_ + behind_runs) * pack, 1);
+      map_pack<pack>(head_ + (runs_ * run_packs() + behind_runs) * pack);
+      if (streaming_) end_of_streaming<B>();
     } else {
       const std::int64_t edge = behind_runs - single_packs_;
       map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
@@ -72,15 +76,12 @@ class MapFlat {
   };
   struct Nothing {};
 
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * packs_ + single_packs_; }
+  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? 1 : host_packs_; }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * run_packs() + single_packs_; }
 
-  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first, [[maybe_unused]] int count) const {
-    if constexpr (B == Backend::cuda) {
-      map_pack<pack>(first);
-    } else {
-      for (int p = 0; p < count; ++p) map_pack<pack>(first + p * pack);
-      if (streaming_) end_of_streaming<B>();
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first) const {
+    for (int p = 0; p < run_packs(); ++p) map_pack<pack>(first + p * pack);
+    if (streaming_) end_of_streaming<B>();
   }
 
   /// Maps N elements from `at` on: a whole pack, or one.
@@ -158,7 +159,7 @@ class MapFlat {
   F f_;
   int head_;
   int rank_;
-  int packs_;         ///< of a run
+  int host_packs_;    ///< of a run on a host
   int single_packs_;  ///< behind the last run
   std::int64_t runs_;
   std::int64_t size_;
