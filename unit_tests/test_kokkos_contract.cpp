@@ -42,12 +42,15 @@ class Recorder {
     tools::set_begin_deep_copy_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*,
                                            Kokkos::Tools::SpaceHandle, const char*, const void*,
                                            std::uint64_t) { events().push_back({Kind::copy, name}); });
-    tools::set_allocate_data_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t) {
-      events().push_back({Kind::allocation, name});
-    });
-    tools::set_deallocate_data_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t) {
-      events().push_back({Kind::deallocation, name});
-    });
+    // With every team kernel on CUDA Kokkos reports an allocation of its own, of 0 bytes.
+    tools::set_allocate_data_callback(
+        [](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t bytes) {
+          if (bytes > 0) events().push_back({Kind::allocation, name});
+        });
+    tools::set_deallocate_data_callback(
+        [](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t bytes) {
+          if (bytes > 0) events().push_back({Kind::deallocation, name});
+        });
     tools::set_push_region_callback([](const char* name) { events().push_back({Kind::push, name}); });
     tools::set_pop_region_callback([] { events().push_back({Kind::pop, ""}); });
   }
