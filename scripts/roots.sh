@@ -221,5 +221,6 @@ find_mmdebstrap() {
     [[ ! -e $scratch/tree/usr/bin ]] || mv -T "$scratch/tree" "$unpacked"
     rm -rf "$scratch"
   fi
+  PATH=$PATH:${mmdebstrap%/*} # it calls mmtarfilter by its name
   "$mmdebstrap" --version >/dev/null 2>&1 || refuse "mmdebstrap is missing, and cannot be unpacked: install the package"
 }
