@@ -6,9 +6,10 @@
     compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter TEXT]
 
 On a GPU a time is the sum of the kernels' own time a call, read by PyTorch's profiler for both; on a CPU it is wall
-time. Every case rotates through enough sets of tensors that caches cannot serve them. The floor is the least traffic
-(each input read once, each output written once) at the rate of a copy measured in the same run. Results are compared
-with PyTorch's in float64 before they are timed.
+time. Every case rotates through enough sets of inputs that caches cannot serve them; outputs stay where they are, as
+those of PyTorch do, whose allocator gives the same memory again. The floor is the least traffic (each input read once,
+each output written once) at the rate of a copy measured in the same run. Results are compared with PyTorch's in float64
+before they are timed.
 """
 import argparse
 import ctypes
@@ -267,6 +268,8 @@ def measure_case(case, portops, device, rate, arguments):
     cache = 60e6 if device == "cuda" else 64e6
     sets = max(2, min(64, int(4 * cache / case.bytes()) + 1))
     values = [case.tensors(device) for _ in range(sets)]
+    for other in values[1:]:
+        other.update({name: t for name, t in values[0].items() if name == "out" or name.endswith("_grad") and name != "out_grad"})
     prepared = [portops.arguments(v) for v in values]
     portops.run(case.op, prepared[0])
     if device == "cuda":
