@@ -9,7 +9,6 @@ namespace {
 
 using impl::Access;
 using impl::FlatAccess;
-using impl::FlatKind;
 using impl::FlatPlan;
 using impl::Loop;
 using impl::SumPlan;
@@ -41,10 +40,7 @@ Results results_of(const Loop& loop, const FlatPlan& plan, Backend backend) {
                                        [](const auto& output) { return output.access != FlatAccess::none; });
   for (int k = 0; k < loop.operands(); ++k) {
     const FlatPlan::Operand& operand = plan.operand[(loop.inputs + k) % loop.operands()];
-    const bool is_input = (loop.inputs + k) % loop.operands() < loop.inputs;
-    const bool is_one_value = operand.access == FlatAccess::none || operand.access == FlatAccess::single;
-    EXPECT_TRUE(plan.kind == FlatKind::any || operand.access == FlatAccess::packs || is_one_value);
-    EXPECT_TRUE(plan.kind != FlatKind::packs || !is_input || !is_one_value);
+    EXPECT_TRUE(!plan.packs_only || operand.access <= FlatAccess::packs);
     if (operand.access != FlatAccess::packs || plan.head == plan.size || !expects_alignment) continue;
     const auto alignment = static_cast<std::uintptr_t>(impl::pack_alignment(backend));
     EXPECT_EQ(address(operand.data, plan.head, loop.type) % alignment, 0u) << "behind the head";

@@ -33,9 +33,9 @@ struct MapLabels {
   std::string partials;
 };
 
-template <Backend B, class T, class F, FlatKind kind>
+template <Backend B, class T, class F, bool packs_only>
 void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
-  const MapFlat<B, T, F, kind> functor(f, plan);
+  const MapFlat<B, T, F, packs_only> functor(f, plan);
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
@@ -54,11 +54,8 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   }
   if (is_flat(loop, B)) {
     const FlatPlan plan = make_flat_plan(loop, B);
-    switch (plan.kind) {
-      case FlatKind::packs: return launch_flat<B, T, F, FlatKind::packs>(ctx, labels.flat, f, plan);
-      case FlatKind::singles: return launch_flat<B, T, F, FlatKind::singles>(ctx, labels.flat, f, plan);
-      case FlatKind::any: return launch_flat<B, T, F, FlatKind::any>(ctx, labels.gather, f, plan);
-    }
+    return plan.packs_only ? launch_flat<B, T, F, true>(ctx, labels.flat, f, plan)
+                           : launch_flat<B, T, F, false>(ctx, labels.gather, f, plan);
   }
   const TilePlan plan = make_tile_plan(loop, B);
   const std::vector<SumPlan> sums = make_sum_plans(loop, plan);

@@ -11,29 +11,25 @@ namespace portops::impl {
 
 /// outputs = f(inputs) over a FlatPlan.
 ///
-/// The first work items take a run of packs each, the next ones the packs that are left, the last ones the elements
-/// before the first pack and after the last. There is one kernel for each kind of plan: the code for operands that are
-/// not read by packs would cost the others registers and time.
-template <Backend B, class T, class F, FlatKind kind>
+/// The first work items take a run of packs each (one pack on a GPU, more on a host), the next ones the packs that are
+/// left, the last ones the elements before the first pack and after the last. `packs_only` is for plans without
+/// operands that are gathered or misaligned (FlatPlan::packs_only): the code for these would cost registers.
+template <Backend B, class T, class F, bool packs_only>
 class MapFlat {
  public:
   using A = Arithmetic<T>;
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
-  /// A GPU's thread has the loads of so many packs under way at once. They are `group` packs apart, so that threads
-  /// side by side read side by side.
-  static constexpr int batch = B == Backend::cuda && kind == FlatKind::packs && F::inputs <= 3 ? 2 : 1;
-  static constexpr int group = batch > 1 ? 128 : 1;
-  /// Teams that should fit a GPU's multiprocessor at once, which limits the registers of a thread. 0: as it comes.
-  static constexpr int blocks = kind == FlatKind::any || F::inputs > 3 ? 0 : batch > 1 ? 6 : 8;
+  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
+  static constexpr int blocks = packs_only && F::inputs + F::outputs <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
     // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
     host_packs_ = plan.streaming ? 512 : 8;
     const std::int64_t packs = (plan.size - plan.head) / pack;
-    runs_ = packs / (group * run_packs()) * group;
-    single_packs_ = static_cast<int>(packs - runs_ * run_packs());
-    if constexpr (kind == FlatKind::any) {
+    runs_ = packs / run_packs();
+    single_packs_ = static_cast<int>(packs % run_packs());
+    if constexpr (!packs_only) {
       for (int axis = 0; axis < plan.rank; ++axis) {
         stride_.extent[axis] = plan.extent[axis];
         if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
@@ -44,7 +40,7 @@ class MapFlat {
       operand_[k].data = reinterpret_cast<T*>(operand.data);
       operand_[k].number = static_cast<A>(operand.number);
       operand_[k].access = operand.access;
-      if constexpr (kind == FlatKind::any) {
+      if constexpr (!packs_only) {
         for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = operand.stride[axis];
       }
     }
@@ -55,13 +51,13 @@ class MapFlat {
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t behind_runs = item - runs_;
     if (behind_runs < 0) {
-      map_run(item);
+      map_run(head_ + item * (run_packs() * pack));
     } else if (behind_runs < single_packs_) {
-      map_packs<pack, 1>(head_ + (runs_ * run_packs() + behind_runs) * pack);
+      map_pack<pack>(head_ + (runs_ * run_packs() + behind_runs) * pack);
       if (streaming_) end_of_streaming<B>();
     } else {
       const std::int64_t edge = behind_runs - single_packs_;
-      map_packs<1, 1>(edge < head_ ? edge : edge + packs() * pack);
+      map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
     }
   }
 
@@ -80,52 +76,39 @@ class MapFlat {
   };
   struct Nothing {};
 
-  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? batch : host_packs_; }
+  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? 1 : host_packs_; }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * run_packs() + single_packs_; }
 
-  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t run) const {
-    if constexpr (B == Backend::cuda) {
-      const std::int64_t in_group = run % group;
-      map_packs<pack, batch>(head_ + ((run - in_group) * batch + in_group) * pack);
-    } else {
-      const std::int64_t first = head_ + run * host_packs_ * pack;
-      for (int p = 0; p < host_packs_; ++p) map_packs<pack, 1>(first + p * pack);
-      if (streaming_) end_of_streaming<B>();
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first) const {
+    for (int p = 0; p < run_packs(); ++p) map_pack<pack>(first + p * pack);
+    if (streaming_) end_of_streaming<B>();
   }
 
-  /// Maps `count` packs of N elements (whole packs, or single elements), the first of them at `at`.
-  template <int N, int count>
-  KOKKOS_FORCEINLINE_FUNCTION void map_packs(std::int64_t at) const {
-    A in[count][F::inputs][N];
+  /// Maps N elements from `at` on: a whole pack, or one.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(std::int64_t at) const {
+    A in[F::inputs][N];
     A out[F::outputs][N];
     PORTOPS_UNROLL
-    for (int c = 0; c < count; ++c) {
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::inputs; ++k) load(k, at + c * group * N, in[c][k]);
-    }
+    for (int k = 0; k < F::inputs; ++k) load(k, at, in[k]);
     PORTOPS_UNROLL
-    for (int c = 0; c < count; ++c) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < N; ++i) apply<N>(f_, in[c], out, i);
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::outputs; ++k) store(operand_[F::inputs + k], at + c * group * N, out[k]);
-    }
+    for (int i = 0; i < N; ++i) apply<N>(f_, in, out, i);
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::outputs; ++k) store(operand_[F::inputs + k], at, out[k]);
   }
 
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void load(int k, std::int64_t at, A (&values)[N]) const {
     const Operand& operand = operand_[k];
-    const bool one_value = operand.access == FlatAccess::none || operand.access == FlatAccess::single;
-    if (kind != FlatKind::packs && one_value) {
+    if (operand.access == FlatAccess::none || operand.access == FlatAccess::single) {
       const A value = operand.access == FlatAccess::single ? static_cast<A>(*operand.data) : operand.number;
       for (int i = 0; i < N; ++i) values[i] = value;
       return;
     }
-    if constexpr (kind == FlatKind::any) {
+    if constexpr (!packs_only) {
       if (operand.access == FlatAccess::gathered) return gather(k, at, values);
     }
-    if (N == pack && (kind != FlatKind::any || operand.access == FlatAccess::packs)) {
+    if (N == pack && (packs_only || operand.access == FlatAccess::packs)) {
       if constexpr (N == pack) convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
     } else {
       for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
@@ -136,7 +119,7 @@ class MapFlat {
   KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, std::int64_t at, const A (&values)[N]) const {
     if (operand.access == FlatAccess::none) return;
     if constexpr (N == pack) {
-      if (kind != FlatKind::any || operand.access == FlatAccess::packs) {
+      if (packs_only || operand.access == FlatAccess::packs) {
         return store_pack<B, T, N>(operand.data + at, values, streaming_);
       }
     }
@@ -181,7 +164,7 @@ class MapFlat {
   std::int64_t runs_;
   std::int64_t size_;
   bool streaming_;
-  std::conditional_t<kind == FlatKind::any, Strides, Nothing> stride_;
+  [[no_unique_address]] std::conditional_t<packs_only, Nothing, Strides> stride_;
   Operand operand_[F::inputs + F::outputs];
 };
 

@@ -370,15 +370,6 @@ TilePlan begin_tile_plan(const Loop& loop, Backend backend) {
   return plan;
 }
 
-FlatKind kind_of(FlatAccess access, bool is_input) {
-  switch (access) {
-    case FlatAccess::packs: return FlatKind::packs;
-    case FlatAccess::none: return is_input ? FlatKind::singles : FlatKind::packs;  // an output that is not wanted
-    case FlatAccess::single: return FlatKind::singles;
-    default: return FlatKind::any;
-  }
-}
-
 }  // namespace
 
 bool is_flat(const Loop& loop, Backend backend) {
@@ -421,12 +412,13 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
     FlatAccess access = FlatAccess::none;
     if (operand.data != nullptr) {
       const bool aligned = backend != Backend::cuda || misalignment(operand) == shared;
-      access = is_contiguous(loop, operand) ? (aligned ? FlatAccess::packs : FlatAccess::neighbours)
-               : is_single(loop, operand)   ? FlatAccess::single
-                                            : FlatAccess::gathered;
+      access = is_single(loop, operand)        ? FlatAccess::single
+               : !is_contiguous(loop, operand) ? FlatAccess::gathered
+               : aligned                       ? FlatAccess::packs
+                                               : FlatAccess::neighbours;
     }
     plan.operand[k] = {operand.data, operand.number, access, operand.stride};
-    plan.kind = std::max(plan.kind, kind_of(access, k < loop.inputs));
+    plan.packs_only = plan.packs_only && access <= FlatAccess::packs;
   }
   return plan;
 }

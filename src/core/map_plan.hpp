@@ -48,18 +48,15 @@ enum class FlatAccess : std::int32_t {
   packs,       ///< at data + i, aligned to packs after `head` elements
   neighbours,  ///< at data + i
   gathered     ///< by the position of i along the loop's axes
-};
-
-/// What a flat plan's operands are: all inputs read by packs; some of them a single value; or anything.
-enum class FlatKind : std::int32_t { packs, singles, any };
+};  // in this order: `packs` and what comes before it is the fast path
 
 /// A loop whose outputs are all contiguous, in the order of its axes: a range of elements, cut into packs.
 struct FlatPlan {
   std::int64_t size = 0;
   int head = 0;            ///< elements before the first output is aligned to packs
   bool streaming = false;  ///< outputs are too large to stay in a host's caches
-  FlatKind kind = FlatKind::packs;
-  int rank = 0;  ///< of the loop, for gathered inputs
+  bool packs_only = true;  ///< no operand is read or written otherwise than by packs, or is a single value
+  int rank = 0;            ///< of the loop, for gathered inputs
   std::array<std::int64_t, max_rank> extent{};
   struct Operand {
     std::byte* data = nullptr;
