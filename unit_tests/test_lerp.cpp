@@ -83,6 +83,26 @@ TEST_P(LerpTest, reads_and_writes_every_layout_where_it_lies) {
   });
 }
 
+TEST_P(LerpTest, reads_rows_that_run_backwards) {
+  constexpr std::int64_t rows = 70, columns = 512;
+  for_each_type([&]<class T>() {
+    TestTensor<T> x(ctx, {rows, columns}), y(ctx, {columns}), weight(ctx, {rows, columns}), out(ctx, {rows, columns});
+    x.fill_randomly(1);
+    y.fill_randomly(2);
+    weight.fill_randomly(3);
+    const TensorRef backwards(static_cast<T*>(x.ref().data()) + (rows - 1) * columns, {rows, columns}, {-columns, 1},
+                              x.ref().space());
+    lerp(ctx, backwards, y.ref(), weight.ref(), out.ref());
+    out.download();
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const std::int64_t row = i / columns, column = i % columns;
+      ASSERT_EQ(out[i], static_cast<double>(lerp_reference(x.element((rows - 1 - row) * columns + column),
+                                                           y.element(column), weight.element(i))))
+          << "row " << row << ", column " << column;
+    }
+  });
+}
+
 TEST_P(LerpTest, reads_operands_that_are_misaligned_to_each_other) {
   for_each_type([&]<class T>() {
     const Extents shape{1000};

@@ -165,6 +165,9 @@ TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
   EXPECT_EQ(walk(all, {}), Walk::along);
   const Call mixed{type(), all, {tensor_at(1 << 24, all)}, {tensor_at(2 << 24, {1024}), tensor_at(3 << 24, {512, 1})}};
   EXPECT_EQ(impl::make_tile_plan(mixed.loop(), backend()).walk, Walk::none) << "sums in both directions";
+  const TensorRef backwards(reinterpret_cast<void*>(1 << 26), type(), all, {-1024, 1}, MemorySpace::host);
+  const Call reversed{type(), all, {backwards, tensor_at(1 << 24, {1024})}, {tensor_at(2 << 24, all)}};
+  EXPECT_EQ(impl::make_tile_plan(reversed.loop(), backend()).walk, Walk::none) << "rows that run backwards";
   const Extents odd{512, 1023};
   EXPECT_EQ(impl::make_tile_plan(loop(odd, odd, odd, {512, 1}), backend()).walk, Walk::along) << "rows not aligned";
   const TensorRef shifted(reinterpret_cast<void*>((1 << 24) + size_of(type())), type(), odd, {1023, 1},

@@ -300,7 +300,8 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
   }
 }
 
-/// The strides between the steps of a walk. False where they, or the number of tiles, are too large for 32 bits.
+/// The strides between the steps of a walk. False where one is negative, or they or the number of tiles are too large
+/// for 32 bits.
 bool set_steps(TilePlan& plan, const Loop& loop) {
   constexpr std::int64_t most_bytes = INT32_MAX / 8;  // so that some steps together can be counted too
   if (plan.tiles() > most_tiles_of_walks) return false;
@@ -313,8 +314,8 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
     } else if (plan.walk == Walk::along && operand.access == Access::packs) {
       step = plan.lanes * gpu_pack_bytes;
     }
-    if (step > most_bytes || step < -most_bytes) return false;
-    operand.step_bytes = static_cast<int>(step);
+    if (step < 0 || step > most_bytes) return false;
+    operand.step_bytes = static_cast<unsigned>(step);
   }
   return true;
 }

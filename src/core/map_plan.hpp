@@ -112,7 +112,7 @@ struct TilePlan {
     std::int64_t column_stride = 0;
     std::array<std::int64_t, max_rank> stride{};  ///< along the outer axes, then the row axes
     std::int64_t period = 0;                      ///< of a folded operand: its element is column modulo period
-    int step_bytes = 0;                           ///< from a step of a walk to the next
+    unsigned step_bytes = 0;                      ///< from a step of a walk to the next
     Access access = Access::none;
     Sum sum = Sum::elements;
     bool direct = true;           ///< the results are final: they are written to the tensor itself

@@ -62,7 +62,7 @@ class MapTiles {
       to.period = from.period;
       to.partial_at = from.partial_at;
       to.number = static_cast<A>(from.number);
-      to.step_bytes = static_cast<unsigned>(from.step_bytes);
+      to.step_bytes = from.step_bytes;
       to.access = from.access;
       to.sum = from.sum;
       to.direct = from.direct;
