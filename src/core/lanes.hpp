@@ -18,6 +18,18 @@ KOKKOS_INLINE_FUNCTION A sum_over_lanes(A value, [[maybe_unused]] int lanes) {
   return value;
 }
 
+/// Adds rows of `width` numbers in a team's scratch into the first, by a tree. `rows` is a power of two. What the team
+/// has written there before, and the sums afterwards, every thread sees.
+template <class Team, class A>
+KOKKOS_INLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, int rows, int width) {
+  for (int half = rows / 2; half > 0; half /= 2) {
+    team.team_barrier();
+    for (int at = team.team_rank(); at < half * width; at += team.team_size())
+      scratch[at] += scratch[at + half * width];
+  }
+  team.team_barrier();
+}
+
 /// The sum of an array, by a tree.
 template <int N, class A>
 KOKKOS_INLINE_FUNCTION A sum_of(const A (&values)[N]) {

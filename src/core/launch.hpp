@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/spaces.hpp"
+#include "core/tile_shape.hpp"
 
 #include <algorithm>
 #include <string>
@@ -22,14 +23,13 @@ void launch_items(const Context& ctx, const std::string& label, const Functor& f
   Kokkos::parallel_for(label, Policy(instance<B>(ctx), 0, items), functor);
 }
 
-/// Enqueues functor(team) for teams of `threads` threads with so much scratch. The league may be smaller than `teams`,
-/// which can exceed what a launch holds: functors stride by the league's size. So many teams of up to 256 threads are
+/// Enqueues functor(team) for teams of `threads` threads with so much scratch. The league is smaller than `teams` where
+/// these exceed most_teams: functors for so many stride by the league's size. So many teams of up to 256 threads are
 /// to fit a GPU's multiprocessor at once.
 template <Backend B, int blocks, class Functor>
 void launch_teams(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t teams, int threads,
                   std::size_t scratch_bytes) {
   using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<256, blocks>, AsArguments>;
-  constexpr std::int64_t most_teams = 1 << 30;
   Policy policy(instance<B>(ctx), static_cast<int>(std::min(teams, most_teams)), threads, 1);
   // Scratch need not start at a multiple of what functors align it to.
   constexpr std::size_t alignment_slack = 16;

@@ -40,7 +40,7 @@ void launch_flat(const Context& ctx, const std::string& label, const F& f, const
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
-/// One pass over the inputs, and a second kernel where sums go beyond a tile.
+/// One pass over the inputs, and a second kernel where sums go beyond a tile (a third where they go far beyond).
 ///
 /// F is a functor `void operator()(const A (&in)[inputs], A (&out)[outputs]) const` on numbers of type Arithmetic<T>,
 /// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed.

@@ -5,8 +5,8 @@
 #include "core/divide.hpp"
 #include "core/lanes.hpp"
 #include "core/macros.hpp"
-#include "core/map_plan.hpp"
 #include "core/pack.hpp"
+#include "core/tile_plan.hpp"
 
 namespace portops::impl {
 
@@ -382,18 +382,8 @@ class MapAnyTiles {
   KOKKOS_FORCEINLINE_FUNCTION A add_slots(const Team& team, const Tile& tile, A* scratch, A value) const {
     if (slots_ == 1) return value;
     if (tile.lane == 0) scratch[tile.slot] = value;
-    add_rows_of_scratch(team, scratch, 1);
+    add_rows_of_scratch(team, scratch, slots_, 1);
     return scratch[0];
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, int width) const {
-    for (int half = slots_ / 2; half > 0; half /= 2) {
-      team.team_barrier();
-      for (int at = team.team_rank(); at < half * width; at += team.team_size()) {
-        scratch[at] += scratch[at + half * width];
-      }
-    }
-    team.team_barrier();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, T* to,
@@ -404,7 +394,7 @@ class MapAnyTiles {
         PORTOPS_UNROLL
         for (int e = 0; e < pack; ++e) scratch[tile.slot * tile_columns_ + tile_column(tile, p) + e] = own[p][e];
       }
-      add_rows_of_scratch(team, scratch, tile_columns_);
+      add_rows_of_scratch(team, scratch, slots_, tile_columns_);
       for (int c = team.team_rank(); c < tile.left; c += team.team_size()) {
         write(operand, to + (tile.column + c) * operand.column_stride, i, columns_, tile.column + c, scratch[c]);
       }

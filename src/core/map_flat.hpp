@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/divide.hpp"
+#include "core/flat_plan.hpp"
 #include "core/macros.hpp"
-#include "core/map_plan.hpp"
 #include "core/pack.hpp"
 
 namespace portops::impl {
@@ -123,7 +123,7 @@ class MapFlat {
         return store_pack<B, T, N>(operand.data + at, values, streaming_);
       }
     }
-    store_elements<B, T, N>(operand.data + (operand.access == FlatAccess::single ? 0 : at), values, 1, N);
+    store_elements<B, T, N>(operand.data + at, values, 1, N);
   }
 
   /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
@@ -164,7 +164,7 @@ class MapFlat {
   std::int64_t runs_;
   std::int64_t size_;
   bool streaming_;
-  [[no_unique_address]] std::conditional_t<packs_only, Nothing, Strides> stride_;
+  std::conditional_t<packs_only, Nothing, Strides> stride_;
   Operand operand_[F::inputs + F::outputs];
 };
 

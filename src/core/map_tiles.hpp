@@ -5,8 +5,8 @@
 #include "core/divide.hpp"
 #include "core/lanes.hpp"
 #include "core/macros.hpp"
-#include "core/map_plan.hpp"
 #include "core/pack.hpp"
+#include "core/tile_plan.hpp"
 
 #include <bit>
 
@@ -160,7 +160,7 @@ class MapTiles {
 
   /// The steps of 2^bits from `begin` on that are less than `end`.
   KOKKOS_FORCEINLINE_FUNCTION static int steps_between(int begin, int end, int bits) {
-    return begin < end ? (end - begin - 1 >> bits) + 1 : 0;
+    return begin < end ? ((end - begin - 1) >> bits) + 1 : 0;
   }
 
   /// Down the rows of the thread's slot.
@@ -309,7 +309,7 @@ class MapTiles {
         if (operand.access == Access::none) continue;
         if (operand.sum == Sum::elements) {
           at[inputs + k][shift] = static_cast<T>(out[k][0]);
-        } else {
+        } else if constexpr (F::sums) {
           sums[k][0] += out[k][0];
         }
       }
@@ -359,13 +359,7 @@ class MapTiles {
     team.team_barrier();
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) scratch[tile.slot * tile_columns_ + tile.lane * pack + i] = own[i];
-    for (int half = slots() / 2; half > 0; half /= 2) {
-      team.team_barrier();
-      for (int at = team.team_rank(); at < half * tile_columns_; at += team.team_size()) {
-        scratch[at] += scratch[at + half * tile_columns_];
-      }
-    }
-    team.team_barrier();
+    add_rows_of_scratch(team, scratch, slots(), tile_columns_);
     const std::int64_t i = static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block;
     const std::int64_t first = first_column(tile);
     for (int c = team.team_rank(); c < tile_columns_ && first + c < columns_; c += team.team_size()) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/sum_plan.hpp"
 
+#include "core/flat_plan.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/map_plan.hpp"
+#include "core/tile_plan.hpp"
 
 #include <span>
 #include <vector>

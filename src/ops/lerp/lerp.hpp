@@ -53,7 +53,8 @@ void lerp_grad(const Context& ctx, const TensorRef& x, const TensorRef& y, const
                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad,
                const TensorRef& weight_grad = {});
 
-/// The bytes of workspace that the same call of lerp_grad needs: 0 where no operand was broadcast.
+/// The bytes of workspace that the same call of lerp_grad needs: 0 where no operand was broadcast. Tensors of the same
+/// extents, strides and alignment need the same.
 std::size_t lerp_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& y,
                                 const TensorOrNumber& weight, const TensorRef& out_grad, const TensorRef& x_grad,
                                 const TensorRef& y_grad, const TensorRef& weight_grad = {});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/map_plan.hpp"
+#include "core/tile_plan.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,27 +11,23 @@
 namespace portops::impl {
 namespace {
 
-/// Outputs of this many bytes are not kept by a host's caches until they are read again.
-constexpr std::int64_t streaming_bytes = std::int64_t{8} << 20;
-
 /// Tiles are made smaller to have this many, where there are enough elements for it: some for each of a GPU's
-/// multiprocessors, to even out their loads; more would only add partial sums.
+/// multiprocessors, to even out their loads; more would only add partial sums. Walks hold fewer registers, so that more
+/// teams run at once.
 constexpr std::int64_t wanted_tiles(Walk walk) { return walk == Walk::none ? 2048 : 4096; }
 /// The most rows that one thread adds up one after the other before its sum joins a tree, or packs of a row.
 constexpr int most_rows_per_slot = 64;
 constexpr int most_packs_per_lane = 64;
+/// The fewest rows, where there are enough: what is staged is used at least so often. A host's tile has one slot.
+constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
-/// Walks count tiles in 32 bits, and a launch holds no more.
-constexpr std::int64_t most_tiles_of_walks = 1 << 30;
-/// Shorter rows are not worth a GPU's tiles.
-constexpr std::int64_t gpu_least_columns = 32;
-/// The most threads for one row: more take longer to add up their sums.
+/// The most threads that walk along one row: more take longer to add up their sums.
 constexpr int most_lanes_along = 128;
 /// The fewest: they read 64 neighbouring bytes together.
 constexpr int least_lanes_along = 4;
-/// The fewest, where there are enough: what is staged is used at least so often. A host's tile has one slot.
-constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
+/// Shorter rows are not worth a GPU's tiles.
+constexpr std::int64_t gpu_least_columns = 32;
 
 int power_of_two_at_least(std::int64_t value, int most) {
   if (value >= most) return most;
@@ -95,7 +91,7 @@ std::array<bool, max_rank> choose_row_axes(const Loop& loop) {
 /// Whether a loop of one or two axes can be folded: every operand either moves through all of the elements in order, or
 /// is the same for all rows.
 bool can_fold(const Loop& loop) {
-  if (loop.rank < 1 || loop.rank > 2) return false;
+  if (loop.rank > 2) return false;
   const int last = loop.rank - 1;
   return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.operands(), [&](const LoopOperand& operand) {
     if (loop.rank == 2 && operand.stride[0] == 0) return true;
@@ -148,8 +144,8 @@ void set_fold(TilePlan& plan, const Loop& loop, const TileShape& shape) {
 
 void set_axes(TilePlan& plan, const Loop& loop) {
   const int last = loop.rank - 1;
-  if (loop.rank > 0) plan.columns = loop.extent[last];
-  const auto is_row = loop.rank > 0 ? choose_row_axes(loop) : std::array<bool, max_rank>{};
+  plan.columns = loop.extent[last];
+  const auto is_row = choose_row_axes(loop);
   int axes = 0;
   for (const bool row : {false, true}) {
     for (int axis = 0; axis < last; ++axis) {
@@ -161,9 +157,7 @@ void set_axes(TilePlan& plan, const Loop& loop) {
       ++axes;
     }
   }
-  if (loop.rank > 0) {
-    for (int k = 0; k < loop.operands(); ++k) plan.operand[k].column_stride = loop.operand[k].stride[last];
-  }
+  for (int k = 0; k < loop.operands(); ++k) plan.operand[k].column_stride = loop.operand[k].stride[last];
   plan.size = plan.rows * plan.columns;
 }
 
@@ -190,7 +184,7 @@ bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, c
 void set_sums(TilePlan& plan, const Loop& loop) {
   for (int k = loop.inputs; k < loop.operands(); ++k) {
     TilePlan::Operand& output = plan.operand[k];
-    if (loop.operand[k].data == nullptr || !loop.sums(k - loop.inputs)) continue;
+    if (!loop.sums(k - loop.inputs)) continue;
     const bool over_columns = output.column_stride == 0;
     const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
     output.sum = over_columns ? (over_rows ? Sum::both : Sum::columns) : (over_rows ? Sum::rows : Sum::none);
@@ -239,7 +233,7 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
   down = down && !sums_columns;
   along = along && !sums_rows;
   if (down && (sums_rows || stages)) return Walk::down;
-  return along ? Walk::along : down ? Walk::down : Walk::none;
+  return along ? Walk::along : Walk::none;  // where `along` is false, so is `down`
 }
 
 /// Tiles for walks along rows: one row for each slot.
@@ -303,8 +297,7 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
 /// The strides between the steps of a walk. False where one is negative, or they or the number of tiles are too large
 /// for 32 bits.
 bool set_steps(TilePlan& plan, const Loop& loop) {
-  constexpr std::int64_t most_bytes = INT32_MAX / 8;  // so that some steps together can be counted too
-  if (plan.tiles() > most_tiles_of_walks) return false;
+  if (plan.tiles() > most_teams) return false;
   const auto bytes = static_cast<std::int64_t>(size_of(loop.type));
   for (int k = 0; k < loop.operands(); ++k) {
     TilePlan::Operand& operand = plan.operand[k];
@@ -314,7 +307,7 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
     } else if (plan.walk == Walk::along && operand.access == Access::packs) {
       step = plan.lanes * gpu_pack_bytes;
     }
-    if (step < 0 || step > most_bytes) return false;
+    if (step < 0 || step > UINT32_MAX) return false;
     operand.step_bytes = static_cast<unsigned>(step);
   }
   return true;
@@ -337,26 +330,6 @@ void set_partials(TilePlan& plan, const Loop& loop) {
   }
 }
 
-/// Whether the operand's elements follow each other in the order of the loop's indices.
-bool is_contiguous(const Loop& loop, const LoopOperand& operand) {
-  std::int64_t expected = 1;
-  for (int axis = loop.rank - 1; axis >= 0; --axis) {
-    if (operand.stride[axis] != expected) return false;
-    expected *= loop.extent[axis];
-  }
-  return true;
-}
-
-/// Whether the operand is one element.
-bool is_single(const Loop& loop, const LoopOperand& operand) {
-  return std::all_of(operand.stride.begin(), operand.stride.begin() + loop.rank,
-                     [](std::int64_t stride) { return stride == 0; });
-}
-
-bool writes_much(const Loop& loop) {
-  return loop.size() * static_cast<std::int64_t>(size_of(loop.type)) >= streaming_bytes;
-}
-
 /// The plan's axes and sums, and the walk that they allow.
 TilePlan begin_tile_plan(const Loop& loop, Backend backend) {
   const TileShape shape = tile_shape(backend, loop.type);
@@ -373,61 +346,24 @@ TilePlan begin_tile_plan(const Loop& loop, Backend backend) {
 
 }  // namespace
 
-bool is_flat(const Loop& loop, Backend backend) {
-  bool gathers = false;
-  for (int k = 0; k < loop.operands(); ++k) {
-    const LoopOperand& operand = loop.operand[k];
-    if (operand.data == nullptr || is_contiguous(loop, operand)) continue;
-    if (k >= loop.inputs) return false;
-    gathers = gathers || !is_single(loop, operand);
-  }
-  if (!gathers) return true;
+bool suits_tiles(const Loop& loop, Backend backend) {
   const TileShape shape = tile_shape(backend, loop.type);
-  if (worth_folding(loop, shape)) return false;
+  if (worth_folding(loop, shape)) return true;
   const std::int64_t columns = loop.extent[loop.rank - 1];
-  if (backend != Backend::cuda) return columns < shape.pack;
-  if (columns < gpu_least_columns) return true;
-  return begin_tile_plan(loop, backend).walk == Walk::none &&
-         (columns % shape.pack != 0 || columns < shape.columns() / 2);
-}
-
-FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
-  FlatPlan plan;
-  plan.size = loop.size();
-  plan.streaming = writes_much(loop);
-  plan.rank = loop.rank;
-  plan.extent = loop.extent;
-  const std::int64_t alignment = pack_alignment(backend);
-  const auto misalignment = [&](const LoopOperand& operand) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(operand.data) %
-                                     static_cast<std::uintptr_t>(alignment));
-  };
-  std::int64_t shared = -1;  // the first output's misalignment
-  for (int k = loop.inputs; k < loop.operands() && shared < 0; ++k) {
-    if (loop.operand[k].data != nullptr) shared = misalignment(loop.operand[k]);
-  }
-  const std::int64_t head = (alignment - shared) % alignment / static_cast<std::int64_t>(size_of(loop.type));
-  plan.head = static_cast<int>(std::min(head, plan.size));
-  for (int k = 0; k < loop.operands(); ++k) {
-    const LoopOperand& operand = loop.operand[k];
-    FlatAccess access = FlatAccess::none;
-    if (operand.data != nullptr) {
-      const bool aligned = backend != Backend::cuda || misalignment(operand) == shared;
-      access = is_single(loop, operand)        ? FlatAccess::single
-               : !is_contiguous(loop, operand) ? FlatAccess::gathered
-               : aligned                       ? FlatAccess::packs
-                                               : FlatAccess::neighbours;
-    }
-    plan.operand[k] = {operand.data, operand.number, access, operand.stride};
-    plan.packs_only = plan.packs_only && access <= FlatAccess::packs;
-  }
-  return plan;
+  if (backend != Backend::cuda) return columns >= shape.pack;
+  if (columns < gpu_least_columns) return false;
+  return begin_tile_plan(loop, backend).walk != Walk::none ||
+         (columns % shape.pack == 0 && columns >= shape.columns() / 2);
 }
 
 TilePlan make_tile_plan(const Loop& loop, Backend backend) {
   const TileShape shape = tile_shape(backend, loop.type);
   TilePlan plan = begin_tile_plan(loop, backend);
-  plan.walk == Walk::along ? set_tiles_along(plan, shape) : set_tiles_down(plan, shape);
+  if (plan.walk == Walk::along) {
+    set_tiles_along(plan, shape);
+  } else {
+    set_tiles_down(plan, shape);
+  }
   set_access(plan, loop, backend);
   if (plan.walk != Walk::none && !set_steps(plan, loop)) {
     plan.walk = Walk::none;

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/flat_plan.hpp"
+
+#include "core/tile_plan.hpp"
+
+#include <algorithm>
+
+namespace portops::impl {
+namespace {
+
+/// Whether the operand's elements follow each other in the order of the loop's indices.
+bool is_contiguous(const Loop& loop, const LoopOperand& operand) {
+  std::int64_t expected = 1;
+  for (int axis = loop.rank - 1; axis >= 0; --axis) {
+    if (operand.stride[axis] != expected) return false;
+    expected *= loop.extent[axis];
+  }
+  return true;
+}
+
+/// Whether the operand is one element.
+bool is_single(const Loop& loop, const LoopOperand& operand) {
+  return std::all_of(operand.stride.begin(), operand.stride.begin() + loop.rank,
+                     [](std::int64_t stride) { return stride == 0; });
+}
+
+}  // namespace
+
+bool is_flat(const Loop& loop, Backend backend) {
+  bool gathers = false;
+  for (int k = 0; k < loop.operands(); ++k) {
+    const LoopOperand& operand = loop.operand[k];
+    if (operand.data == nullptr || is_contiguous(loop, operand)) continue;
+    if (k >= loop.inputs) return false;
+    gathers = gathers || !is_single(loop, operand);
+  }
+  return !gathers || !suits_tiles(loop, backend);
+}
+
+FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
+  FlatPlan plan;
+  plan.size = loop.size();
+  plan.streaming = writes_much(loop);
+  plan.rank = loop.rank;
+  plan.extent = loop.extent;
+  const std::int64_t alignment = pack_alignment(backend);
+  const auto bytes_behind = [&](const LoopOperand& operand) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(operand.data) %
+                                     static_cast<std::uintptr_t>(alignment));
+  };
+  std::int64_t shared = -1;  // the first output's misalignment
+  for (int k = loop.inputs; k < loop.operands() && shared < 0; ++k) {
+    if (loop.operand[k].data != nullptr) shared = bytes_behind(loop.operand[k]);
+  }
+  const std::int64_t head = (alignment - shared) % alignment / static_cast<std::int64_t>(size_of(loop.type));
+  plan.head = static_cast<int>(std::min(head, plan.size));
+  for (int k = 0; k < loop.operands(); ++k) {
+    const LoopOperand& operand = loop.operand[k];
+    FlatAccess access = FlatAccess::none;
+    if (operand.data != nullptr) {
+      const bool aligned = backend != Backend::cuda || bytes_behind(operand) == shared;
+      access = is_single(loop, operand)        ? FlatAccess::single
+               : !is_contiguous(loop, operand) ? FlatAccess::gathered
+               : aligned                       ? FlatAccess::packs
+                                               : FlatAccess::neighbours;
+    }
+    plan.operand[k] = {operand.data, operand.number, access, operand.stride};
+    plan.packs_only = plan.packs_only && access <= FlatAccess::packs;
+  }
+  return plan;
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/tile_shape.hpp"
+
+#include <array>
+
+// The flat form of a loop: nothing is summed, and all outputs are contiguous.
+
+namespace portops::impl {
+
+/// How element i of an operand is found.
+enum class FlatAccess : std::int32_t {
+  none,        ///< a number; an output that is not wanted
+  single,      ///< at data, for every i
+  packs,       ///< at data + i, aligned to packs after `head` elements
+  neighbours,  ///< at data + i
+  gathered     ///< by the position of i along the loop's axes
+};  // in this order: what comes before `neighbours` is the fast path
+
+/// A loop whose outputs are all contiguous, in the order of its axes: a range of elements, cut into packs.
+struct FlatPlan {
+  std::int64_t size = 0;
+  int head = 0;            ///< elements before the first output is aligned to packs
+  bool streaming = false;  ///< outputs are too large to stay in a host's caches
+  bool packs_only = true;  ///< every operand is a number, a single value, or read or written by packs
+  int rank = 0;            ///< of the loop, for gathered inputs
+  std::array<std::int64_t, max_rank> extent{};
+  struct Operand {
+    std::byte* data = nullptr;
+    double number = 0.0;
+    FlatAccess access = FlatAccess::none;
+    std::array<std::int64_t, max_rank> stride{};
+  };
+  std::array<Operand, max_operands> operand{};
+};
+
+/// Whether the loop suits the flat form: nothing is summed, all outputs are contiguous, and so are the inputs that are
+/// not single values, or else tiles would not suit it either.
+bool is_flat(const Loop& loop, Backend backend);
+FlatPlan make_flat_plan(const Loop& loop, Backend backend);
+
+}  // namespace portops::impl
