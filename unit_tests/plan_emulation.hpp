@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/flat_plan.hpp"
 #include "core/sum_plan.hpp"
 #include "support.hpp"
 
