@@ -12,4 +12,5 @@ set_default(OMP_PROC_BIND false)
 set_default(OMP_WAIT_POLICY passive)
 # An allocation that is too large must fail as it does without sanitizers: there are tests of that.
 set_default(ASAN_OPTIONS allocator_may_return_null=1)
+set_default(TSAN_OPTIONS allocator_may_return_null=1:suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp)
 set_default(UBSAN_OPTIONS print_stacktrace=1)
