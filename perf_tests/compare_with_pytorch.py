@@ -150,8 +150,6 @@ class Case:
 
     def torch_call(self, v, compiled):
         if self.op == "lerp":
-            if isinstance(v["weight"], float):
-                return lambda: torch.lerp(v["x"], v["y"], v["weight"], out=v["out"])
             return lambda: torch.lerp(v["x"], v["y"], v["weight"], out=v["out"])
         shapes = {k: getattr(self, n) for k, n in (("x", "x"), ("y", "y"), ("w", "weight"))}
 

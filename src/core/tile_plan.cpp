@@ -12,8 +12,8 @@ namespace portops::impl {
 namespace {
 
 /// Tiles are made smaller to have this many, where there are enough elements for it: some for each of a GPU's
-/// multiprocessors, to even out their loads; more would only add partial sums. Walks hold fewer registers, so that more
-/// teams run at once.
+/// multiprocessors, to even out their loads; more would only add partial sums. Walks were fastest with more of them, on
+/// an H200.
 constexpr std::int64_t wanted_tiles(Walk walk) { return walk == Walk::none ? 2048 : 4096; }
 /// The most rows that one thread adds up one after the other before its sum joins a tree, or packs of a row.
 constexpr int most_rows_per_slot = 64;
@@ -236,14 +236,19 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
   return along ? Walk::along : Walk::none;  // where `along` is false, so is `down`
 }
 
+/// As many rows at once as there are threads for, in whole warps.
+void set_slots(TilePlan& plan, const TileShape& shape) {
+  const int most_slots = shape.most_threads / plan.lanes;
+  const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);
+  plan.slots = std::max(least_slots, power_of_two_at_least(plan.rows, most_slots));
+}
+
 /// Tiles for walks along rows: one row for each slot.
 void set_tiles_along(TilePlan& plan, const TileShape& shape) {
   const std::int64_t packs = ceil_div(plan.columns, shape.pack);
   const int least_lanes = power_of_two_at_least(packs, least_lanes_along);
   plan.lanes = std::max(least_lanes, power_of_two_at_least(packs / least_packs_per_lane, most_lanes_along));
-  const int most_slots = shape.most_threads / plan.lanes;
-  plan.slots = std::max(std::min(most_slots, std::max(1, shape.most_lanes / plan.lanes)),
-                        power_of_two_at_least(plan.rows, most_slots));
+  set_slots(plan, shape);
   plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.slots, plan.rows));
   plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
   const std::int64_t wanted_blocks = ceil_div(wanted_tiles(plan.walk), plan.row_blocks * plan.outer);
@@ -261,9 +266,7 @@ void set_tiles_down(TilePlan& plan, const TileShape& shape) {
   plan.lanes = power_of_two_at_least(ceil_div(packs, packs_of_lane), shape.most_lanes);
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
-  const int most_slots = shape.most_threads / plan.lanes;
-  const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);  // whole warps
-  plan.slots = std::max(least_slots, power_of_two_at_least(plan.rows, most_slots));
+  set_slots(plan, shape);
   const std::int64_t slot_rows =
       ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles(plan.walk) * plan.slots);
   plan.tile_rows = plan.slots * static_cast<int>(std::clamp<std::int64_t>(slot_rows, least_rows_per_slot(shape),
