@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # What all targets of the project are compiled with. Sums and products are never contracted to fma by the compiler:
-# the operators write fma where they mean it, and so give the same bits on every backend.
+# the operators write fma where they mean it, and so give the same bits on every backend. Nobody reads errno, or traps
+# floating-point exceptions: loops with square roots and comparisons may be vectorised.
 add_library(portops_flags INTERFACE)
-target_compile_options(portops_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+target_compile_options(portops_flags INTERFACE -Wall -Wextra -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(PORTOPS_HAS_CUDA)
   set(PORTOPS_DEVICE_FLAGS --fmad=false -Xcudafe --diag_suppress=20012)
 endif()

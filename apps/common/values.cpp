@@ -43,6 +43,13 @@ std::string alternatives(const Values& values) {
 
 constexpr std::array element_types{ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16};
 
+std::optional<double> parse_named_number(const AttributeInfo& attribute, std::string_view text) {
+  for (const auto& [name, number] : attribute.names) {
+    if (text == name) return number;
+  }
+  return parse_number(text);
+}
+
 std::vector<std::int64_t> parse_integers(const std::string& name, std::string_view text) {
   std::vector<std::int64_t> values;
   for (std::string_view rest = text;;) {
@@ -70,8 +77,9 @@ Attribute parse_attribute(const AttributeInfo& attribute, std::string_view text)
       if (const auto value = parse<std::int64_t>(text)) return *value;
       throw Error(name + " is " + quoted(text) + ", expected an integer");
     case AttributeType::number:
-      if (const auto value = parse_number(text)) return *value;
-      throw Error(name + " is " + quoted(text) + ", expected a number, such as 0.5 or inf");
+      if (const auto value = parse_named_number(attribute, text)) return *value;
+      throw Error(name + " is " + quoted(text) + ", expected a number, such as 0.5 or inf" +
+                  (attribute.names.empty() ? "" : "," + or_names(attribute)));
     case AttributeType::integers: return parse_integers(name, text);
     case AttributeType::text: break;
   }
@@ -151,6 +159,12 @@ std::string_view name_of(AttributeType type) {
     case AttributeType::text: return "text";
   }
   return "?";
+}
+
+std::string or_names(const AttributeInfo& attribute) {
+  std::string text;
+  for (const auto& [name, number] : attribute.names) text += " or " + name;
+  return text;
 }
 
 }  // namespace portops::apps

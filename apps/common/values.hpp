@@ -20,7 +20,8 @@ namespace portops::apps {
 /// None when it is something else. Throws when it is a number that no double holds.
 std::optional<double> parse_number(std::string_view text);
 
-/// An attribute as the schema types it: `true`, `3`, `0.5` or `inf`, `1,2`, or any text.
+/// An attribute as the schema types it: `true`, `3`, `0.5` or `inf` or a name that the schema gives a number, `1,2`, or
+/// any text.
 Attribute parse_attribute(const AttributeInfo& attribute, std::string_view text);
 
 /// The name of a backend that is compiled in.
@@ -39,5 +40,7 @@ std::string to_string(const Attribute& value);
 /// The shortest decimal number that reads back as `value`.
 std::string to_string(double value);
 std::string_view name_of(AttributeType type);
+/// " or fro" for each text that stands for a number.
+std::string or_names(const AttributeInfo& attribute);
 
 }  // namespace portops::apps

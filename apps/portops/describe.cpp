@@ -61,7 +61,7 @@ Row row_of(const InputInfo& input) {
 }
 
 Row row_of(const AttributeInfo& attribute) {
-  std::string kind(name_of(attribute.type));
+  std::string kind = std::string(name_of(attribute.type)) + or_names(attribute);
   if (attribute.default_value) kind += ", default " + to_string(*attribute.default_value);
   return {attribute.name, kind, attribute.description};
 }

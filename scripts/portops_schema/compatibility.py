@@ -34,6 +34,7 @@ def check(baseline: Schema, current: Schema) -> None:
             *_arguments("input", released.inputs, op.inputs, op.lines["inputs"], INPUT_FACTS),
             *_arguments("output", released.outputs, op.outputs, op.lines["outputs"], OUTPUT_FACTS),
             *_arguments("attribute", released.attributes, op.attributes, op.lines["attributes"], ATTRIBUTE_FACTS),
+            *_named_numbers(released, op),
             *_new_arguments(released, op),
             *_promises(released, op),
         )
@@ -74,6 +75,24 @@ def _arguments(kind: str, released: list, current: list, line: int, facts: tuple
                             f"released as {_shown(getattr(before, fact))}; "
                             f"a released {kind} may not be changed"
                         )
+
+
+def _named_numbers(released: Operator, op: Operator) -> Messages:
+    """Released names keep their numbers; there may be new ones."""
+    for before in released.attributes:
+        after = op.attribute(before.name)
+        if after is None:
+            continue
+        for name, number in before.names.items():
+            if name not in after.names:
+                yield after.line, (
+                    f"the name {name} of attribute {after.name} was removed; a released name may not be removed"
+                )
+            elif after.names[name] != number:
+                yield after.line, (
+                    f"the name {name} of attribute {after.name} was changed: it is {_shown(after.names[name])}, "
+                    f"released as {_shown(number)}; a released name may not be changed"
+                )
 
 
 def _new_arguments(released: Operator, op: Operator) -> Messages:

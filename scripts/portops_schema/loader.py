@@ -10,9 +10,21 @@ import re
 import yaml
 
 from . import rules
-from .model import ATTRIBUTE_TYPES, SHAPE_FUNCTIONS, Attribute, Input, Operator, Output, Schema, SchemaError, ShapeRule
+from .model import (
+    ATTRIBUTE_TYPES,
+    SHAPE_FUNCTIONS,
+    SHAPE_FUNCTIONS_OF_ONE,
+    Attribute,
+    Input,
+    Operator,
+    Output,
+    Schema,
+    SchemaError,
+    ShapeRule,
+)
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+NUMBERS = ("inf", "infinity", "nan")  # texts that are read as numbers where one is expected
 SHAPE = re.compile(r"([a-z_]+)\(([a-z0-9_, ]*)\)")
 INPLACE = re.compile(r"\(\s*([a-z0-9_]+)\s*->\s*([a-z0-9_]+)\s*\)")
 NO_NEED_BUFFER = re.compile(r"([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)(?:\s+unless\s+([a-z0-9_]+))?")
@@ -30,7 +42,7 @@ OPERATOR_KEYS = (
     "no_need_buffer",
 )
 INPUT_KEYS = ("name", "description", "optional", "or_number", "default", "shape")
-ATTRIBUTE_KEYS = ("name", "description", "type", "default")
+ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
 OUTPUT_KEYS = ("name", "description", "shape", "optional")
 
 TAGS = {
@@ -79,6 +91,18 @@ def _kind(node: yaml.Node) -> str:
     if isinstance(node, yaml.SequenceNode) and not node.value:
         return "an empty list"
     return TAGS.get(node.tag, f"of type {node.tag}")
+
+
+def _number(node: yaml.Node) -> float | None:
+    """The finite number that the node is, or None."""
+    # Not by its tag: YAML 1.1 takes 1e-12, which has no point, for text.
+    if not isinstance(node, yaml.ScalarNode) or node.style is not None or "_" in node.value:
+        return None
+    try:
+        value = float(node.value)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 class _Entry:
@@ -157,16 +181,35 @@ class _Entry:
         node = self.value(key, False)
         if node is None:
             return None
-        try:
-            # Not by its tag: YAML 1.1 takes 1e-12, which has no point, for text.
-            plain = isinstance(node, yaml.ScalarNode) and node.style is None and "_" not in node.value
-            value = float(node.value) if plain else math.nan
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        value = _number(node)
+        if value is None:
             self.expect(key, node, "a finite number")
             return 0.0
         return value
+
+    def numbers(self, key: str) -> dict[str, float]:
+        """Finite numbers by name."""
+        expected = "a mapping of names to finite numbers, such as {fro: 2}"
+        node = self.value(key, False)
+        if node is None:
+            return {}
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            self.expect(key, node, expected)
+            return {}
+        result: dict[str, float] = {}
+        for name, number in node.value:
+            value = _number(number)
+            if name.tag != "tag:yaml.org,2002:str" or not NAME.fullmatch(name.value):
+                self.expect(key, name, expected)
+            elif name.value in NUMBERS:
+                self.wrong(name, f"{self.what}: '{key}' has the name '{name.value}', which is a number")
+            elif name.value in result:
+                self.wrong(name, f"{self.what}: '{key}' has the name '{name.value}' twice")
+            elif value is None:
+                self.expect(key, number, expected)
+            else:
+                result[name.value] = value
+        return result
 
     def entries(self, key: str, required: bool, what: str, keys: tuple[str, ...]) -> list[_Entry]:
         node = self.value(key, required)
@@ -184,7 +227,7 @@ class _Entry:
         return result
 
     def shape(self, required: bool) -> ShapeRule | None:
-        text = self.text("shape", required, SHAPE, "a rule such as broadcast(x, y) or like(x)")
+        text = self.text("shape", required, SHAPE, "a rule such as broadcast(x, y), like(x) or reduced(x)")
         match = SHAPE.fullmatch(text)
         if not match:
             return None
@@ -195,11 +238,11 @@ class _Entry:
                 self.values["shape"],
                 f"{self.what}: there is no shape rule '{function}'; " f"the rules are {', '.join(SHAPE_FUNCTIONS)}",
             )
-        elif not names or (function == "like" and len(names) != 1):
+        elif not names or (function in SHAPE_FUNCTIONS_OF_ONE and len(names) != 1):
             self.wrong(
                 self.values["shape"],
                 f"{self.what}: the shape rule {function} takes "
-                f"{'one name' if function == 'like' else 'at least one name'}, "
+                f"{'one name' if function in SHAPE_FUNCTIONS_OF_ONE else 'at least one name'}, "
                 f"found {len(names)}",
             )
         return ShapeRule(function, names, self.line("shape"))
@@ -261,7 +304,12 @@ def _attribute(entry: _Entry) -> Attribute:
     if kind and kind not in ATTRIBUTE_TYPES:
         entry.expect("type", entry.values["type"], "one of " + ", ".join(ATTRIBUTE_TYPES))
     return Attribute(
-        entry.name("name", required=True), entry.one_line("description"), kind, _default(entry, kind), entry.line()
+        entry.name("name", required=True),
+        entry.one_line("description"),
+        kind,
+        _default(entry, kind),
+        entry.numbers("names"),
+        entry.line(),
     )
 
 

@@ -8,7 +8,10 @@ import dataclasses
 from dataclasses import field
 
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
-SHAPE_FUNCTIONS = ("broadcast", "like")
+SHAPE_FUNCTIONS = ("broadcast", "like", "reduced")
+SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced")  # those that take one name
+# What a call of an operator with a shape rule `reduced` says of the axes: attributes and their types.
+REDUCTION = {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"}
 
 
 class SchemaError(Exception):
@@ -21,7 +24,7 @@ class SchemaError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeRule:
-    """`broadcast(x, y)` or `like(x)`: the extents of a tensor, from those of inputs."""
+    """`broadcast(x, y)`, `like(x)` or `reduced(x)`: the extents of a tensor, from those of inputs."""
 
     function: str
     names: tuple[str, ...]
@@ -52,6 +55,7 @@ class Attribute:
     description: str
     type: str
     default: bool | int | float | str | list[int] | None  # None: it must be given
+    names: dict[str, float]  # texts that stand for numbers
     line: int
 
 
@@ -85,6 +89,9 @@ class Operator:
 
     def input(self, name: str) -> Input | None:
         return next((entry for entry in self.inputs if entry.name == name), None)
+
+    def attribute(self, name: str) -> Attribute | None:
+        return next((entry for entry in self.attributes if entry.name == name), None)
 
     def output(self, name: str) -> Output | None:
         return next((entry for entry in self.outputs if entry.name == name), None)

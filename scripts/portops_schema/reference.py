@@ -87,13 +87,17 @@ def _attributes(op: Operator) -> list[str]:
     rows = [
         [
             f"`{entry.name}`",
-            entry.type,
+            _type(entry),
             _code(_value(entry)) if entry.default is not None else "must be given",
             entry.description,
         ]
         for entry in op.attributes
     ]
     return ["## Attributes\n", *_table(["Name", "Type", "Default", "Meaning"], rows), ""]
+
+
+def _type(entry: Attribute) -> str:
+    return entry.type + "".join(f" or {_code(name)} ({number:g})" for name, number in entry.names.items())
 
 
 def _kind(entry: Input) -> str:
@@ -121,6 +125,11 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         )
     if any(rule.function == "like" for rule in given):
         rules.append("`like(…)`: the same extents as that tensor.")
+    if any(rule.function == "reduced" for rule in given):
+        rules.append(
+            "`reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "
+            "with extent 1; with `asvector` they are all axes."
+        )
     if any(entry.optional for entry in op.outputs):
         rules.append("An optional output that is left out (in C++: an empty `TensorRef`) costs nothing.")
     if op.inplace:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .model import Operator, Output, Schema, ShapeRule
+from .model import REDUCTION, Operator, Output, Schema, ShapeRule
 
 Messages = Iterator[tuple[int, str]]  # line, message
 
@@ -43,6 +43,9 @@ def _arguments(op: Operator) -> Messages:
             yield entry.line, (
                 f"input {entry.name}: an input with or_number is made optional by a default, " "not by 'optional'"
             )
+    for entry in op.attributes:
+        if entry.names and entry.type != "number":
+            yield entry.line, f"attribute {entry.name}: only an attribute of type number may have names"
 
 
 def _shapes(op: Operator) -> Messages:
@@ -61,10 +64,16 @@ def _shapes(op: Operator) -> Messages:
                 yield rule.line, f"{what}: {rule} says that its extents are its own"
             elif operand.optional and (kind == "input" or rule.function != "like"):
                 yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
+            elif operand.or_number and rule.function == "reduced":
+                yield rule.line, f"{what}: {rule} names {name}, which may be a number and have no axes"
         if len(set(rule.names)) != len(rule.names):
             yield rule.line, f"{what}: {rule} names an input twice"
         if isinstance(entry, Output) and op.needs_tensor(entry) and not entry.optional:
             yield entry.line, (f"{what}: must be optional: it exists only where {rule.names[0]} is given as a tensor")
+        for name, kind in REDUCTION.items() if rule.function == "reduced" else ():
+            attribute = op.attribute(name)
+            if attribute is None or attribute.type != kind:
+                yield rule.line, f"{what}: {rule} needs the attribute {name} of type {kind}"
 
 
 def _promises(op: Operator) -> Messages:
@@ -111,6 +120,7 @@ def _backward(schema: Schema, op: Operator) -> Messages:
 def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
     """The forward's inputs and outputs, as far as they are needed, then the gradients of all of its outputs."""
     grads = {f"{output.name}_grad": output for output in op.outputs}
+    like_outputs = {output.name: output for output in op.outputs} | grads
     allowed = [entry.name for entry in (*op.inputs, *op.outputs)] + list(grads)
     names = [entry.name for entry in gradient.inputs]
     for entry in gradient.inputs:
@@ -120,12 +130,11 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         facts = ("optional", "or_number", "default")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
-        if entry.name in grads:
-            expected = grads[entry.name].shape
+        if entry.name in like_outputs:
+            output = like_outputs[entry.name]
+            expected = output.shape
             if entry.shape != expected and all(name in names for name in expected.names):
-                yield entry.line, (
-                    f"must give the input {entry.name} the shape of the output " f"{grads[entry.name].name}: {expected}"
-                )
+                yield entry.line, f"must give the input {entry.name} the shape of the output {output.name}: {expected}"
     known = [name for name in names if name in allowed]
     if known != sorted(known, key=allowed.index):
         yield gradient.lines[
@@ -135,11 +144,11 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         if name not in names:
             yield gradient.lines["inputs"], f"lacks the input {name}"
 
-    forward = [(entry.name, entry.type, entry.default) for entry in op.attributes]
-    if forward != [(entry.name, entry.type, entry.default) for entry in gradient.attributes]:
+    forward = [(entry.name, entry.type, entry.default, entry.names) for entry in op.attributes]
+    if forward != [(entry.name, entry.type, entry.default, entry.names) for entry in gradient.attributes]:
         yield gradient.lines["attributes"], (
-            f"must have the same attributes: names, types and defaults of "
-            f"{', '.join(name for name, _, _ in forward) or 'none'}"
+            f"must have the same attributes: names, types, defaults and named numbers of "
+            f"{', '.join(entry.name for entry in op.attributes) or 'none'}"
         )
 
 

@@ -87,8 +87,12 @@ def _input(entry: Input) -> str:
 def _attribute(entry: Attribute) -> str:
     return (
         f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
-        f".type = AttributeType::{entry.type}, .default_value = {_default(entry)}}}"
+        f".type = AttributeType::{entry.type}, .default_value = {_default(entry)}, .names = {_names(entry)}}}"
     )
+
+
+def _names(entry: Attribute) -> str:
+    return _list(f"{{{_text(name)}, {number!r}}}" for name, number in entry.names.items())
 
 
 def _default(entry: Attribute) -> str:
@@ -131,6 +135,8 @@ def _extents(op: Operator) -> str:
 def _rule(rule: ShapeRule) -> str:
     if rule.function == "like":
         return f"call.extents({_text(rule.names[0])})"
+    if rule.function == "reduced":
+        return f"call.reduced({_text(rule.names[0])})"
     return f"call.broadcast({{{', '.join(_text(name) for name in rule.names)}}})"
 
 

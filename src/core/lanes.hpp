@@ -2,9 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/macros.hpp"
+
 #include <Kokkos_Core.hpp>
 
 namespace portops::impl {
+
+struct Plus {
+  template <class A>
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(A a, A b) const {
+    return a + b;
+  }
+};
 
 /// The sum of `value` over groups of `lanes` neighbouring threads of a team (a power of two, at most a warp), by a tree
 /// of fixed shape; every thread gets it. All threads of the team must call it. On hosts a group is one thread.
@@ -16,6 +25,26 @@ KOKKOS_INLINE_FUNCTION A sum_over_lanes(A value, [[maybe_unused]] int lanes) {
   }
 #endif
   return value;
+}
+
+/// The same with any join instead of a sum.
+template <class A, class Join>
+KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
+#if defined(__CUDA_ARCH__)
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  }
+#endif
+  return value;
+}
+
+/// Whether the condition holds in any thread of a warp, all of which must call it. On hosts a warp is one thread.
+KOKKOS_INLINE_FUNCTION bool any_lane(bool condition) {
+#if defined(__CUDA_ARCH__)
+  return __any_sync(0xffffffffu, condition) != 0;
+#else
+  return condition;
+#endif
 }
 
 /// Adds rows of `width` numbers in a team's scratch into the first, by a tree. `rows` is a power of two. What the team
@@ -40,6 +69,57 @@ KOKKOS_INLINE_FUNCTION A sum_of(const A (&values)[N]) {
     for (int i = 0; i < N / 2; ++i) half[i] = values[i] + values[i + N / 2];
     return sum_of<N / 2>(half);
   }
+}
+
+/// The same with any join instead of a sum.
+template <int N, class A, class Join>
+KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
+  if constexpr (N == 1) {
+    return values[0];
+  } else {
+    A half[N / 2];
+    PORTOPS_UNROLL
+    for (int i = 0; i < N / 2; ++i) half[i] = join(values[i], values[i + N / 2]);
+    return join_array(half, join);
+  }
+}
+
+/// Joins the values of groups of `lanes` threads of a team (a power of two): a warp or less, or the whole team of
+/// `threads`, by a tree of fixed shape; every thread gets its group's. `scratch` has room for a value a warp.
+template <int threads, class Team, class A, class Join>
+KOKKOS_INLINE_FUNCTION A join_over_group(const Team& team, A* scratch, A value, int lanes, const Join& join) {
+  constexpr int warp = 32;
+  value = join_over_lanes(value, lanes < warp ? lanes : warp, join);
+  if (lanes <= warp) return value;
+  if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
+  team.team_barrier();
+  A values[threads / warp];
+  PORTOPS_UNROLL
+  for (int w = 0; w < threads / warp; ++w) values[w] = scratch[w];
+  team.team_barrier();
+  return join_array(values, join);
+}
+
+/// Joins, for each lane, the values that its slots have in their packs, by a tree in `scratch`, which has room for all;
+/// every thread gets its lane's. `slots` and `lanes` are powers of two.
+template <class Team, class A, int pack, class Join>
+KOKKOS_INLINE_FUNCTION void join_over_slots(const Team& team, A* scratch, int slots, int lanes, A (&values)[pack],
+                                            const Join& join) {
+  if (slots == 1) return;
+  const int threads = slots * lanes;
+  A* const own = scratch + team.team_rank();  // thread = slot · lanes + lane
+  PORTOPS_UNROLL
+  for (int i = 0; i < pack; ++i) own[i * threads] = values[i];
+  for (int half = threads / 2; half >= lanes; half /= 2) {
+    team.team_barrier();
+    if (team.team_rank() >= half) continue;
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) own[i * threads] = join(own[i * threads], own[i * threads + half]);
+  }
+  team.team_barrier();
+  PORTOPS_UNROLL
+  for (int i = 0; i < pack; ++i) values[i] = scratch[i * threads + (team.team_rank() & (lanes - 1))];
+  team.team_barrier();
 }
 
 }  // namespace portops::impl

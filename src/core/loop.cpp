@@ -22,6 +22,7 @@ void drop_axes_of_extent_1(Loop& loop) {
   for (int axis = 0; axis < loop.rank; ++axis) {
     if (loop.extent[axis] == 1) continue;
     loop.extent[kept] = loop.extent[axis];
+    loop.reduced[kept] = loop.reduced[axis];
     for (LoopOperand& operand : loop.operand) operand.stride[kept] = operand.stride[axis];
     ++kept;
   }
@@ -61,6 +62,7 @@ void order_axes_by_stride(Loop& loop) {
   for (int sorted = 1; sorted < loop.rank; ++sorted) {
     for (int axis = sorted; axis > 0 && belongs_outside(loop, axis, axis - 1); --axis) {
       std::swap(loop.extent[axis], loop.extent[axis - 1]);
+      std::swap(loop.reduced[axis], loop.reduced[axis - 1]);
       for (LoopOperand& operand : loop.operand) std::swap(operand.stride[axis], operand.stride[axis - 1]);
     }
   }
@@ -70,11 +72,14 @@ void merge_axes(Loop& loop) {
   if (loop.rank == 0) return;
   int last = 0;  // the axis that the next one may be merged into
   for (int axis = 1; axis < loop.rank; ++axis) {
-    const bool mergeable = std::all_of(
-        loop.operand.begin(), loop.operand.begin() + loop.operands(),
-        [&](const LoopOperand& operand) { return operand.stride[last] == operand.stride[axis] * loop.extent[axis]; });
+    const bool mergeable =
+        loop.reduced[last] == loop.reduced[axis] &&
+        std::all_of(loop.operand.begin(), loop.operand.begin() + loop.operands(), [&](const LoopOperand& operand) {
+          return operand.stride[last] == operand.stride[axis] * loop.extent[axis];
+        });
     if (!mergeable) ++last;
     loop.extent[last] = mergeable ? loop.extent[last] * loop.extent[axis] : loop.extent[axis];
+    loop.reduced[last] = loop.reduced[axis];
     for (LoopOperand& operand : loop.operand) operand.stride[last] = operand.stride[axis];
   }
   loop.rank = last + 1;
@@ -96,8 +101,9 @@ bool Loop::sums(int output) const {
 }
 
 Loop make_loop(ElementType type, const Extents& extents, std::span<const TensorOrNumber* const> inputs,
-               std::span<const TensorRef* const> outputs) {
+               std::span<const TensorRef* const> outputs, const AxisSet& reduced) {
   Loop loop;
+  loop.reduced = reduced;
   loop.type = type;
   loop.rank = extents.rank();
   std::copy(extents.begin(), extents.end(), loop.extent.begin());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/axes.hpp"
 #include "core/tensor_ref.hpp"
 
 #include <array>
@@ -30,6 +31,7 @@ struct Loop {
   ElementType type{};
   int rank = 0;
   std::array<std::int64_t, max_rank> extent{};
+  AxisSet reduced{};  ///< axes that a reduction was told to reduce: they are not merged with others
   int inputs = 0;   ///< operands [0, inputs)
   int outputs = 0;  ///< operands [inputs, inputs + outputs)
   std::array<LoopOperand, max_operands> operand{};
@@ -45,6 +47,6 @@ struct Loop {
 /// merged into one axis wherever all operands allow it. An output that is given as an empty reference is not wanted.
 /// Summed outputs are those with an extent of 1 (or a missing axis) where `extents` has more.
 Loop make_loop(ElementType type, const Extents& extents, std::span<const TensorOrNumber* const> inputs,
-               std::span<const TensorRef* const> outputs);
+               std::span<const TensorRef* const> outputs, const AxisSet& reduced = {});
 
 }  // namespace portops::impl

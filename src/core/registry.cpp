@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/registry.hpp"
 
+#include "core/axes.hpp"
 #include "core/check.hpp"
 #include "core/registry_table.hpp"
 
@@ -64,11 +65,27 @@ std::string_view expected(AttributeType type) {
   return "?";
 }
 
+std::string expected(const AttributeInfo& attribute) {
+  std::string text(expected(attribute.type));
+  for (const auto& [name, number] : attribute.names) text += " or " + name;
+  return text;
+}
+
 /// Integers count as numbers.
 std::optional<double> number_in(const Attribute& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const double* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
+}
+
+/// So do texts that the schema names.
+std::optional<double> number_in(const Attribute& value, const AttributeInfo& attribute) {
+  if (const std::string* text = std::get_if<std::string>(&value)) {
+    for (const auto& [name, number] : attribute.names) {
+      if (*text == name) return number;
+    }
+  }
+  return number_in(value);
 }
 
 /// The insertions, removals and replacements of characters that make one text the other (Levenshtein's distance).
@@ -146,10 +163,9 @@ void Call::take_input(const InputInfo& input, const Arguments& given) {
 }
 
 void Call::take_attribute(const AttributeInfo& attribute, const Arguments& given) {
-  const auto expects = expected(attribute.type);
   if (!has(given, attribute.name)) {
     if (!attribute.default_value) {
-      fail("portops::", info_.name, ": ", attribute.name, " is missing, expected ", expects);
+      fail("portops::", info_.name, ": ", attribute.name, " is missing, expected ", expected(attribute));
     }
     arguments_.set(attribute.name, *attribute.default_value);
     return;
@@ -157,14 +173,14 @@ void Call::take_attribute(const AttributeInfo& attribute, const Arguments& given
   const Attribute* value = given.attribute(attribute.name);
   if (value != nullptr && value->index() == static_cast<std::size_t>(attribute.type)) {
     arguments_.set(attribute.name, *value);
-  } else if (attribute.type == AttributeType::number && value != nullptr && number_in(*value)) {
-    arguments_.set(attribute.name, *number_in(*value));
+  } else if (attribute.type == AttributeType::number && value != nullptr && number_in(*value, attribute)) {
+    arguments_.set(attribute.name, *number_in(*value, attribute));
   } else if (attribute.type == AttributeType::number && value == nullptr &&
              !given.tensor(attribute.name)->is_tensor()) {
     arguments_.set(attribute.name, given.tensor(attribute.name)->number());
   } else {
     fail("portops::", info_.name, ": ", attribute.name, " is ", describe(given, attribute.name), ", expected ",
-         expects);
+         expected(attribute));
   }
 }
 
@@ -216,6 +232,13 @@ Extents Call::broadcast(std::initializer_list<std::string_view> names) const {
     if (tensor(name)) tensors.push_back({name, tensor(name)});
   }
   return broadcast_extents(info_.name, tensors);
+}
+
+Extents Call::reduced(std::string_view name) const {
+  const Extents& whole = extents(name);
+  const AxisSet axes =
+      reduced_axes(info_.name, whole.rank(), attribute<std::vector<std::int64_t>>("axis"), attribute<bool>("asvector"));
+  return reduced_extents(whole, axes, attribute<bool>("keepdim"));
 }
 
 void Call::check_extents(std::string_view name, const Extents& expected, std::string_view rule) const {

@@ -22,7 +22,8 @@
 
 namespace portops {
 
-/// The value of an attribute: `boolean`, `integer`, `number`, `integers` or `text` in the schema, in this order.
+/// The value of an attribute: `boolean`, `integer`, `number`, `integers` or `text` in the schema, in this order. An
+/// integer does for a number, and so does a text that the schema names.
 using Attribute = std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, std::string>;
 enum class AttributeType : std::uint8_t { boolean, integer, number, integers, text };
 
@@ -39,7 +40,8 @@ struct AttributeInfo {
   std::string name;
   std::string description;
   AttributeType type = AttributeType::number;
-  std::optional<Attribute> default_value;  ///< none: it must be given
+  std::optional<Attribute> default_value;             ///< none: it must be given
+  std::vector<std::pair<std::string, double>> names;  ///< texts that stand for numbers
 };
 
 struct OutputInfo {

@@ -38,6 +38,9 @@ class Call {
   const Extents& extents(std::string_view name) const { return tensor(name).extents(); }
   /// The extents to which the inputs broadcast. Throws Error when they do not.
   Extents broadcast(std::initializer_list<std::string_view> names) const;
+  /// The extents of an input without the axes that the attributes axis, keepdim and asvector name. Throws Error when
+  /// axis does not fit.
+  Extents reduced(std::string_view name) const;
   /// Throws Error when an input has other extents than its shape rule gives.
   void check_extents(std::string_view name, const Extents& expected, std::string_view rule) const;
 

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes.hpp"
+#include "core/rows.hpp"
+#include "core/spaces.hpp"
+
+#include <bit>
+
+namespace portops::impl {
+
+/// Reduces columns on a GPU: lanes side by side keep to a pack of columns each, the team's slots share their rows.
+template <Backend B, class T, class F>
+class ReduceDown {
+ public:
+  using A = Arithmetic<T>;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
+  /// Rows whose loads are issued before the first is used.
+  static constexpr int batch = 8;
+  static constexpr int blocks = 4;
+  static constexpr int threads = reduce_down_threads;
+
+  ReduceDown(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
+      : f_(f),
+        axes_(plan),
+        parts_(plan),
+        x_(plan.operand[x]),
+        out_(plan.operand[out]),
+        partials_(partials),
+        kept_(plan.kept),
+        column_blocks_(plan.column_blocks),
+        lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
+        slot_bits_(std::countr_zero(static_cast<unsigned>(plan.slots))) {}
+
+  KOKKOS_FUNCTION std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
+  KOKKOS_FUNCTION std::size_t scratch_bytes() const {
+    return (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(A) + alignof(A) + sizeof(int);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto* const scratch = static_cast<A*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    for (std::int64_t index = team.league_rank(); index < teams(); index += team.league_size()) {
+      reduce(team, scratch, locate(team, index));
+    }
+  }
+
+ private:
+  struct Tile {
+    std::int64_t kept;
+    std::int64_t part;
+    std::int64_t column;  ///< the thread's first
+    int count;            ///< of its columns; may be negative
+    int slot;
+    int lane;
+    PartRange range;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
+  KOKKOS_FORCEINLINE_FUNCTION int slots() const { return 1 << slot_bits_; }
+
+  KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team, std::int64_t index) const {
+    Tile tile;
+    tile.slot = team.team_rank() >> lane_bits_;
+    tile.lane = team.team_rank() & (lanes() - 1);
+    const std::int64_t rest = column_blocks_ == 1 ? index : quotient(index, column_blocks_);
+    tile.column = ((index - rest * column_blocks_) * lanes() + tile.lane) * pack;
+    const std::int64_t left = parts_.columns - tile.column;
+    tile.count = static_cast<int>(left < pack ? left : pack);
+    tile.kept = parts_.parts == 1 ? rest : quotient(rest, parts_.parts);
+    tile.part = rest - tile.kept * parts_.parts;
+    tile.range = parts_.range(tile.part);
+    return tile;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void reduce(const Team& team, A* scratch, const Tile& tile) const {
+    const T* const x = x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
+    A values[pack];
+    add_up(x, tile, values);
+    join_slots(team, scratch, values, f_.join());
+    A scales[pack];
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) scales[i] = A(1);
+    if constexpr (F::rescales) {
+      bool safe = true;
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) safe = safe && (i >= tile.count || f_.is_safe(values[i]));
+      if (any_thread(team, scratch, !safe)) rescale(team, scratch, x, tile, scales, values);
+    }
+    if (tile.slot != 0) return;
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) {
+      if (i < tile.count) write(tile, tile.column + i, {scales[i], values[i]});
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Tile& tile, std::int64_t column, const Partial<A>& value) const {
+    if (parts_.parts == 1) {
+      out_.data[axes_.kept_offset(out_, tile.kept) + column * out_.column_stride] = static_cast<T>(f_.finish(value));
+    } else {
+      partials_[(tile.kept * parts_.columns + column) * parts_.parts + tile.part] = value;
+    }
+  }
+
+  /// What the rows of the thread's slot add up to.
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const T* x, const Tile& tile, A (&sums)[pack]) const {
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) sums[i] = f_.identity();
+    if (tile.count <= 0) return;
+    int left = tile.range.runs > tile.slot ? static_cast<int>((tile.range.runs - tile.slot - 1) >> slot_bits_) + 1 : 0;
+    std::int64_t run = tile.range.first_run + tile.slot;
+    if (axes_.rank - axes_.kept_rank > 1) {
+      for (; left > 0; --left, run += slots()) add_rows<1>(x + axes_.run_offset(x_, run), 0, 1, tile.count, sums);
+      return;
+    }
+    const std::int64_t stride = axes_.rank > axes_.kept_rank ? x_.stride[axes_.kept_rank] : 0;
+    for (x += run * stride; left > 0; left -= batch, x += batch * slots() * stride) {
+      add_rows<batch>(x, slots() * stride, left, tile.count, sums);
+    }
+  }
+
+  /// Adds `rows` rows or, if that is less, `left`.
+  template <int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int left, int count,
+                                            A (&sums)[pack]) const {
+    T loaded[rows][pack];
+    // The last thread of a row may have fewer columns than a pack.
+    with_access<T, pack>(count == pack ? x_.access_bytes : 0, [&]<int bytes>() {
+      PORTOPS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        if (r < left) {
+          load_some<bytes>(loaded[r], x + r * step, count);
+        } else {
+          PORTOPS_UNROLL
+          for (int i = 0; i < pack; ++i) loaded[r][i] = static_cast<T>(f_.fill());
+        }
+      }
+    });
+    PORTOPS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[r][i]));
+    }
+  }
+
+  template <int bytes>
+  KOKKOS_FORCEINLINE_FUNCTION void load_some(T (&values)[pack], const T* from, int count) const {
+    if constexpr (bytes != 0) {
+      load_words<bytes>(values, from);
+    } else {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) values[i] = i < count ? from[i * x_.column_stride] : static_cast<T>(f_.fill());
+    }
+  }
+
+  /// Takes the results of columns anew, relative to the element that dominates each.
+  KOKKOS_FUNCTION void rescale(const Team& team, A* scratch, const T* x, const Tile& tile, A (&scales)[pack],
+                               A (&values)[pack]) const {
+    A scale[pack];
+    A total[pack];
+    for (int i = 0; i < pack; ++i) {
+      scale[i] = f_.least_dominant();
+      for_each(x, tile, i, [&](A element) { scale[i] = f_.dominant()(scale[i], Kokkos::abs(element)); });
+    }
+    join_slots(team, scratch, scale, f_.dominant());
+    for (int i = 0; i < pack; ++i) {
+      total[i] = A(0);
+      for_each(x, tile, i, [&](A element) { total[i] += f_.raise(Kokkos::abs(element) / scale[i]); });
+    }
+    join_slots(team, scratch, total, f_.join());
+    for (int i = 0; i < pack; ++i) {
+      if (f_.is_safe(values[i])) continue;
+      const Partial<A> rescaled = f_.rescaled(scale[i], total[i]);
+      scales[i] = rescaled.scale;
+      values[i] = rescaled.total;
+    }
+  }
+
+  /// The elements of the thread's i-th column.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(const T* x, const Tile& tile, int i, const Visit& visit) const {
+    if (i >= tile.count) return;
+    PORTOPS_NO_UNROLL
+    for (std::int64_t run = tile.slot; run < tile.range.runs; run += slots()) {
+      visit(static_cast<A>(x[axes_.run_offset(x_, tile.range.first_run + run) + i * x_.column_stride]));
+    }
+  }
+
+  template <class Join>
+  KOKKOS_FORCEINLINE_FUNCTION void join_slots(const Team& team, A* scratch, A (&values)[pack], const Join& join) const {
+    join_over_slots(team, scratch, slots(), lanes(), values, join);
+  }
+
+  /// Whether the condition holds in any thread of the team.
+  KOKKOS_FORCEINLINE_FUNCTION bool any_thread(const Team& team, A* scratch, bool condition) const {
+    int* const flag = reinterpret_cast<int*>(scratch + (static_cast<std::ptrdiff_t>(pack) << (lane_bits_ + slot_bits_)));
+    if (team.team_rank() == 0) *flag = 0;
+    team.team_barrier();
+    if (condition) Kokkos::atomic_or(flag, 1);
+    team.team_barrier();
+    const bool any = *flag != 0;
+    team.team_barrier();
+    return any;
+  }
+
+  F f_;
+  RowAxes axes_;
+  RowParts parts_;
+  RowOperand<T> x_;
+  RowOperand<T> out_;
+  Partial<A>* partials_;
+  std::int64_t kept_;
+  std::int64_t column_blocks_;
+  int lane_bits_;
+  int slot_bits_;
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/reduce_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+namespace {
+
+/// The most terms that are added one after the other before their sum joins a tree.
+constexpr std::int64_t longest_chain = 128;
+/// The fewest, where a result is cut into parts only to have more of them.
+constexpr std::int64_t shortest_chain = 8;
+/// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
+/// `wanted`, so that the last ones to finish are short.
+constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 512; }
+constexpr std::int64_t wanted_teams = 2048;
+/// Threads of which more would only wait, where each result had 32.
+constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
+
+int power_of_two_at_least(std::int64_t value, int most) {
+  if (value >= most) return most;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
+}
+
+void set_axes(ReducePlan& plan, const Loop& loop) {
+  const int last = loop.rank - 1;
+  plan.direction = last < 0 || loop.reduced[last] ? Direction::along : Direction::down;
+  plan.columns = last < 0 ? 1 : loop.extent[last];
+  for (const bool reduced : {false, true}) {
+    for (int axis = 0; axis < last; ++axis) {
+      if (loop.reduced[axis] != reduced) continue;
+      (reduced ? plan.runs : plan.kept) *= loop.extent[axis];
+      plan.extent[plan.rank] = loop.extent[axis];
+      for (int k = 0; k < loop.operands(); ++k) plan.operand[k].stride[plan.rank] = loop.operand[k].stride[axis];
+      ++plan.rank;
+    }
+    if (!reduced) plan.kept_rank = plan.rank;
+  }
+  for (int k = 0; k < loop.operands(); ++k) {
+    plan.operand[k].data = loop.operand[k].data;
+    plan.operand[k].column_stride = last < 0 ? 0 : loop.operand[k].stride[last];
+  }
+}
+
+int access_bytes(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type) {
+  if (operand.column_stride != 1 && plan.columns > 1) return 0;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(operand.data) | gpu_pack_bytes;
+  for (int axis = 0; axis < plan.rank; ++axis) bits |= static_cast<std::uint64_t>(operand.stride[axis] * bytes);
+  return 1 << std::countr_zero(bits);
+}
+
+/// Terms of a part: as many as one chain a thread may have, or fewer, to have more parts where there are few teams.
+std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
+  const std::int64_t wanted = teams < enough_teams(direction) ? ceil_div(wanted_teams, teams) : 1;
+  return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
+}
+
+void cut_along(ReducePlan& plan, ElementType type) {
+  const auto pack = reduce_along_pack_bytes / static_cast<std::int64_t>(size_of(type));
+  const std::int64_t packs = ceil_div(plan.columns, pack);
+  constexpr int warp = 32;
+  plan.lanes = power_of_two_at_least(ceil_div(packs, 2), warp);
+  if (plan.kept * warp < enough_threads && packs >= 2 * reduce_along_threads) plan.lanes = reduce_along_threads;
+  plan.slots = reduce_along_threads / plan.lanes;
+  const std::int64_t step = plan.lanes * pack;
+  const std::int64_t steps_of_run = ceil_div(plan.columns, step);
+  const std::int64_t part = terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, plan.slots),
+                                          plan.direction);
+  const std::int64_t steps = ceil_div(part, step);
+  plan.part_columns = std::min(steps, steps_of_run) * step;
+  plan.column_parts = ceil_div(plan.columns, plan.part_columns);
+  plan.part_runs = std::clamp<std::int64_t>(steps / steps_of_run, 1, plan.runs);
+  plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+}
+
+void cut_down(ReducePlan& plan, ElementType type) {
+  const auto pack = reduce_down_pack_bytes / static_cast<std::int64_t>(size_of(type));
+  const std::int64_t packs = ceil_div(plan.columns, pack);
+  constexpr int side_by_side = 32;
+  plan.slots = power_of_two_at_least(plan.runs, reduce_down_threads / power_of_two_at_least(packs, side_by_side));
+  plan.lanes = power_of_two_at_least(packs, reduce_down_threads / plan.slots);
+  plan.column_blocks = ceil_div(packs, plan.lanes);
+  plan.part_columns = plan.columns;
+  plan.part_runs = std::min(
+      terms_of_part(plan.runs, plan.slots, plan.kept * plan.column_blocks, plan.direction), plan.runs);
+  plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+}
+
+}  // namespace
+
+ReducePlan make_reduce_plan(const Loop& loop) {
+  ReducePlan plan;
+  set_axes(plan, loop);
+  for (int k = 0; k < loop.operands(); ++k) {
+    plan.operand[k].access_bytes = access_bytes(plan, plan.operand[k], loop.type);
+  }
+  plan.direction == Direction::along ? cut_along(plan, loop.type) : cut_down(plan, loop.type);
+  return plan;
+}
+
+bool is_row_of_rows(const ReducePlan& plan, int operand) {
+  if (plan.direction != Direction::along || plan.runs != 1) return false;
+  const ReducePlan::Operand& of = plan.operand[operand];
+  std::int64_t stride = plan.columns;
+  for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
+    if (of.stride[axis] != stride) return false;
+    stride *= plan.extent[axis];
+  }
+  return of.column_stride == 1 || plan.columns == 1;
+}
+
+std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
+  if (plan.parts() == 1) return 0;
+  const std::size_t bytes_of_partial = type == ElementType::f64 ? 16 : 8;
+  return static_cast<std::size_t>(plan.results() * plan.parts()) * bytes_of_partial;
+}
+
+std::size_t count_workspace(const ReducePlan& plan) {
+  return plan.parts() == 1 ? 0 : static_cast<std::size_t>(plan.results() * plan.parts()) * sizeof(float);
+}
+
+}  // namespace portops::impl

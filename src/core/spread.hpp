@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/launch.hpp"
+#include "core/spread_along.hpp"
+#include "core/spread_down.hpp"
+#include "core/spread_flat.hpp"
+#include "core/spread_host.hpp"
+#include "core/workspace.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of a spread's kernels and temporaries, made once.
+struct SpreadLabels {
+  explicit SpreadLabels(const std::string& op)
+      : flat("portops::" + op + "::spread[flat]"),
+        along("portops::" + op + "::spread[along]"),
+        down("portops::" + op + "::spread[down]"),
+        count_along("portops::" + op + "::count[along]"),
+        count_down("portops::" + op + "::count[down]"),
+        counts("portops::" + op + "::counts") {}
+
+  std::string flat;
+  std::string along;
+  std::string down;
+  std::string count_along;
+  std::string count_down;
+  std::string counts;
+};
+
+/// Enqueues y = f(x, value of the row), where a row is what shares a result of the plan, and its value comes from the
+/// result's out and out_grad: one kernel, in one pass over x. Where f needs to know how many ties a row has, and rows
+/// are so long that they are cut into parts, a kernel before it counts them.
+///
+/// F is a functor on numbers of type A = Arithmetic<T>:
+///
+///   Row row(A out, A out_grad)        what is computed once a row, as a struct of numbers
+///   A operator()(A x, Row)            the element of y
+///   bool counts                       a constant: whether ties are counted; then
+///   bool is_tie(A x, Row)             says what a tie is, and
+///   Row shared(Row, A count)          is the row's value when their number is known
+template <Backend B, class T, class F>
+void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan,
+            const SpreadOperands& operands, bool streaming) {
+  if (!F::counts && is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
+    const SpreadFlat<B, T, F> kernel(f, plan, operands, streaming);
+    return launch_items<B, kernel.blocks>(ctx, labels.flat, kernel, kernel.items());
+  }
+  const bool along = plan.direction == Direction::along;
+  const auto launch = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
+    const Kernel kernel(f, plan, operands, counts);
+    if constexpr (B == Backend::cuda) {
+      launch_teams<B, Kernel::blocks>(ctx, label, kernel, kernel.teams(), plan.lanes * plan.slots,
+                                      kernel.scratch_bytes());
+    } else {
+      launch_items<B, 0>(ctx, label, kernel, kernel.items());
+    }
+  };
+  using Along = std::conditional_t<B == Backend::cuda, SpreadAlong<B, T, F>, SpreadAlongHost<B, T, F>>;
+  using Down = std::conditional_t<B == Backend::cuda, SpreadDown<B, T, F>, SpreadDownHost<B, T, F>>;
+  const auto launch_either = [&](const TieCounts& counts, const std::string& label_along,
+                                 const std::string& label_down) {
+    along ? launch.template operator()<Along>(label_along, counts)
+          : launch.template operator()<Down>(label_down, counts);
+  };
+  if (!F::counts || plan.parts() == 1) return launch_either({}, labels.along, labels.down);
+  const Temporary memory(ctx, labels.counts.c_str(), count_workspace(plan));
+  TieCounts counts{Ties::counted, static_cast<float*>(memory.data()), plan.results()};
+  launch_either(counts, labels.count_along, labels.count_down);
+  counts.mode = Ties::given;
+  launch_either(counts, labels.along, labels.down);
+}
+
+}  // namespace portops::impl
