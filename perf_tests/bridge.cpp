@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A few C functions around portops' calls by name, so that compare_with_pytorch.py can time portops and PyTorch in one
-// process, on the same memory and stream.
+// A few C functions around portops' calls by name, so that compare_with_pytorch.py and check_with_pytorch.py can run
+// portops and PyTorch in one process, on the same memory and stream.
 
 #include <portops/core/context.hpp>
 #include <portops/core/registry.hpp>
 #include <portops/core/runtime.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,22 +31,18 @@ auto guarded(F&& f) -> decltype(f()) {
   }
 }
 
+/// Sets the argument to what `value` returns. Returns 1, or 0 with a message in portops_bridge_error.
+template <class F>
+int set(void* arguments, const char* name, F&& value) {
+  return guarded([&] {
+    static_cast<portops::Arguments*>(arguments)->set(name, value());
+    return 1;
+  });
+}
+
 }  // namespace
 
 extern "C" {
-
-/// An argument of a call: a tensor, or a number where `data` and `rank` are 0 and `is_number` is not.
-struct portops_bridge_argument {
-  const char* name;
-  void* data;
-  std::int32_t type;   // portops::ElementType
-  std::int32_t space;  // portops::MemorySpace
-  std::int32_t is_number;
-  std::int32_t rank;
-  std::int64_t extents[portops::max_rank];
-  std::int64_t strides[portops::max_rank];
-  double number;
-};
 
 const char* portops_bridge_error() { return last_error.c_str(); }
 
@@ -57,22 +55,40 @@ void* portops_bridge_context(int backend, void* cuda_stream) {
 
 void portops_bridge_finish() { runtime.reset(); }
 
-void* portops_bridge_arguments(const portops_bridge_argument* from, int count) {
-  return guarded([&] {
-    auto arguments = std::make_unique<portops::Arguments>();
-    for (const auto* argument = from; argument != from + count; ++argument) {
-      const portops::TensorOrNumber value =
-          argument->is_number != 0
-              ? portops::TensorOrNumber(argument->number)
-              : portops::TensorOrNumber(portops::TensorRef(
-                    argument->data, static_cast<portops::ElementType>(argument->type),
-                    portops::Extents(std::span(argument->extents, static_cast<std::size_t>(argument->rank))),
-                    portops::Extents(std::span(argument->strides, static_cast<std::size_t>(argument->rank))),
-                    static_cast<portops::MemorySpace>(argument->space)));
-      arguments->set(argument->name, value);
-    }
-    return arguments.release();
+/// The arguments of a call, none of them set yet, until portops_bridge_delete_arguments.
+void* portops_bridge_arguments() {
+  return guarded([] { return new portops::Arguments; });
+}
+
+void portops_bridge_delete_arguments(void* arguments) { delete static_cast<portops::Arguments*>(arguments); }
+
+/// `type` is a portops::ElementType, `space` a portops::MemorySpace. Extents and strides are `rank` each.
+int portops_bridge_set_tensor(void* arguments, const char* name, void* data, int type, int space, int rank,
+                              const std::int64_t* extents, const std::int64_t* strides) {
+  return set(arguments, name, [&] {
+    const auto axes = [&](const std::int64_t* values) {
+      return portops::Extents(std::span(values, static_cast<std::size_t>(rank)));
+    };
+    return portops::TensorOrNumber(portops::TensorRef(data, static_cast<portops::ElementType>(type), axes(extents),
+                                                      axes(strides), static_cast<portops::MemorySpace>(space)));
   });
+}
+
+int portops_bridge_set_boolean(void* arguments, const char* name, int value) {
+  return set(arguments, name, [&] { return value != 0; });
+}
+
+int portops_bridge_set_integer(void* arguments, const char* name, std::int64_t value) {
+  return set(arguments, name, [&] { return value; });
+}
+
+/// An attribute, or an input that may be a number.
+int portops_bridge_set_number(void* arguments, const char* name, double value) {
+  return set(arguments, name, [&] { return value; });
+}
+
+int portops_bridge_set_integers(void* arguments, const char* name, const std::int64_t* values, int count) {
+  return set(arguments, name, [&] { return portops::Attribute(std::vector<std::int64_t>(values, values + count)); });
 }
 
 /// Enqueues one call. Returns 1, or 0 with a message in portops_bridge_error.

@@ -9,6 +9,7 @@
 #include "harness.hpp"
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
+#include "perf_p_norm.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
       benchmark::AddCustomContext(backend, device.name + ", concurrency " + std::to_string(device.concurrency));
       portops::perf::register_launch(device.backend);
       portops::perf::register_lerp(device.backend);
+      portops::perf::register_p_norm(device.backend);
     }
     benchmark::RunSpecifiedBenchmarks();
     for (const portops::Device& device : portops::devices()) {

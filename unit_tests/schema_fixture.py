@@ -41,6 +41,7 @@ FORWARD = """\
       description: The order.
       type: number
       default: 2
+      names: {fro: 2, cube: 3.0}
     - name: axis
       description: The axes.
       type: integers
@@ -53,6 +54,10 @@ FORWARD = """\
       description: Whether.
       type: boolean
       default: true
+    - name: asvector
+      description: Whether all.
+      type: boolean
+      default: false
     - name: steps
       description: How many.
       type: integer
@@ -89,10 +94,11 @@ GRADIENT = """\
       description: The gradient with respect to out.
       shape: broadcast(x, weight)  # of the gradient
   attributes:  # of the gradient
-    - {name: porder, description: As before., type: number, default: 2}
+    - {name: porder, description: As before., type: number, default: 2, names: {cube: 3, fro: 2}}
     - {name: axis, description: As before., type: integers, default: [0, -1]}
     - {name: epsilon, description: As before., type: number, default: 1.0e-12}
     - {name: keepdim, description: As before., type: boolean, default: true}
+    - {name: asvector, description: As before., type: boolean, default: false}
     - {name: steps, description: As before., type: integer, default: 3}
     - {name: mode, description: As before., type: text, default: fast}
     - {name: scale, description: As before., type: number}
@@ -123,6 +129,10 @@ def line_of(text: str, marker: str) -> int:
     """The first line that holds the marker."""
     assert marker in text, marker
     return text[: text.index(marker)].count("\n") + 1
+
+
+# The operator and its gradient with a result that lacks the axes.
+REDUCTION = edited(GOOD, *[("broadcast(x, weight)", "reduced(x)")] * 2)
 
 
 def alone(*replacements: tuple[str, str]) -> str:

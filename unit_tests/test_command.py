@@ -48,6 +48,22 @@ class TellingTest(CommandTest):
         self.assertIn("x, y (unless weight_grad is wanted)", text)
         self.assertIn("[x_grad=FILE.npy]", text)
 
+    def test_info_of_p_norm(self) -> None:
+        text = call("info", "p_norm").stdout
+        for part in (
+            "p_norm: The norm of order p over one axis or more.",
+            "number or fro, default 2 ",
+            "integers, default -1 ",
+            "number, default 1e-12 ",
+            "boolean, default false ",
+            "out = reduced(x)",
+            "gradient  p_norm_grad",
+            "portops run p_norm x=FILE.npy out=FILE.npy [porder=VALUE] [axis=VALUE] [epsilon=VALUE] [keepdim=VALUE] "
+            "[asvector=VALUE]",
+        ):
+            self.assertIn(part, text)
+        self.assertIn("out_grad = reduced(x)", call("info", "p_norm_grad").stdout)
+
     def test_info_of_the_build(self) -> None:
         text = call("info").stdout
         for part in ("version ", "backends ", "element types  f64, f32, f16, bf16"):
@@ -123,6 +139,43 @@ class RunTest(CommandTest):
         # One gradient alone, for which the elements of x and y are not even read.
         self.run_ok("lerp_grad", "x=x.npy", "y=y.npy", "weight=0.25", "out_grad=g.npy", "y_grad=alone.npy")
         self.assertEqual(self.contents()["alone.npy"], self.contents()["yg.npy"])
+
+    def p_norm(self, *attributes: str) -> tuple[tuple[int, ...], list[float]]:
+        """The extents and elements of the norms of x.npy."""
+        self.run_ok("p_norm", "x=x.npy", "out=out.npy", *attributes)
+        return npy_files.read(self.path("out.npy"))[1:]
+
+    def test_norms(self) -> None:
+        self.write("x.npy", (2, 2, 2), [3, -4, 0, 0, 6, 8, 0, 0])
+        self.assertEqual(self.p_norm(), ((2, 2), [5.0, 0.0, 10.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=fro"), ((2, 2), [5.0, 0.0, 10.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=inf"), ((2, 2), [4.0, 0.0, 8.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=-inf", "keepdim=true"), ((2, 2, 1), [3.0, 0.0, 6.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=1", "axis=0,2"), ((2,), [21.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=1", "axis=-1,0", "keepdim=true"), ((1, 2, 1), [21.0, 0.0]))
+        self.assertEqual(self.p_norm("porder=0", "asvector=true"), ((), [4.0]))
+        self.assertEqual(self.p_norm("porder=0", "asvector=true", "keepdim=true"), ((1, 1, 1), [4.0]))
+
+    def test_gradient_of_the_norm(self) -> None:
+        self.write("x.npy", (2, 2, 2), [3, -4, 0, 0, 6, 8, 0, 0])
+        self.write("g.npy", (2, 2), [1, 2, 3, 4])
+        for porder, expected in (
+            ("porder=fro", [0.6, -0.8, 0.0, 0.0, 1.8, 2.4, 0.0, 0.0]),
+            ("porder=1", [1.0, -1.0, 0.0, 0.0, 3.0, 3.0, 0.0, 0.0]),
+            ("porder=inf", [0.0, -1.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0]),
+            ("porder=0", [0.0] * 8),
+        ):
+            self.p_norm(porder)
+            self.run_ok("p_norm_grad", "x=x.npy", "out=out.npy", "out_grad=g.npy", "x_grad=xg.npy", porder)
+            descr, shape, values = npy_files.read(self.path("xg.npy"))
+            self.assertEqual((descr, shape), ("<f4", (2, 2, 2)))
+            for found, value in zip(values, expected):
+                self.assertAlmostEqual(found, value, places=5)
+        self.write("g.npy", (1, 2, 1), [1, 2])
+        attributes = ("porder=inf", "axis=0,2", "keepdim=true")
+        self.p_norm(*attributes)
+        self.run_ok("p_norm_grad", "x=x.npy", "out=out.npy", "out_grad=g.npy", "x_grad=xg.npy", *attributes)
+        self.assertEqual(npy_files.read(self.path("xg.npy"))[2], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
 
     def test_fortran_order_byte_order_and_versions(self) -> None:
         rows = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]

@@ -77,6 +77,34 @@ class WrongCallTest(CommandTest):
             expect=["weight_grad cannot be computed", "weight is a number"],
         )
 
+    def test_attributes(self) -> None:
+        def wrong(*arguments: str, expect: str) -> None:
+            message = f"portops: p_norm: {expect}\n"
+            self.run_wrong("run", "p_norm", "x=x.npy", "out=out.npy", *arguments, expect=[message])
+
+        wrong("porder=abc", expect="porder is 'abc', expected a number, such as 0.5 or inf, or fro")
+        wrong("porder=Fro", expect="porder is 'Fro', expected a number, such as 0.5 or inf, or fro")
+        wrong("porder=", expect="porder is '', expected a number, such as 0.5 or inf, or fro")
+        wrong("porder=nan", expect="porder is nan, expected a number")
+        wrong("porder=1", "porder=fro", expect="porder is given twice, expected once")
+        wrong("epsilon=-1", expect="epsilon is -1, expected a finite number that is not negative")
+        wrong("epsilon=fro", expect="epsilon is 'fro', expected a number, such as 0.5 or inf")
+        wrong("keepdim=1", expect="keepdim is '1', expected true or false")
+        wrong("axis=3", expect="axis is 3, expected -2 to 1 (x has rank 2)")
+        wrong("axis=1,-1", expect="axis names axis 1 twice, expected each once")
+        wrong("axis=", expect="axis is '', expected integers separated by commas, such as 1,2")
+        wrong("axis=0;1", expect="axis is '0;1', expected integers separated by commas, such as 1,2")
+        wrong("ord=1", expect="there is no argument 'ord', expected x, porder, axis, epsilon, keepdim, asvector, out")
+        self.run_wrong(
+            "run",
+            "p_norm_grad",
+            "x=x.npy",
+            "out=y.npy",
+            "out_grad=y.npy",
+            "x_grad=g.npy",
+            expect=["p_norm_grad: out has extents [3], expected [2] (reduced(x))"],
+        )
+
     def test_extents_and_types(self) -> None:
         self.write("z.npy", (2, 4), [0] * 8)
         self.wrong_lerp("x=x.npy", "y=z.npy", "out=out.npy", expect=["[2, 3]", "[2, 4]"])

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "kokkos_support.hpp"
+#include "kokkos_cuda_support.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
 
@@ -16,21 +16,6 @@
 
 namespace portops::test {
 namespace {
-
-#define EXPECT_CUDA(call) EXPECT_EQ(call, cudaSuccess) << #call
-
-/// A stream of the application's own.
-class Stream {
- public:
-  Stream() { EXPECT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { EXPECT_CUDA(cudaStreamDestroy(stream_)); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  operator cudaStream_t() const { return stream_; }  // NOLINT: implicit for brevity
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 /// lerp and lerp_grad over operands in a memory space, with sums that go through a temporary.
 template <class Memory>
@@ -96,39 +81,6 @@ class Problem {
   View x_grad{"x_grad", rows, columns}, row{"row", 1, columns}, row_grad{"row_grad", 1, columns};
   View weight{"weight", rows, 1}, weight_grad{"weight_grad", rows, 1};
 };
-
-/// Captures calls on a stream, and gives the graph ready to launch.
-template <class Calls>
-cudaGraphExec_t capture(const Stream& stream, const Calls& calls) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  calls();
-  EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
-  EXPECT_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-  EXPECT_CUDA(cudaGraphDestroy(graph));
-  return executable;
-}
-
-void check_capture(const Stream& stream, const Context& ctx, const Problem<Kokkos::CudaSpace>& problem) {
-  Problem<Kokkos::CudaSpace> operands = problem;  // Views are shared
-  operands.fill(1);
-  // The first call loads the kernels, which cannot be captured.
-  operands.call(ctx);
-  ctx.fence();
-  operands.fill(1);
-
-  const cudaGraphExec_t graph = capture(stream, [&] { operands.call(ctx); });
-  ASSERT_NE(graph, nullptr);
-  for (const int salt : {30, 50}) {  // the graph computes anew from what is in the tensors
-    operands.fill(salt);
-    EXPECT_CUDA(cudaGraphLaunch(graph, stream));
-    EXPECT_CUDA(cudaGraphLaunch(graph, stream));
-    EXPECT_CUDA(cudaStreamSynchronize(stream));
-    operands.expect_right(salt);
-  }
-  EXPECT_CUDA(cudaGraphExecDestroy(graph));
-}
 
 TEST(CudaGraphTest, captures_calls_with_temporaries_from_the_pool) {
   const Stream stream;

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/registry_table.hpp"
+#include "support.hpp"
 
 #include <portops/core/error.hpp>
 #include <portops/core/registry.hpp>
 #include <portops/core/runtime.hpp>
+#include <portops/ops/p_norm.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +32,8 @@ using testing::StartsWith;
 using testing::ThrowsMessage;
 
 using Integers = std::vector<std::int64_t>;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// Kokkos runs for all tests of this program, whether or not its main function sees to that.
 class RuntimeEnvironment : public testing::Environment {
@@ -61,11 +66,11 @@ OperatorInfo norm_info() {
   info.inputs[0].name = "x";
   info.inputs[1].name = "mask";
   info.inputs[1].optional = true;
-  info.attributes = {{"porder", "", AttributeType::number, Attribute(2.0)},
-                     {"keepdim", "", AttributeType::boolean, Attribute(false)},
-                     {"steps", "", AttributeType::integer, Attribute(std::int64_t{1})},
-                     {"axis", "", AttributeType::integers, Attribute(Integers{-1})},
-                     {"mode", "", AttributeType::text, std::nullopt}};
+  info.attributes = {{"porder", "", AttributeType::number, Attribute(2.0), {{"fro", 2.5}, {"cube", 3.0}}},
+                     {"keepdim", "", AttributeType::boolean, Attribute(false), {}},
+                     {"steps", "", AttributeType::integer, Attribute(std::int64_t{1}), {}},
+                     {"axis", "", AttributeType::integers, Attribute(Integers{-1}), {}},
+                     {"mode", "", AttributeType::text, std::nullopt, {}}};
   info.outputs.resize(2);
   info.outputs[0].name = "out";
   info.outputs[1].name = "mask_grad";
@@ -80,12 +85,20 @@ void expect_norm_error(const Arguments& arguments, const std::string& message) {
   expect_error([&] { const impl::Call call(norm_info(), arguments); }, "portops::norm: " + message);
 }
 
+void expect_p_norm_error(const Arguments& arguments, const std::string& message) {
+  expect_error([&] { infer("p_norm", arguments); }, "portops::p_norm: " + message);
+}
+
+Arguments p_norm_inputs() { return Arguments().set("x", shape({2, 3, 4})); }
+
 TEST(Registry, ListsTheOperatorsOfTheSchemaInItsOrder) {
   std::vector<std::string> names;
   for (const OperatorInfo& info : operators()) names.push_back(info.name);
-  ASSERT_GE(names.size(), 2u);
+  ASSERT_GE(names.size(), 4u);
   EXPECT_EQ(names[0], "lerp");
   EXPECT_EQ(names[1], "lerp_grad");
+  EXPECT_EQ(names[2], "p_norm");
+  EXPECT_EQ(names[3], "p_norm_grad");
 }
 
 TEST(Registry, EveryBackwardIsAnOperatorOfItsOwn) {
@@ -136,6 +149,37 @@ TEST(Registry, DescribesLerpGrad) {
   EXPECT_TRUE(info.outputs[2].optional);
 }
 
+TEST(Registry, DescribesPNorm) {
+  for (const char* name : {"p_norm", "p_norm_grad"}) {
+    const OperatorInfo& info = find_operator(name);
+    EXPECT_THAT(info.no_need_buffer, IsEmpty());
+    ASSERT_THAT(info.attributes, SizeIs(5));
+    EXPECT_EQ(info.attributes[0].name, "porder");
+    EXPECT_EQ(info.attributes[0].default_value, Attribute(2.0));
+    EXPECT_THAT(info.attributes[0].names, ElementsAre(Pair("fro", 2.0)));
+    EXPECT_EQ(info.attributes[1].name, "axis");
+    EXPECT_EQ(info.attributes[1].default_value, Attribute(Integers{-1}));
+    EXPECT_EQ(info.attributes[2].name, "epsilon");
+    EXPECT_EQ(info.attributes[2].default_value, Attribute(1e-12));
+    EXPECT_THAT(info.attributes[2].names, IsEmpty());
+    EXPECT_EQ(info.attributes[3].name, "keepdim");
+    EXPECT_EQ(info.attributes[3].default_value, Attribute(false));
+    EXPECT_EQ(info.attributes[4].name, "asvector");
+    EXPECT_EQ(info.attributes[4].default_value, Attribute(false));
+  }
+  EXPECT_EQ(find_operator("p_norm").backward, "p_norm_grad");
+  EXPECT_THAT(find_operator("p_norm").inplace, IsEmpty());
+  EXPECT_THAT(find_operator("p_norm_grad").inplace, ElementsAre(Pair("x", "x_grad")));
+  EXPECT_EQ(find_operator("p_norm").outputs[0].shape_rule, "reduced(x)");
+  const OperatorInfo& gradient = find_operator("p_norm_grad");
+  ASSERT_THAT(gradient.inputs, SizeIs(3));
+  EXPECT_EQ(gradient.inputs[1].name, "out");
+  EXPECT_EQ(gradient.inputs[1].shape_rule, "reduced(x)");
+  EXPECT_EQ(gradient.inputs[2].shape_rule, "reduced(x)");
+  EXPECT_EQ(gradient.outputs[0].shape_rule, "like(x)");
+  EXPECT_EQ(gradient.outputs[0].needs_tensor, "");
+}
+
 TEST(Registry, AnUnknownOperatorNamesTheClosest) {
   const auto names_lerp_grad = ThrowsMessage<Error>(
       StartsWith("portops::find_operator: no operator is named 'lrep_grad'; the closest are lerp_grad"));
@@ -178,6 +222,51 @@ TEST(Registry, InfersEveryGradient) {
   EXPECT_EQ(specs.at("weight_grad").extents, Extents());
 }
 
+TEST(Registry, InfersByReducing) {
+  const auto extents = [](const Arguments& arguments) { return infer("p_norm", arguments).at("out").extents; };
+  EXPECT_EQ(extents(p_norm_inputs()), Extents({2, 3}));
+  EXPECT_EQ(extents(p_norm_inputs().set("keepdim", true)), Extents({2, 3, 1}));
+  EXPECT_EQ(extents(p_norm_inputs().set("axis", Integers{-3})), Extents({3, 4}));
+  EXPECT_EQ(extents(p_norm_inputs().set("axis", Integers{-1, 0})), Extents({3}));
+  EXPECT_EQ(extents(p_norm_inputs().set("axis", Integers{2, -3}).set("keepdim", true)), Extents({1, 3, 1}));
+  EXPECT_EQ(extents(p_norm_inputs().set("axis", Integers{0, 1, 2})), Extents());
+  EXPECT_EQ(extents(p_norm_inputs().set("asvector", true)), Extents());
+  EXPECT_EQ(extents(p_norm_inputs().set("asvector", true).set("keepdim", true)), Extents({1, 1, 1}));
+  EXPECT_EQ(extents(p_norm_inputs().set("asvector", true).set("axis", Integers{7, 7})), Extents());
+  EXPECT_EQ(extents(p_norm_inputs().set("asvector", true).set("axis", Integers{})), Extents());
+  EXPECT_EQ(extents(Arguments().set("x", shape({0, 4}))), Extents({0}));
+  EXPECT_EQ(extents(Arguments().set("x", shape({4, 0}))), Extents({4}));
+  for (const std::int64_t axis : {-1, 0}) {
+    const auto scalar = Arguments().set("x", shape({}, ElementType::f16)).set("axis", Integers{axis});
+    EXPECT_EQ(extents(scalar), Extents());
+    EXPECT_EQ(extents(Arguments(scalar).set("keepdim", true)), Extents());
+    EXPECT_EQ(infer("p_norm", scalar).at("out").type, ElementType::f16);
+  }
+}
+
+TEST(Registry, InfersTheGradientOfAReduction) {
+  const auto inputs = p_norm_inputs().set("out", shape({2, 3})).set("out_grad", shape({2, 3}));
+  EXPECT_EQ(infer("p_norm_grad", inputs).at("x_grad").extents, Extents({2, 3, 4}));
+  const auto expect_refused = [](const Arguments& arguments, const std::string& message) {
+    expect_error([&] { infer("p_norm_grad", arguments); }, "portops::p_norm_grad: " + message);
+  };
+  expect_refused(Arguments(inputs).set("out", shape({2, 4})), "out has extents [2, 4], expected [2, 3] (reduced(x))");
+  expect_refused(Arguments(inputs).set("keepdim", true).set("out", shape({2, 3, 1})),
+                 "out_grad has extents [2, 3], expected [2, 3, 1] (reduced(x))");
+  expect_refused(Arguments(inputs).set("axis", Integers{3}), "axis is 3, expected -3 to 2 (x has rank 3)");
+}
+
+TEST(Registry, RefusesAxesThatDoNotFit) {
+  const auto matrix = [](const Integers& axis) { return Arguments().set("x", shape({2, 3})).set("axis", axis); };
+  expect_p_norm_error(matrix({3}), "axis is 3, expected -2 to 1 (x has rank 2)");
+  expect_p_norm_error(matrix({0, -3}), "axis is -3, expected -2 to 1 (x has rank 2)");
+  expect_p_norm_error(matrix({1, -1}), "axis names axis 1 twice, expected each once");
+  expect_p_norm_error(matrix({}), "axis is empty, expected one axis or more, or asvector");
+  expect_p_norm_error(matrix({}).set("axis", 1), "axis is the integer 1, expected a list of integers");
+  expect_p_norm_error(matrix({0}).set("x", shape({})).set("axis", Integers{1}),
+                      "axis is 1, expected -1 to 0 (x has rank 0)");
+}
+
 TEST(Registry, RefusesUnknownArguments) {
   expect_lerp_error(lerp_inputs().set("wieght", 0.5), "no argument is named 'wieght'; it takes x, y, weight, out");
   expect_lerp_error(lerp_inputs().set("z", shape({3})), "no argument is named 'z'; it takes x, y, weight, out");
@@ -211,9 +300,19 @@ TEST(Registry, RefusesOutputsOfAnotherKind) {
 }
 
 TEST(Registry, RefusesAttributesOfAnotherKind) {
-  expect_norm_error(norm_arguments().set("porder", "two"), "porder is the text 'two', expected a number");
+  expect_norm_error(norm_arguments().set("porder", "two"),
+                    "porder is the text 'two', expected a number or fro or cube");
   expect_norm_error(norm_arguments().set("porder", shape({2, 3})),
-                    "porder is a tensor of extents [2, 3], expected a number");
+                    "porder is a tensor of extents [2, 3], expected a number or fro or cube");
+  OperatorInfo without_names = norm_info();
+  without_names.attributes[0].names.clear();
+  expect_error([&] { const impl::Call call(without_names, norm_arguments().set("porder", "fro")); },
+               "portops::norm: porder is the text 'fro', expected a number");
+  OperatorInfo without_default = norm_info();
+  without_default.attributes[0].default_value.reset();
+  expect_error([&] { const impl::Call call(without_default, norm_arguments()); },
+               "portops::norm: porder is missing, expected a number or fro or cube");
+  expect_p_norm_error(p_norm_inputs().set("porder", "two"), "porder is the text 'two', expected a number or fro");
   expect_norm_error(norm_arguments().set("keepdim", 1), "keepdim is the integer 1, expected true or false");
   expect_norm_error(norm_arguments().set("steps", 1.5), "steps is the number 1.5, expected an integer");
   expect_norm_error(norm_arguments().set("axis", false), "axis is the boolean false, expected a list of integers");
@@ -243,6 +342,14 @@ TEST(Registry, FillsInAttributesAndOptionalInputs) {
   EXPECT_EQ(given.tensor("mask").extents(), Extents({7}));
   const impl::Call number(info, norm_arguments().set("porder", TensorOrNumber(0.5)));
   EXPECT_EQ(number.attribute<double>("porder"), 0.5);
+}
+
+TEST(Registry, TakesTheNamesOfNumbers) {
+  const OperatorInfo info = norm_info();
+  const impl::Call fro(info, norm_arguments().set("porder", "fro"));
+  EXPECT_EQ(fro.attribute<double>("porder"), 2.5);
+  const impl::Call cube(info, norm_arguments().set("porder", "cube"));
+  EXPECT_EQ(cube.attribute<double>("porder"), 3.0);
 }
 
 TEST(Registry, RefusesElementTypesThatDiffer) {
@@ -341,5 +448,69 @@ std::vector<Backend> host_backends() {
 
 INSTANTIATE_TEST_SUITE_P(Host, RegistryRun, testing::ValuesIn(host_backends()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
+
+/// By name and by the function itself, in the backend's own memory.
+class RegistryPNorm : public test::OnEveryBackend {
+ protected:
+  using Tensor = test::TestTensor<float>;
+
+  /// `arguments` says by name what `params` says.
+  void expect_same(const PNormParams& params, Arguments arguments) {
+    arguments.set("x", shape({2, 3, 4}));
+    const Extents extents = infer("p_norm", arguments).at("out").extents;
+    Tensor x(ctx, {2, 3, 4}), out_grad(ctx, extents);
+    Tensor out(ctx, extents), x_grad(ctx, {2, 3, 4}), named_out(ctx, extents), named_x_grad(ctx, {2, 3, 4});
+    x.fill_randomly(1);
+    out_grad.fill_randomly(2);
+    p_norm(ctx, x.ref(), out.ref(), params);
+    p_norm_grad(ctx, x.ref(), out.ref(), out_grad.ref(), x_grad.ref(), params);
+    run("p_norm", ctx, Arguments(arguments).set("x", x.ref()).set("out", named_out.ref()));
+    run("p_norm_grad", ctx,
+        Arguments(arguments)
+            .set("x", x.ref())
+            .set("out", out.ref())
+            .set("out_grad", out_grad.ref())
+            .set("x_grad", named_x_grad.ref()));
+    expect_same_elements(named_out, out);
+    expect_same_elements(named_x_grad, x_grad);
+  }
+
+  static void expect_same_elements(Tensor& found, Tensor& expected) {
+    found.download();
+    expected.download();
+    for (std::int64_t i = 0; i < expected.extents().product(); ++i) {
+      EXPECT_TRUE(test::same_bits(found.element(i), expected.element(i)))
+          << i << ": " << found[i] << ", expected " << expected[i];
+    }
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(RegistryPNorm);
+
+TEST_P(RegistryPNorm, ComputesWhatTheFunctionComputes) {
+  expect_same({}, {});
+  expect_same({.porder = 2.0}, Arguments().set("porder", "fro"));
+  expect_same({.porder = 3.0}, Arguments().set("porder", 3));
+  expect_same({.porder = inf, .axis = {0, 2}}, Arguments().set("porder", inf).set("axis", Integers{0, 2}));
+  expect_same({.porder = 1.5, .axis = {-3}, .epsilon = 0.25, .keepdim = true},
+              Arguments().set("porder", 1.5).set("axis", Integers{-3}).set("epsilon", 0.25).set("keepdim", true));
+  expect_same({.porder = -1.0, .asvector = true}, Arguments().set("porder", -1).set("asvector", true));
+}
+
+TEST_P(RegistryPNorm, ReportsWhatTheFunctionRefuses) {
+  Tensor x(ctx, {2, 3}), out(ctx, {2});
+  out.fill([](std::int64_t) { return 7.0; });
+  const auto given = Arguments().set("x", x.ref()).set("out", out.ref());
+  const auto expect_refused = [&](const Arguments& arguments, const std::string& message) {
+    expect_error([&] { run("p_norm", ctx, arguments); }, "portops::p_norm: " + message);
+  };
+  expect_refused(Arguments(given).set("porder", std::numeric_limits<double>::quiet_NaN()),
+                 "porder is nan, expected a number");
+  expect_refused(Arguments(given).set("epsilon", -1.0), "epsilon is -1, expected a finite number that is not negative");
+  expect_refused(Arguments(given).set("axis", Integers{3}), "axis is 3, expected -2 to 1 (x has rank 2)");
+  out.download();
+  EXPECT_EQ(out[0], 7.0);
+  EXPECT_EQ(out[1], 7.0);
+}
 
 }  // namespace

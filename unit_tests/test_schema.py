@@ -57,7 +57,7 @@ class WrongSchemaTest(SchemaTest):
         )
         self.wrong(
             edited(GOOD, ("      type: integers\n", "      type: integers\n      [1, 2]: 3\n")),
-            ("[1, 2]", "norm: attribute has no key 'a list'; its keys are name, description, type, default"),
+            ("[1, 2]", "norm: attribute has no key 'a list'; its keys are name, description, type, default, names"),
         )
         self.wrong(
             edited(GOOD, ("details: Details.", "brief: Again.")),
@@ -156,6 +156,31 @@ class WrongSchemaTest(SchemaTest):
         ):
             self.wrong(edited(GOOD, (good + "\n", bad + "\n")), (bad + "\n", f"norm: attribute {message}"))
 
+    def test_named_numbers(self) -> None:
+        given = "names: {fro: 2, cube: 3.0}"
+        expected = "expected a mapping of names to finite numbers, such as {fro: 2}"
+        for names, message in (
+            ("fro", f"'names' is 'fro', {expected}"),
+            ("[fro, 2]", f"'names' is a list, {expected}"),
+            ("{}", f"'names' is a mapping, {expected}"),
+            ("{Fro: 2}", f"'names' is 'Fro', {expected}"),
+            ("{2: 2}", f"'names' is '2', {expected}"),
+            ("{yes: 2}", f"'names' is 'yes', {expected}"),
+            ("{[fro]: 2}", f"'names' is a list, {expected}"),
+            ("{fro: two}", f"'names' is 'two', {expected}"),
+            ("{fro: .inf}", f"'names' is '.inf', {expected}"),
+            ("{fro: [2]}", f"'names' is a list, {expected}"),
+            ("{fro: }", f"'names' is nothing, {expected}"),
+            ("{inf: 2}", "'names' has the name 'inf', which is a number"),
+            ("{nan: 2}", "'names' has the name 'nan', which is a number"),
+            ("{fro: 2, fro: 3}", "'names' has the name 'fro' twice"),
+        ):
+            self.wrong(edited(GOOD, (given, f"names: {names}")), ("names:", f"norm: attribute porder: {message}"))
+        self.wrong(
+            alone(("default: fast\n", "default: fast\n      names: {slow: 1}\n")),
+            ("name: mode", "norm: attribute mode: only an attribute of type number may have names"),
+        )
+
     def test_arguments(self) -> None:
         self.wrong(
             alone() + edited(alone(), ("op: norm", "op: norm  # again")),
@@ -193,9 +218,11 @@ class WrongSchemaTest(SchemaTest):
 
     def test_shape_rules(self) -> None:
         for rule, message in (
-            ("x", "'shape' is 'x', expected a rule such as broadcast(x, y) or like(x)"),
-            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like"),
+            ("x", "'shape' is 'x', expected a rule such as broadcast(x, y), like(x) or reduced(x)"),
+            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like, reduced"),
             ("like(x, weight)", "the shape rule like takes one name, found 2"),
+            ("reduced(x, weight)", "the shape rule reduced takes one name, found 2"),
+            ("reduced()", "the shape rule reduced takes one name, found 0"),
             ("broadcast()", "the shape rule broadcast takes at least one name, found 0"),
             (
                 "broadcast(x, wieght)",
@@ -204,6 +231,9 @@ class WrongSchemaTest(SchemaTest):
             ("like(out)", "like(out) names out, which is no input; the inputs are x, weight, mask"),
             ("broadcast(x, mask)", "broadcast(x, mask) names mask, which is optional and may have no extents"),
             ("broadcast(x, x)", "broadcast(x, x) names an input twice"),
+            ("reduced(out)", "reduced(out) names out, which is no input; the inputs are x, weight, mask"),
+            ("reduced(weight)", "reduced(weight) names weight, which may be a number and have no axes"),
+            ("reduced(mask)", "reduced(mask) names mask, which is optional and may have no extents"),
         ):
             self.wrong(alone(("broadcast(x, weight)", rule)), ("shape:", f"norm: output out: {message}"))
         for operand in ("weight", "mask"):
@@ -222,6 +252,20 @@ class WrongSchemaTest(SchemaTest):
             alone(("the value.", "the value.\n      shape: like(mask)")),
             ("shape:", "norm: input x: like(mask) names mask, which is optional and may have no extents"),
         )
+
+    def test_attributes_of_a_reduction(self) -> None:
+        for name, kind, other in (
+            ("axis", "integers", "type: integer\n      default: 1"),
+            ("keepdim", "boolean", "type: number\n      default: 1"),
+            ("asvector", "boolean", "type: text\n      default: all"),
+        ):
+            message = f"norm: output out: reduced(x) needs the attribute {name} of type {kind}"
+            start = FORWARD.index(f"    - name: {name}\n")
+            declared = FORWARD[start : FORWARD.index("    - name: ", start + 1)]
+            changed = declared[: declared.index("type:")] + other + "\n"
+            for replacement in ("", changed):
+                text = alone((declared, replacement), ("broadcast(x, weight)", "reduced(x)"))
+                self.wrong(text, ("shape:", message))
 
     def test_promises(self) -> None:
         for pairs, message in (
@@ -288,10 +332,21 @@ class WrongSchemaTest(SchemaTest):
         )
         gradient("inputs:  # of", "lacks the input out_grad", ("name: out_grad", "name: out"))
         gradient(
+            "name: out  # of",
+            "must give the input out the shape of the output out: broadcast(x, weight)",
+            ("    - name: out_grad", "    - name: out  # of x\n      description: As before.\n    - name: out_grad"),
+        )
+        gradient(
             "attributes:  # of",
-            "must have the same attributes: names, types and defaults of porder, axis, "
-            "epsilon, keepdim, steps, mode, scale",
+            "must have the same attributes: names, types, defaults and named numbers of porder, axis, "
+            "epsilon, keepdim, asvector, steps, mode, scale",
             ("default: 2", "default: 3"),
+        )
+        gradient(
+            "attributes:  # of",
+            "must have the same attributes: names, types, defaults and named numbers of porder, axis, "
+            "epsilon, keepdim, asvector, steps, mode, scale",
+            ("{cube: 3, fro: 2}", "{fro: 2}"),
         )
         gradient(
             "name: y_grad",

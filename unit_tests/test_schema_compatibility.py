@@ -116,8 +116,8 @@ class CompatibilityTest(SchemaTest):
         )
         self.broken(
             "attributes:",
-            "attributes were reordered: steps, porder, axis, epsilon, keepdim, mode, scale, "
-            "released as porder, axis, epsilon, keepdim, steps, mode, scale; released attributes "
+            "attributes were reordered: steps, porder, axis, epsilon, keepdim, asvector, mode, scale, "
+            "released as porder, axis, epsilon, keepdim, asvector, steps, mode, scale; released attributes "
             "may not be reordered",
             (steps, ""),
             ("  attributes:\n", "  attributes:\n" + steps),
@@ -149,6 +149,29 @@ class CompatibilityTest(SchemaTest):
             ("      default: 3\n", ""),
         )
 
+    def test_named_numbers(self) -> None:
+        names = "{fro: 2, cube: 3.0}"
+        self.check(alone(), alone((names, "{one: 1, cube: 3, fro: 2}")))
+        self.check(alone((f"      names: {names}\n", "")), alone())
+        self.broken(
+            "name: porder",
+            "the name cube of attribute porder was removed; a released name may not be removed",
+            (names, "{fro: 2}"),
+        )
+        self.broken(
+            "name: porder",
+            "the name fro of attribute porder was changed: it is 2.5, released as 2.0; a released name may not be "
+            "changed",
+            (names, "{fro: 2.5, cube: 3}"),
+        )
+        removed = "norm: the name {} of attribute porder was removed; a released name may not be removed"
+        self.check(
+            alone(),
+            alone((f"      names: {names}\n", "")),
+            ("name: porder", removed.format("cube")),
+            ("name: porder", removed.format("fro")),
+        )
+
     def test_outputs(self) -> None:
         rest = "    - name: rest\n      description: More.\n      shape: like(x)\n"
         two = alone(("  inplace:", rest + "  inplace:"))
@@ -175,6 +198,12 @@ class CompatibilityTest(SchemaTest):
             "output out was changed: shape is like(x), released as broadcast(x, weight); a released "
             "output may not be changed",
             ("broadcast(x, weight)", "like(x)"),
+        )
+        self.broken(
+            "name: out",
+            "output out was changed: shape is reduced(x), released as broadcast(x, weight); a released "
+            "output may not be changed",
+            ("broadcast(x, weight)", "reduced(x)"),
         )
         self.broken(
             "name: out",

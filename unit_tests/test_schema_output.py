@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from schema_fixture import GOOD, ROOT, SCRIPT, SchemaTest, alone
+from schema_fixture import GOOD, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
 
 SCHEMA = ROOT / "src" / "ops" / "ops.yaml"
 RELEASED = ROOT / "src" / "ops" / "released.yaml"
@@ -28,13 +28,15 @@ class OutputTest(SchemaTest):
             '.default_number = 0.5, .shape_rule = ""},',
             '{.name = "mask", .description = "The mask.", .optional = true, .or_number = false, '
             '.default_number = std::nullopt, .shape_rule = ""},',
-            ".type = AttributeType::number, .default_value = Attribute(double{2.0})}",
-            ".type = AttributeType::integers, .default_value = Attribute(std::vector<std::int64_t>{0, -1})}",
-            ".type = AttributeType::number, .default_value = Attribute(double{1e-12})}",
-            ".type = AttributeType::boolean, .default_value = Attribute(bool{true})}",
-            ".type = AttributeType::integer, .default_value = Attribute(std::int64_t{3})}",
-            '.type = AttributeType::text, .default_value = Attribute(std::string{"fast"})}',
-            ".type = AttributeType::number, .default_value = std::nullopt}",
+            ".type = AttributeType::number, .default_value = Attribute(double{2.0}), "
+            '.names = {{"fro", 2.0}, {"cube", 3.0}}}',
+            ".type = AttributeType::integers, .default_value = Attribute(std::vector<std::int64_t>{0, -1}), "
+            ".names = {}}",
+            ".type = AttributeType::number, .default_value = Attribute(double{1e-12}), .names = {}}",
+            ".type = AttributeType::boolean, .default_value = Attribute(bool{true}), .names = {}}",
+            ".type = AttributeType::integer, .default_value = Attribute(std::int64_t{3}), .names = {}}",
+            '.type = AttributeType::text, .default_value = Attribute(std::string{"fast"}), .names = {}}',
+            ".type = AttributeType::number, .default_value = std::nullopt, .names = {}}",
             '.shape_rule = "like(mask)", .optional = true, .needs_tensor = "mask"}',
             '.inplace = {{"x", "out"}},',
             '.no_need_buffer = {"x", "weight"},\n      .no_need_buffer_unless = "mask_grad",',
@@ -44,6 +46,17 @@ class OutputTest(SchemaTest):
             '       {.mask = call.tensor("mask"), .porder = call.attribute<double>("porder"), '
             '.axis = call.attribute<std::vector<std::int64_t>>("axis"), ',
             ".infos = {norm_info(), norm_grad_info()},",
+        ):
+            self.assertIn(part, tables)
+
+    def test_tables_of_a_reduction(self) -> None:
+        file = self.folder / "tables.cpp"
+        self.assertEqual(self.run_schema("generate", self.write("good.yaml", REDUCTION), file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            '.shape_rule = "reduced(x)", .optional = false, .needs_tensor = ""}',
+            'std::vector<Extents> norm_extents(const Call& call) {\n  return {call.reduced("x")};',
+            'call.check_extents("out_grad", call.reduced("x"), "reduced(x)");\n  return {call.extents("x"), ',
         ):
             self.assertIn(part, tables)
 
@@ -60,17 +73,35 @@ class OutputTest(SchemaTest):
         for part in (
             "| `x` | tensor | any | The x \\| the value. |",
             "| `weight` | tensor or number; 0.5 where it is left out | any | The weight. |",
+            "| `porder` | number or `fro` (2) or `cube` (3) | `2` | The order. |",
             "| `axis` | integers | `0,-1` | The axes. |",
+            "| `epsilon` | number | `1e-12` | A small number. |",
             "| `scale` | number | must be given | How much. |",
             "- In place: `out` may be the same tensor as `x`.",
             "void portops::norm(const Context& ctx,\n",
             "const NormParams& params);\n\n"
-            "// params: {.mask, .porder, .axis, .epsilon, .keepdim, .steps, .mode, .scale}",
+            "// params: {.mask, .porder, .axis, .epsilon, .keepdim, .asvector, .steps, .mode, .scale}",
             "portops run norm x=x.npy weight=0.5 mask=mask.npy porder=2 axis=0,-1 epsilon=1e-12 keepdim=true "
-            "steps=3 \\\n"
-            "    mode=fast scale=… out=out.npy\n",
+            "asvector=false \\\n"
+            "    steps=3 mode=fast scale=… out=out.npy\n",
         ):
             self.assertIn(part, page)
+        self.assertNotIn("reduced", page)
+
+    def test_reference_of_a_reduction(self) -> None:
+        folder = self.folder / "pages"
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", REDUCTION), folder), (0, []))
+        rule = (
+            "- `reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "
+            "with extent 1; with `asvector` they are all axes.\n"
+        )
+        for name, row in (
+            ("norm.md", "| `out` | `reduced(x)` | always | The out. |\n"),
+            ("norm_grad.md", "| `out_grad` | tensor | `reduced(x)` | The gradient with respect to out. |\n"),
+        ):
+            page = (folder / name).read_text(encoding="utf-8")
+            self.assertIn(row, page)
+            self.assertIn(rule, page)
 
     def test_committed_reference_is_current(self) -> None:
         folder = self.folder / "pages"

@@ -22,7 +22,7 @@ using testing::ThrowsMessage;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-AttributeInfo attribute(AttributeType type) { return {"a", "", type, std::nullopt}; }
+AttributeInfo attribute(AttributeType type) { return {"a", "", type, std::nullopt, {}}; }
 
 TEST(Values, NumbersAreReadWholeOrNotAtAll) {
   EXPECT_EQ(parse_number("0.3"), 0.3);
@@ -60,6 +60,23 @@ TEST(Values, WrongAttributesSayWhatIsExpected) {
   for (const char* text : {"", ",", "1,", ",1", "1,,2", "1, 2", "1,x", "[1,2]"}) {
     EXPECT_THAT(parsing(AttributeType::integers, text), ThrowsMessage<Error>(HasSubstr("separated by commas"))) << text;
   }
+}
+
+TEST(Values, NumbersHaveTheNamesThatTheSchemaGivesThem) {
+  const AttributeInfo porder{"porder", "", AttributeType::number, std::nullopt, {{"fro", 2.0}, {"cube", 3.0}}};
+  EXPECT_EQ(parse_attribute(porder, "fro"), Attribute(2.0));
+  EXPECT_EQ(parse_attribute(porder, "cube"), Attribute(3.0));
+  EXPECT_EQ(parse_attribute(porder, "0.5"), Attribute(0.5));
+  EXPECT_EQ(parse_attribute(porder, "-inf"), Attribute(-inf));
+  for (const char* text : {"Fro", "fro ", "fr", ""}) {
+    EXPECT_THAT([&] { parse_attribute(porder, text); },
+                ThrowsMessage<Error>("porder is '" + std::string(text) +
+                                     "', expected a number, such as 0.5 or inf, or fro or cube"));
+  }
+  EXPECT_THAT([] { parse_attribute(attribute(AttributeType::number), "fro"); },
+              ThrowsMessage<Error>("a is 'fro', expected a number, such as 0.5 or inf"));
+  EXPECT_EQ(or_names(porder), " or fro or cube");
+  EXPECT_EQ(or_names(attribute(AttributeType::number)), "");
 }
 
 TEST(Values, OptionsNameTheirAlternatives) {

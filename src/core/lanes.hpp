@@ -15,27 +15,22 @@ struct Plus {
   }
 };
 
-/// The sum of `value` over groups of `lanes` neighbouring threads of a team (a power of two, at most a warp), by a tree
-/// of fixed shape; every thread gets it. All threads of the team must call it. On hosts a group is one thread.
-template <class A>
-KOKKOS_INLINE_FUNCTION A sum_over_lanes(A value, [[maybe_unused]] int lanes) {
+/// Joins `value` over groups of `lanes` neighbouring threads (a power of two, at most a warp), by a tree of fixed shape;
+/// every thread gets its group's. All threads of a warp must call it. On hosts a group is one thread.
+template <class A, class Join>
+KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
 #if defined(__CUDA_ARCH__)
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(0xffffffffu, value, distance);
+  PORTOPS_UNROLL
+  for (int distance = 16; distance > 0; distance /= 2) {
+    if (distance < lanes) value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
   }
 #endif
   return value;
 }
 
-/// The same with any join instead of a sum.
-template <class A, class Join>
-KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
-#if defined(__CUDA_ARCH__)
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  }
-#endif
-  return value;
+template <class A>
+KOKKOS_INLINE_FUNCTION A sum_over_lanes(A value, int lanes) {
+  return join_over_lanes(value, lanes, Plus());
 }
 
 /// Whether the condition holds in any thread of a warp, all of which must call it. On hosts a warp is one thread.
@@ -59,19 +54,7 @@ KOKKOS_INLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, in
   team.team_barrier();
 }
 
-/// The sum of an array, by a tree.
-template <int N, class A>
-KOKKOS_INLINE_FUNCTION A sum_of(const A (&values)[N]) {
-  if constexpr (N == 1) {
-    return values[0];
-  } else {
-    A half[N / 2];
-    for (int i = 0; i < N / 2; ++i) half[i] = values[i] + values[i + N / 2];
-    return sum_of<N / 2>(half);
-  }
-}
-
-/// The same with any join instead of a sum.
+/// Joins the values of an array, by a tree.
 template <int N, class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
   if constexpr (N == 1) {
@@ -82,6 +65,11 @@ KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
     for (int i = 0; i < N / 2; ++i) half[i] = join(values[i], values[i + N / 2]);
     return join_array(half, join);
   }
+}
+
+template <int N, class A>
+KOKKOS_INLINE_FUNCTION A sum_of(const A (&values)[N]) {
+  return join_array(values, Plus());
 }
 
 /// Joins the values of groups of `lanes` threads of a team (a power of two): a warp or less, or the whole team of

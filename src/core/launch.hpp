@@ -39,4 +39,15 @@ void launch_teams(const Context& ctx, const std::string& label, const Functor& f
   Kokkos::parallel_for(label, policy, functor);
 }
 
+/// The same for functors that find their team at first_team + league_rank(): launched more than once where the teams
+/// exceed most_teams.
+template <Backend B, class Functor>
+void launch_all_teams(const Context& ctx, const std::string& label, Functor functor, std::int64_t teams, int threads,
+                      std::size_t scratch_bytes) {
+  for (std::int64_t first = 0; first < teams; first += most_teams) {
+    functor.first_team = first;
+    launch_teams<B, Functor::blocks>(ctx, label, functor, std::min(teams - first, most_teams), threads, scratch_bytes);
+  }
+}
+
 }  // namespace portops::impl

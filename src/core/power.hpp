@@ -105,7 +105,6 @@ class Power {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const {
     using Format = FloatFormat<A>;
     using Bits = typename Format::Bits;
-    constexpr A infinity = std::numeric_limits<A>::infinity();
     // x = 2^e · m, with m near 1.
     const bool subnormal = x < Format::least_normal;
     const A normal = subnormal ? x * Format::subnormal_factor : x;
@@ -134,6 +133,8 @@ class Power {
     using Format = FloatFormat<A>;
     return Kokkos::bit_cast<A>(static_cast<typename Format::Bits>((power + Format::bias) << Format::fraction_bits));
   }
+
+  static constexpr A infinity = std::numeric_limits<A>::infinity();
 
   A high_ = A(1);
   A low_ = A(0);

@@ -19,7 +19,7 @@ class ReduceDown {
   static constexpr int pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
   /// Rows whose loads are issued before the first is used.
   static constexpr int batch = 8;
-  static constexpr int blocks = 4;
+  static constexpr int blocks = sizeof(T) == 2 ? 4 : 5;
   static constexpr int threads = reduce_down_threads;
 
   ReduceDown(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
@@ -34,16 +34,20 @@ class ReduceDown {
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         slot_bits_(std::countr_zero(static_cast<unsigned>(plan.slots))) {}
 
-  KOKKOS_FUNCTION std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t first_team = 0;
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     return (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(A) + alignof(A) + sizeof(int);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const scratch = static_cast<A*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
-    for (std::int64_t index = team.league_rank(); index < teams(); index += team.league_size()) {
-      reduce(team, scratch, locate(team, index));
-    }
+    std::int64_t index = first_team + team.league_rank();
+    A values[pack];
+    add_up(locate(team, index), values);
+    // Where the tile is, is worked out again: it would cost the loop above its registers.
+    PORTOPS_FORGET(index);
+    finish(team, scratch, locate(team, index), values);
   }
 
  private:
@@ -74,10 +78,12 @@ class ReduceDown {
     return tile;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void reduce(const Team& team, A* scratch, const Tile& tile) const {
-    const T* const x = x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
-    A values[pack];
-    add_up(x, tile, values);
+  KOKKOS_FORCEINLINE_FUNCTION const T* x_of(const Tile& tile) const {
+    return x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
+  }
+
+  /// Joins the slots' values and writes the columns' results.
+  KOKKOS_FORCEINLINE_FUNCTION void finish(const Team& team, A* scratch, const Tile& tile, A (&values)[pack]) const {
     join_slots(team, scratch, values, f_.join());
     A scales[pack];
     PORTOPS_UNROLL
@@ -86,7 +92,7 @@ class ReduceDown {
       bool safe = true;
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) safe = safe && (i >= tile.count || f_.is_safe(values[i]));
-      if (any_thread(team, scratch, !safe)) rescale(team, scratch, x, tile, scales, values);
+      if (any_thread(team, scratch, !safe)) rescale(team, scratch, x_of(tile), tile, scales, values);
     }
     if (tile.slot != 0) return;
     PORTOPS_UNROLL
@@ -104,53 +110,61 @@ class ReduceDown {
   }
 
   /// What the rows of the thread's slot add up to.
-  KOKKOS_FORCEINLINE_FUNCTION void add_up(const T* x, const Tile& tile, A (&sums)[pack]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const Tile& tile, A (&sums)[pack]) const {
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) sums[i] = f_.identity();
-    if (tile.count <= 0) return;
-    int left = tile.range.runs > tile.slot ? static_cast<int>((tile.range.runs - tile.slot - 1) >> slot_bits_) + 1 : 0;
-    std::int64_t run = tile.range.first_run + tile.slot;
-    if (axes_.rank - axes_.kept_rank > 1) {
-      for (; left > 0; --left, run += slots()) add_rows<1>(x + axes_.run_offset(x_, run), 0, 1, tile.count, sums);
+    if (tile.count <= 0 || tile.slot >= tile.range.runs) return;
+    const int left = static_cast<int>((tile.range.runs - tile.slot - 1) >> slot_bits_) + 1;
+    const std::int64_t run = tile.range.first_run + tile.slot;
+    const T* const x = x_of(tile);
+    if (!axes_.has_one_run_axis()) {
+      PORTOPS_NO_UNROLL
+      for (int r = 0; r < left; ++r) add_rows<0, 1>(x + axes_.run_offset(x_, run + r * slots()), 0, tile.count, sums);
       return;
     }
-    const std::int64_t stride = axes_.rank > axes_.kept_rank ? x_.stride[axes_.kept_rank] : 0;
-    for (x += run * stride; left > 0; left -= batch, x += batch * slots() * stride) {
-      add_rows<batch>(x, slots() * stride, left, tile.count, sums);
-    }
+    const std::int64_t stride = axes_.run_stride(x_);
+    // The last thread of a row may have fewer columns than a pack.
+    with_access<T, pack>(tile.count == pack ? x_.access_bytes : 0, [&]<int bytes>() {
+      add_all_rows<bytes>(x + run * stride, slots() * stride, left, tile.count, sums);
+    });
   }
 
-  /// Adds `rows` rows or, if that is less, `left`.
-  template <int rows>
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int left, int count,
-                                            A (&sums)[pack]) const {
+  template <int bytes>
+  KOKKOS_FORCEINLINE_FUNCTION void add_all_rows(const T* x, std::int64_t step, int left, int count,
+                                                A (&sums)[pack]) const {
+    PORTOPS_NO_UNROLL
+    for (; left >= batch; left -= batch, x += batch * step) add_rows<bytes, batch>(x, step, count, sums);
+    static_assert(batch == 8);
+    if ((left & 4) != 0) {
+      add_rows<bytes, 4>(x, step, count, sums);
+      x += 4 * step;
+    }
+    if ((left & 2) != 0) {
+      add_rows<bytes, 2>(x, step, count, sums);
+      x += 2 * step;
+    }
+    if ((left & 1) != 0) add_rows<bytes, 1>(x, step, count, sums);
+  }
+
+  /// Adds some rows, whose loads are issued before the first is used.
+  template <int bytes, int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int count, A (&sums)[pack]) const {
     T loaded[rows][pack];
-    // The last thread of a row may have fewer columns than a pack.
-    with_access<T, pack>(count == pack ? x_.access_bytes : 0, [&]<int bytes>() {
-      PORTOPS_UNROLL
-      for (int r = 0; r < rows; ++r) {
-        if (r < left) {
-          load_some<bytes>(loaded[r], x + r * step, count);
-        } else {
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) loaded[r][i] = static_cast<T>(f_.fill());
+    PORTOPS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      if constexpr (bytes != 0) {
+        load_words<bytes>(loaded[r], x + r * step);
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) {
+          loaded[r][i] = i < count ? x[r * step + i * x_.column_stride] : static_cast<T>(f_.fill());
         }
       }
-    });
+    }
     PORTOPS_UNROLL
     for (int r = 0; r < rows; ++r) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[r][i]));
-    }
-  }
-
-  template <int bytes>
-  KOKKOS_FORCEINLINE_FUNCTION void load_some(T (&values)[pack], const T* from, int count) const {
-    if constexpr (bytes != 0) {
-      load_words<bytes>(values, from);
-    } else {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) values[i] = i < count ? from[i * x_.column_stride] : static_cast<T>(f_.fill());
     }
   }
 

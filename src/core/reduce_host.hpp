@@ -26,6 +26,7 @@ template <Backend B, class T, class F>
 class ReduceAlongHost : HostRows {
  public:
   using A = Arithmetic<T>;
+  static constexpr int blocks = 0;  // a matter of GPUs
   static constexpr int pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
   ReduceAlongHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
@@ -136,6 +137,7 @@ template <Backend B, class T, class F>
 class ReduceDownHost : HostRows {
  public:
   using A = Arithmetic<T>;
+  static constexpr int blocks = 0;
 
   ReduceDownHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
       : f_(f),

@@ -18,6 +18,7 @@ constexpr std::int64_t enough_teams(Direction direction) { return direction == D
 constexpr std::int64_t wanted_teams = 2048;
 /// Threads of which more would only wait, where each result had 32.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
+constexpr int warp = 32;
 
 int power_of_two_at_least(std::int64_t value, int most) {
   if (value >= most) return most;
@@ -61,9 +62,10 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
 void cut_along(ReducePlan& plan, ElementType type) {
   const auto pack = reduce_along_pack_bytes / static_cast<std::int64_t>(size_of(type));
   const std::int64_t packs = ceil_div(plan.columns, pack);
-  constexpr int warp = 32;
-  plan.lanes = power_of_two_at_least(ceil_div(packs, 2), warp);
-  if (plan.kept * warp < enough_threads && packs >= 2 * reduce_along_threads) plan.lanes = reduce_along_threads;
+  plan.lanes = power_of_two_at_least(ceil_div(packs, reduce_along_batch), warp);
+  if (plan.kept * warp < enough_threads && packs >= reduce_along_batch * reduce_along_threads) {
+    plan.lanes = reduce_along_threads;
+  }
   plan.slots = reduce_along_threads / plan.lanes;
   const std::int64_t step = plan.lanes * pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
@@ -79,8 +81,7 @@ void cut_along(ReducePlan& plan, ElementType type) {
 void cut_down(ReducePlan& plan, ElementType type) {
   const auto pack = reduce_down_pack_bytes / static_cast<std::int64_t>(size_of(type));
   const std::int64_t packs = ceil_div(plan.columns, pack);
-  constexpr int side_by_side = 32;
-  plan.slots = power_of_two_at_least(plan.runs, reduce_down_threads / power_of_two_at_least(packs, side_by_side));
+  plan.slots = power_of_two_at_least(plan.runs, reduce_down_threads / power_of_two_at_least(packs, warp));
   plan.lanes = power_of_two_at_least(packs, reduce_down_threads / plan.slots);
   plan.column_blocks = ceil_div(packs, plan.lanes);
   plan.part_columns = plan.columns;
@@ -101,15 +102,25 @@ ReducePlan make_reduce_plan(const Loop& loop) {
   return plan;
 }
 
-bool is_row_of_rows(const ReducePlan& plan, int operand) {
-  if (plan.direction != Direction::along || plan.runs != 1) return false;
-  const ReducePlan::Operand& of = plan.operand[operand];
-  std::int64_t stride = plan.columns;
-  for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
-    if (of.stride[axis] != stride) return false;
-    stride *= plan.extent[axis];
+ReducePlan make_spread_plan(const Loop& loop) {
+  ReducePlan plan = make_reduce_plan(loop);
+  if (plan.direction == Direction::down) {
+    // A few rows a thread: the values of the columns are read again for each part.
+    constexpr std::int64_t rows_of_thread = 16;
+    plan.part_runs = std::min(plan.part_runs, rows_of_thread * plan.slots);
+    plan.run_parts = ceil_div(plan.runs, plan.part_runs);
   }
-  return of.column_stride == 1 || plan.columns == 1;
+  return plan;
+}
+
+bool has_single_rows(const ReducePlan& plan) {
+  return plan.direction == Direction::along && plan.parts() == 1 && plan.runs == 1 && plan.lanes <= warp;
+}
+
+bool is_row_of_rows(const ReducePlan& plan, int operand) {
+  if (plan.direction != Direction::along || plan.runs != 1 || plan.kept_rank > 1) return false;
+  const ReducePlan::Operand& of = plan.operand[operand];
+  return (of.column_stride == 1 || plan.columns == 1) && (plan.kept == 1 || of.stride[0] == plan.columns);
 }
 
 std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
@@ -119,7 +130,7 @@ std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
 }
 
 std::size_t count_workspace(const ReducePlan& plan) {
-  return plan.parts() == 1 ? 0 : static_cast<std::size_t>(plan.results() * plan.parts()) * sizeof(float);
+  return plan.parts() == 1 ? 0 : static_cast<std::size_t>(plan.results() * plan.parts()) * sizeof(int);
 }
 
 }  // namespace portops::impl

@@ -15,6 +15,8 @@ namespace portops::impl {
 /// The most threads of a team that works along what is reduced, or down.
 inline constexpr int reduce_along_threads = 256;
 inline constexpr int reduce_down_threads = 128;
+/// Packs of a row that a thread has under way at once.
+inline constexpr int reduce_along_batch = 4;
 /// Bytes that a thread takes at a time: a GPU's widest access, and half of it where rows are walked down, because more
 /// of them are under way then.
 inline constexpr int reduce_along_pack_bytes = 16;
@@ -63,8 +65,14 @@ struct ReducePlan {
 /// The loop's `reduced` axes say what is reduced. None may be without elements.
 ReducePlan make_reduce_plan(const Loop& loop);
 
-/// Whether the operand's elements lie one behind the other, in the order of the plan's axes, so that a result's terms
-/// are `columns` neighbours.
+/// The same, cut for what is spread over the terms of results that nobody joins: more, and shorter, parts.
+ReducePlan make_spread_plan(const Loop& loop);
+
+/// Whether each result is one whole row, which a warp or less reduces.
+bool has_single_rows(const ReducePlan& plan);
+
+/// Whether results are rows of `columns` neighbours that lie one behind the other in the operand, and are counted along
+/// one axis.
 bool is_row_of_rows(const ReducePlan& plan, int operand);
 
 /// Bytes of workspace for the partial results of a reduction, and for the counts of a spread that counts ties.

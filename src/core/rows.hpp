@@ -36,12 +36,19 @@ struct RowAxes {
   /// Where the operand has position `index` along the kept axes.
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t kept_offset(const RowOperand<T>& operand, std::int64_t index) const {
-    return offset(operand, index, 0, kept_rank);
+    return kept_rank <= 1 ? index * operand.stride[0] : offset(operand.stride, index, 0, kept_rank);
   }
   /// Where it has run `index`, from there.
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t run_offset(const RowOperand<T>& operand, std::int64_t index) const {
-    return offset(operand, index, kept_rank, rank);
+    return has_one_run_axis() ? index * run_stride(operand) : offset(operand.stride, index, kept_rank, rank);
+  }
+
+  /// Whether runs follow each other at equal distances.
+  KOKKOS_FORCEINLINE_FUNCTION bool has_one_run_axis() const { return rank - kept_rank <= 1; }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t run_stride(const RowOperand<T>& operand) const {
+    return rank > kept_rank ? operand.stride[kept_rank] : 0;
   }
 
   std::int64_t extent[max_rank] = {};
@@ -49,14 +56,13 @@ struct RowAxes {
   int rank = 0;
 
  private:
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const RowOperand<T>& operand, std::int64_t index, int begin,
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const std::int64_t (&stride)[max_rank], std::int64_t index, int begin,
                                                   int end) const {
     std::int64_t result = 0;
     PORTOPS_NO_UNROLL
     for (int axis = end - 1; axis >= begin; --axis) {
       const std::int64_t outer = axis > begin ? quotient(index, extent[axis]) : 0;
-      result += (index - outer * extent[axis]) * operand.stride[axis];
+      result += (index - outer * extent[axis]) * stride[axis];
       index = outer;
     }
     return result;
@@ -184,10 +190,10 @@ enum class Ties : std::int32_t {
 
 struct TieCounts {
   Ties mode = Ties::within;
-  float* data = nullptr;  ///< [part][result]
+  int* data = nullptr;  ///< [part][result]
   std::int64_t results = 0;
 
-  KOKKOS_FORCEINLINE_FUNCTION float& of(std::int64_t part, std::int64_t result) const {
+  KOKKOS_FORCEINLINE_FUNCTION int& of(std::int64_t part, std::int64_t result) const {
     return data[part * results + result];
   }
 };

@@ -46,32 +46,45 @@ template <Backend B, class T, class F>
 void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan,
             const SpreadOperands& operands, bool streaming) {
   if (!F::counts && is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
-    const SpreadFlat<B, T, F> kernel(f, plan, operands, streaming);
-    return launch_items<B, kernel.blocks>(ctx, labels.flat, kernel, kernel.items());
+    const auto launch_flat = [&]<class Kernel>() {
+      const Kernel kernel(f, plan, operands, streaming);
+      launch_items<B, Kernel::blocks>(ctx, labels.flat, kernel, kernel.items());
+    };
+    // Room for a pack beyond the last element.
+    if (B == Backend::cuda && plan.kept * plan.columns <= INT32_MAX - 64) {
+      return launch_flat.template operator()<SpreadFlat<B, T, F, std::int32_t>>();
+    }
+    return launch_flat.template operator()<SpreadFlat<B, T, F, std::int64_t>>();
   }
   const bool along = plan.direction == Direction::along;
-  const auto launch = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
+  const auto launch_by_items = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
     const Kernel kernel(f, plan, operands, counts);
+    launch_items<B, kernel.blocks>(ctx, label, kernel, kernel.items());
+  };
+  const auto launch_by_teams = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
+    const Kernel kernel(f, plan, operands, counts);
+    launch_all_teams<B>(ctx, label, kernel, kernel.teams(), plan.lanes * plan.slots, kernel.scratch_bytes());
+  };
+  const auto launch = [&](const TieCounts& counts, const std::string& label_along, const std::string& label_down) {
     if constexpr (B == Backend::cuda) {
-      launch_teams<B, Kernel::blocks>(ctx, label, kernel, kernel.teams(), plan.lanes * plan.slots,
-                                      kernel.scratch_bytes());
+      if (!along) {
+        launch_by_teams.template operator()<SpreadDown<B, T, F>>(label_down, counts);
+      } else if (has_single_rows(plan)) {
+        launch_by_items.template operator()<SpreadAlong<B, T, F, true>>(label_along, counts);
+      } else {
+        launch_by_teams.template operator()<SpreadAlong<B, T, F, false>>(label_along, counts);
+      }
     } else {
-      launch_items<B, 0>(ctx, label, kernel, kernel.items());
+      along ? launch_by_items.template operator()<SpreadAlongHost<B, T, F>>(label_along, counts)
+            : launch_by_items.template operator()<SpreadDownHost<B, T, F>>(label_down, counts);
     }
   };
-  using Along = std::conditional_t<B == Backend::cuda, SpreadAlong<B, T, F>, SpreadAlongHost<B, T, F>>;
-  using Down = std::conditional_t<B == Backend::cuda, SpreadDown<B, T, F>, SpreadDownHost<B, T, F>>;
-  const auto launch_either = [&](const TieCounts& counts, const std::string& label_along,
-                                 const std::string& label_down) {
-    along ? launch.template operator()<Along>(label_along, counts)
-          : launch.template operator()<Down>(label_down, counts);
-  };
-  if (!F::counts || plan.parts() == 1) return launch_either({}, labels.along, labels.down);
+  if (!F::counts || plan.parts() == 1) return launch({}, labels.along, labels.down);
   const Temporary memory(ctx, labels.counts.c_str(), count_workspace(plan));
-  TieCounts counts{Ties::counted, static_cast<float*>(memory.data()), plan.results()};
-  launch_either(counts, labels.count_along, labels.count_down);
+  TieCounts counts{Ties::counted, static_cast<int*>(memory.data()), plan.results()};
+  launch(counts, labels.count_along, labels.count_down);
   counts.mode = Ties::given;
-  launch_either(counts, labels.along, labels.down);
+  launch(counts, labels.along, labels.down);
 }
 
 }  // namespace portops::impl

@@ -20,7 +20,7 @@ class SpreadDown {
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int batch = 4;
-  static constexpr int blocks = 4;
+  static constexpr int blocks = sizeof(T) == 2 ? 4 : 5;
   static constexpr int threads = reduce_down_threads;
 
   SpreadDown(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
@@ -38,23 +38,31 @@ class SpreadDown {
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         slot_bits_(std::countr_zero(static_cast<unsigned>(plan.slots))) {}
 
-  KOKKOS_FUNCTION std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t first_team = 0;
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
-    return F::counts ? (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(float) : 0;
+    return F::counts ? (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(int) : 0;
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     [[maybe_unused]] auto* const scratch =
-        static_cast<float*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
-    for (std::int64_t index = team.league_rank(); index < teams(); index += team.league_size()) {
-      const Tile tile = locate(team, index);
-      Row rows[pack];
-      read_rows(tile, rows);
-      if constexpr (F::counts) {
-        if (!share_out(team, scratch, tile, rows)) continue;
-      }
-      write(tile, rows);
+        static_cast<int*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    const Tile tile = locate(team, first_team + team.league_rank());
+    Row rows[pack];
+    read_rows(tile, rows);
+    if constexpr (F::counts) {
+      if (!share_out(team, scratch, tile, rows)) return;
     }
+    if (!axes_.has_one_run_axis()) {
+      for_each_run(tile, [&](std::int64_t run) {
+        T loaded[1][pack];
+        load<0, 1>(x_of(tile) + axes_.run_offset(x_, run), 0, tile, loaded);
+        store<0, 1>(y_of(tile) + axes_.run_offset(y_, run), 0, tile, rows, loaded);
+      });
+      return;
+    }
+    // The last thread of a row may have fewer columns than a pack.
+    with_access<T, pack>(tile.count == pack ? access_bytes_ : 0, [&]<int bytes>() { write<bytes>(tile, rows); });
   }
 
  private:
@@ -98,36 +106,36 @@ class SpreadDown {
   }
 
   /// Shares each column's gradient out between its ties. False where these were only counted.
-  KOKKOS_FORCEINLINE_FUNCTION bool share_out(const Team& team, float* scratch, const Tile& tile,
+  KOKKOS_FORCEINLINE_FUNCTION bool share_out(const Team& team, int* scratch, const Tile& tile,
                                              Row (&rows)[pack]) const {
     const std::int64_t first = tile.kept * parts_.columns + tile.column;
-    float counts[pack];
+    std::int64_t counts[pack];
     PORTOPS_UNROLL
-    for (int i = 0; i < pack; ++i) counts[i] = 0.0f;
+    for (int i = 0; i < pack; ++i) counts[i] = 0;
     if (counts_.mode == Ties::given) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
-        double sum = 0.0;
-        for (std::int64_t p = 0; i < tile.count && p < parts_.parts; ++p) sum += counts_.of(p, first + i);
-        counts[i] = static_cast<float>(sum);
+        for (std::int64_t p = 0; i < tile.count && p < parts_.parts; ++p) counts[i] += counts_.of(p, first + i);
       }
     } else {
-      for_each_batch(tile, [&](const T (&loaded)[batch][pack], int some, std::int64_t) {
+      int own[pack] = {};
+      for_each_run(tile, [&](std::int64_t run) {
+        T loaded[1][pack];
+        load<0, 1>(x_of(tile) + axes_.run_offset(x_, run), 0, tile, loaded);
         PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) {
-            if (b < some && i < tile.count) counts[i] += f_.is_tie(static_cast<A>(loaded[b][i]), rows[i]) ? 1.0f : 0.0f;
-          }
+        for (int i = 0; i < pack; ++i) {
+          if (i < tile.count) own[i] += f_.is_tie(static_cast<A>(loaded[0][i]), rows[i]) ? 1 : 0;
         }
       });
-      join_over_slots(team, scratch, slots(), lanes(), counts, Plus());
+      join_over_slots(team, scratch, slots(), lanes(), own, Plus());
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) counts[i] = own[i];
     }
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) {
       if (i >= tile.count) continue;
       if (counts_.mode == Ties::counted) {
-        if (team.team_rank() < lanes()) counts_.of(tile.part, first + i) = counts[i];
+        if (team.team_rank() < lanes()) counts_.of(tile.part, first + i) = static_cast<int>(counts[i]);
       } else {
         rows[i] = f_.shared(rows[i], static_cast<A>(counts[i]));
       }
@@ -135,65 +143,79 @@ class SpreadDown {
     return counts_.mode != Ties::counted;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void write(const Tile& tile, const Row (&rows)[pack]) const {
-    T* const y = y_.data + axes_.kept_offset(y_, tile.kept) + tile.column * y_.column_stride;
-    const bool one_axis = has_one_axis();
-    const std::int64_t step = one_axis ? slots() * run_stride(y_) : 0;
-    for_each_batch(tile, [&](const T (&loaded)[batch][pack], int some, std::int64_t run) {
-      T* const to = y + (one_axis ? run * run_stride(y_) : axes_.run_offset(y_, run));
-      with_access<T, pack>(tile.count == pack ? access_bytes_ : 0, [&]<int bytes>() {
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          if (b >= some) continue;
-          T results[pack];
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) results[i] = static_cast<T>(f_(static_cast<A>(loaded[b][i]), rows[i]));
-          if constexpr (bytes != 0) {
-            store_words<bytes>(to + b * step, results);
-          } else {
-            PORTOPS_UNROLL
-            for (int i = 0; i < pack; ++i) {
-              if (i < tile.count) to[b * step + i * y_.column_stride] = results[i];
-            }
-          }
-        }
-      });
-    });
+  KOKKOS_FORCEINLINE_FUNCTION const T* x_of(const Tile& tile) const {
+    return x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION T* y_of(const Tile& tile) const {
+    return y_.data + axes_.kept_offset(y_, tile.kept) + tile.column * y_.column_stride;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION bool has_one_axis() const { return axes_.rank - axes_.kept_rank <= 1; }
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t run_stride(const RowOperand<T>& operand) const {
-    return axes_.rank > axes_.kept_rank ? operand.stride[axes_.kept_rank] : 0;
-  }
-
-  /// Calls visit(loaded, count, first run) for the rows of the thread's slot, a batch or, where their places must be
-  /// worked out one by one, one at a time.
   template <class Visit>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(const Tile& tile, const Visit& visit) const {
-    const T* const x = x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
-    const bool one_axis = has_one_axis();
-    const std::int64_t step = one_axis ? slots() * run_stride(x_) : 0;
-    const int stride = one_axis ? batch : 1;
-    std::int64_t run = tile.run;
-    for (int left = tile.runs; left > 0; left -= stride, run += stride * slots()) {
-      const T* const from = x + (one_axis ? run * run_stride(x_) : axes_.run_offset(x_, run));
-      const int some = left < stride ? left : stride;
-      T loaded[batch][pack];
-      with_access<T, pack>(tile.count == pack ? access_bytes_ : 0, [&]<int bytes>() {
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_run(const Tile& tile, const Visit& visit) const {
+    for (int r = 0; r < tile.runs; ++r) visit(tile.run + static_cast<std::int64_t>(r) * slots());
+  }
+
+  /// The rows of the thread's slot, a batch at a time.
+  template <int bytes>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Tile& tile, const Row (&rows)[pack]) const {
+    const T* x = x_of(tile) + tile.run * axes_.run_stride(x_);
+    T* y = y_of(tile) + tile.run * axes_.run_stride(y_);
+    const std::int64_t x_step = slots() * axes_.run_stride(x_);
+    const std::int64_t y_step = slots() * axes_.run_stride(y_);
+    int left = tile.runs;
+    PORTOPS_NO_UNROLL
+    for (; left >= batch; left -= batch, x += batch * x_step, y += batch * y_step) {
+      write_rows<bytes, batch>(x, x_step, y, y_step, tile, rows);
+    }
+    static_assert(batch == 4);
+    if ((left & 2) != 0) {
+      write_rows<bytes, 2>(x, x_step, y, y_step, tile, rows);
+      x += 2 * x_step;
+      y += 2 * y_step;
+    }
+    if ((left & 1) != 0) write_rows<bytes, 1>(x, x_step, y, y_step, tile, rows);
+  }
+
+  template <int bytes, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void write_rows(const T* x, std::int64_t x_step, T* y, std::int64_t y_step,
+                                              const Tile& tile, const Row (&rows)[pack]) const {
+    T loaded[count][pack];
+    load<bytes, count>(x, x_step, tile, loaded);
+    store<bytes, count>(y, y_step, tile, rows, loaded);
+  }
+
+  template <int bytes, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T* x, std::int64_t step, const Tile& tile,
+                                        T (&loaded)[count][pack]) const {
+    PORTOPS_UNROLL
+    for (int r = 0; r < count; ++r) {
+      if constexpr (bytes != 0) {
+        load_words<bytes>(loaded[r], x + r * step);
+      } else {
         PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          if (b >= some) continue;
-          if constexpr (bytes != 0) {
-            load_words<bytes>(loaded[b], from + b * step);
-          } else {
-            PORTOPS_UNROLL
-            for (int i = 0; i < pack; ++i) {
-              if (i < tile.count) loaded[b][i] = from[b * step + i * x_.column_stride];
-            }
-          }
+        for (int i = 0; i < pack; ++i) {
+          if (i < tile.count) loaded[r][i] = x[r * step + i * x_.column_stride];
         }
-      });
-      visit(loaded, some, run);
+      }
+    }
+  }
+
+  template <int bytes, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void store(T* y, std::int64_t step, const Tile& tile, const Row (&rows)[pack],
+                                         const T (&loaded)[count][pack]) const {
+    PORTOPS_UNROLL
+    for (int r = 0; r < count; ++r) {
+      T results[pack];
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) results[i] = static_cast<T>(f_(static_cast<A>(loaded[r][i]), rows[i]));
+      if constexpr (bytes != 0) {
+        store_words<bytes>(y + r * step, results);
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) {
+          if (i < tile.count) y[r * step + i * y_.column_stride] = results[i];
+        }
+      }
     }
   }
 

@@ -17,6 +17,7 @@ class SpreadAlongHost : HostRows {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
+  static constexpr int blocks = 0;  // a matter of GPUs
 
   SpreadAlongHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
       : f_(f),
@@ -48,14 +49,14 @@ class SpreadAlongHost : HostRows {
     Row row = f_.row(static_cast<A>(out_.data[axes_.kept_offset(out_, result)]),
                      static_cast<A>(out_grad_.data[axes_.kept_offset(out_grad_, result)]));
     if constexpr (F::counts) {
-      double count = 0.0;
+      std::int64_t count = 0;
       if (counts_.mode == Ties::given) {
         for (std::int64_t p = 0; p < parts_.parts; ++p) count += counts_.of(p, result);
       } else {
         count = count_ties(x, range, row);
       }
       if (counts_.mode == Ties::counted) {
-        counts_.of(part, result) = static_cast<float>(count);
+        counts_.of(part, result) = static_cast<int>(count);
         return;
       }
       row = f_.shared(row, static_cast<A>(count));
@@ -105,6 +106,7 @@ class SpreadDownHost : HostRows {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
+  static constexpr int blocks = 0;  // a matter of GPUs
 
   SpreadDownHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
       : f_(f),
@@ -184,19 +186,19 @@ class SpreadDownHost : HostRows {
   /// Shares each column's gradient out between its ties. False where these were only counted.
   bool share_out(const Tile& tile, Rows& rows) const {
     const std::int64_t first = tile.kept * parts_.columns + tile.column;
-    double counts[most_columns] = {};
+    std::int64_t counts[most_columns] = {};
     if (counts_.mode == Ties::given) {
       for (std::int64_t p = 0; p < parts_.parts; ++p) {
         for (int c = 0; c < tile.count; ++c) counts[c] += counts_.of(p, first + c);
       }
     } else {
       for_each_chunk(tile, [&](std::int64_t, int c, A(&values)[chunk], int count) {
-        for (int i = 0; i < count; ++i) counts[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1.0 : 0.0;
+        for (int i = 0; i < count; ++i) counts[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1 : 0;
       });
     }
     for (int c = 0; c < tile.count; ++c) {
       if (counts_.mode == Ties::counted) {
-        counts_.of(tile.part, first + c) = static_cast<float>(counts[c]);
+        counts_.of(tile.part, first + c) = static_cast<int>(counts[c]);
       } else {
         rows.set(c, f_.shared(rows.get(c), static_cast<A>(counts[c])));
       }

@@ -16,7 +16,7 @@ namespace portops::impl {
 /// The larger of two magnitudes, or the smaller; NaN if one is NaN.
 class Extreme {
  public:
-  explicit Extreme(bool largest) : largest_(largest) {}
+  KOKKOS_FORCEINLINE_FUNCTION explicit Extreme(bool largest) : largest_(largest) {}
   template <class A>
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A a, A b) const {
     return b != b || (largest_ ? b > a : b < a) ? b : a;
@@ -80,7 +80,7 @@ class Norm {
     constexpr bool is_double = sizeof(A) == 8;
     constexpr A least = is_double ? A(0x1p-900) : A(0x1p-100f);
     // Sums of double are joined in double, and must not overflow then.
-    constexpr A most = is_double ? A(0x1p900) : std::numeric_limits<A>::max();
+    constexpr A most = is_double ? A(0x1p900) : A(0x1.fffffep127f);
     return sum >= least && sum <= most;
   }
 
@@ -137,9 +137,9 @@ class NormGrad {
     constexpr A down = is_double ? A(0x1p-512) : A(0x1p-64f);
     Row row;
     row.norm = out + epsilon_;
-    row.factor = row.norm > large ? down : row.norm < small ? up : A(1);
     // Ratios of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
     const bool vanishes = row.norm == A(0) || out_grad == A(0);
+    row.factor = row.norm > large ? down : row.norm < small && !vanishes ? up : A(1);
     row.inverse = vanishes ? A(0) : A(1) / (row.norm * row.factor);
     row.gradient = row.norm == A(0) ? A(0) : out_grad;
     return row;

@@ -80,8 +80,8 @@ Reduction check_p_norm_grad(const Context& ctx, const TensorRef& x, const Tensor
   }
   if (x_grad) {
     impl::check_output(op, ctx, {"x_grad", x_grad}, type, "x", x.extents(), "the extents of x");
-    impl::check_no_overlap(op, {"x_grad", x_grad},
-                           std::array{Named{"x", x}, Named{"out", out}, Named{"out_grad", out_grad}});
+    impl::check_in_place(op, {"x_grad", x_grad}, {"x", x});
+    impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"out", out}, Named{"out_grad", out_grad}});
   }
   return reduction;
 }
@@ -122,8 +122,9 @@ void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, c
   if (!x_grad || x.size() == 0) return;
   const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params.keepdim);
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    impl::PNormGradKernels<B, T>::p_norm_grad(ctx, impl::make_reduce_plan(loop), params.porder, params.epsilon,
-                                              impl::writes_much(loop));
+    // Ties are counted, and the counts of the parts joined, along the plan of a reduction.
+    const impl::ReducePlan plan = std::isinf(params.porder) ? impl::make_reduce_plan(loop) : impl::make_spread_plan(loop);
+    impl::PNormGradKernels<B, T>::p_norm_grad(ctx, plan, params.porder, params.epsilon, impl::writes_much(loop));
   });
 }
 

@@ -30,7 +30,7 @@ struct PNormParams {
 ///   out = max |x|, min |x|    for p = inf, −inf
 ///   out = number of x ≠ 0     for p = 0
 ///
-/// x      any rank, extents and strides. A tensor of extents [] is taken for one of extents [1].
+/// x      any rank, extents and strides. Of a tensor of extents [], axis 0 or −1 is its only element.
 /// out    has the extents of x without the reduced axes or, with keepdim, with extent 1 in their place.
 ///
 /// Both have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed
@@ -61,15 +61,17 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 /// x          as in p_norm.
 /// out        the result of p_norm for x; its elements are needed for every p but 0 and 1.
 /// out_grad   has the extents of out.
-/// x_grad     has the extents of x; may be an empty TensorRef, and then nothing is done.
+/// x_grad     has the extents of x; may be the same tensor as x (in place), or an empty TensorRef, and then nothing is
+///            done.
 ///
-/// A zero vector has gradient 0, and so has a zero element for p ≤ 1; finite arguments never give NaN. A NaN in x gives
-/// NaN there and, where it made `out` NaN, in its whole row for p other than 0, 1 and ±inf. The 16-bit types compute in
-/// f32 and round once. The result has the same bits on every backend (NaN payloads apart). Tensors without elements are
+/// A zero vector has gradient 0, and so has a zero element for p ≤ 1; finite arguments never give NaN. For p = 0 the
+/// gradient is 0 whatever x holds. For other p a NaN in x gives NaN there, and a NaN in `out` gives NaN in its whole row
+/// (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). The 16-bit types compute in f32 and round
+/// once. The result has the same bits on every backend (NaN payloads apart). Tensors without elements are
 /// valid.
 ///
-/// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives; x_grad may not
-/// overlap anything. Temporaries: for p = ±inf the numbers n of long axes; p_norm_grad_workspace gives their size.
+/// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives, or x_grad
+/// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes; p_norm_grad_workspace gives their size.
 ///
 /// Semantics: Paddle's `p_norm_grad`, but for ±inf and where that divides zero by zero; PyTorch's where epsilon is 0.
 void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,

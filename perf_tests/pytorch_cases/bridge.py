@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operators of a built libportops, called by name on PyTorch's tensors through bridge.cpp."""
+import ctypes
+import types
+
+import torch
+
+TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
+BACKENDS = {"serial": 0, "openmp": 1, "cuda": 2}
+
+INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
+INTEGERS = ctypes.POINTER(ctypes.c_int64)
+# The functions of bridge.cpp: what each returns and takes.
+FUNCTIONS = {
+    "error": (TEXT,),
+    "context": (POINTER, INT, POINTER),
+    "finish": (None,),
+    "arguments": (POINTER,),
+    "delete_arguments": (None, POINTER),
+    "set_tensor": (INT, POINTER, TEXT, POINTER, INT, INT, INT, INTEGERS, INTEGERS),
+    "set_boolean": (INT, POINTER, TEXT, INT),
+    "set_integer": (INT, POINTER, TEXT, ctypes.c_int64),
+    "set_number": (INT, POINTER, TEXT, ctypes.c_double),
+    "set_integers": (INT, POINTER, TEXT, INTEGERS, INT),
+    "run": (INT, TEXT, POINTER, POINTER),
+    "time": (ctypes.c_double, TEXT, POINTER, ctypes.POINTER(POINTER), INT, INT),
+}
+
+
+class Arguments:
+    """The arguments of a call; the tensors among them stay alive with it."""
+
+    def __init__(self, portops, values):
+        self.portops, self.values = portops, values
+        self.pointer = portops.check(portops.bridge.arguments())
+        for name, value in values.items():
+            portops.check(self.set(name.encode(), value))
+
+    def __del__(self):
+        if getattr(self, "pointer", None):
+            self.portops.bridge.delete_arguments(self.pointer)
+
+    def set(self, name, value):
+        bridge = self.portops.bridge
+        if isinstance(value, torch.Tensor):
+            return bridge.set_tensor(self.pointer, name, value.data_ptr(), TYPES[value.dtype], int(value.is_cuda),
+                                     value.dim(), integers(value.shape), integers(value.stride()))
+        if isinstance(value, bool):
+            return bridge.set_boolean(self.pointer, name, value)
+        if isinstance(value, int):
+            return bridge.set_integer(self.pointer, name, value)
+        if isinstance(value, float):
+            return bridge.set_number(self.pointer, name, value)
+        return bridge.set_integers(self.pointer, name, integers(value), len(value))
+
+
+class Portops:
+    """The operators of a built libportops, called by name on PyTorch's tensors."""
+
+    def __init__(self, path, backend, stream):
+        library = ctypes.CDLL(path)
+        self.bridge = types.SimpleNamespace()
+        for name, (result, *taken) in FUNCTIONS.items():
+            function = getattr(library, f"portops_bridge_{name}")
+            function.restype, function.argtypes = result, taken
+            setattr(self.bridge, name, function)
+        self.context = self.check(self.bridge.context(BACKENDS[backend], stream))
+
+    def check(self, result):
+        if not result:
+            raise RuntimeError(self.bridge.error().decode())
+        return result
+
+    def arguments(self, values):
+        return Arguments(self, values)
+
+    def run(self, op, arguments):
+        self.check(self.bridge.run(op.encode(), self.context, arguments.pointer))
+
+    def seconds(self, op, sets, rounds):
+        array = (POINTER * len(sets))(*[s.pointer for s in sets])
+        result = self.bridge.time(op.encode(), self.context, array, len(sets), rounds)
+        if result < 0:
+            raise RuntimeError(self.bridge.error().decode())
+        return result
+
+    def finish(self):
+        self.bridge.finish()
+
+
+def integers(values):
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def open_portops(path, device):
+    """On a GPU together with a stream of its own, which becomes PyTorch's."""
+    if device == "cpu":
+        return Portops(path, "openmp", None)
+    stream = torch.cuda.Stream()
+    torch.cuda.set_stream(stream)
+    return Portops(path, "cuda", stream.cuda_stream)

@@ -1,0 +1,438 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "p_norm_reference.hpp"
+
+#include <random>
+
+namespace portops::test {
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+
+/// Orders whose gradients are no larger than out_grad.
+const std::vector<double> usual_orders{1.0, 1.5, 2.0, 2.3, 3.0, 4.0, inf, -inf};
+
+class PNormGradTest : public OnEveryBackend {
+ protected:
+  /// Orders over sets of axes of a random tensor.
+  template <class T>
+  void check(const Extents& extents, const std::vector<Axes>& axes, const std::vector<double>& orders = all_orders) {
+    TestTensor<T> x(ctx, extents);
+    x.fill_randomly(1);
+    for (const Axes& axis : axes) check_gradients(ctx, x, {.axis = axis}, orders);
+  }
+
+  /// Orders over short and long vectors of the elements that `value(vectors, i)` gives.
+  template <class T, class Value>
+  void check_vectors(const std::vector<double>& orders, double epsilon, const Value& value) {
+    for (const auto* all : {&short_vectors, &long_vectors}) {
+      for (const Vectors& vectors : *all) {
+        TestTensor<T> x(ctx, vectors.extents);
+        x.fill([&](std::int64_t i) { return value(vectors, i); });
+        check_gradients(ctx, x, {.axis = {vectors.axis}, .epsilon = epsilon}, orders);
+      }
+    }
+  }
+
+  /// The gradient of a vector's norm, times `out_grad`.
+  template <class T>
+  std::vector<double> gradient(const std::vector<double>& values, const PNormParams& params, double out_grad = 1.0) {
+    const Extents extents{static_cast<std::int64_t>(values.size())};
+    TestTensor<T> x(ctx, extents), out(ctx, {}), given(ctx, {}), x_grad(ctx, extents);
+    x.fill([&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
+    given.fill([&](std::int64_t) { return out_grad; });
+    p_norm(ctx, x, out, params);
+    p_norm_grad(ctx, x, out, given, x_grad, params);
+    x_grad.download();
+    return values_of(x_grad);
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(PNormGradTest);
+
+TEST_P(PNormGradTest, equals_the_reference_for_every_order_and_axis) {
+  for_each_type([&]<class T>() {
+    check<T>({300}, {{0}});
+    check<T>({5, 7}, {{-1}, {0}, {-2, -1}});
+    check<T>({3, 250}, {{1}, {0}, {0, 1}});
+    check<T>({37, 250, 3}, {{1}, {0, 2}, {0, 1}});
+    check<T>({2, 3, 4, 5}, {{0}, {2}, {0, 2}, {1, 3}, {-2, -1}, {0, 1, 2, 3}});
+    check<T>({2, 1, 3, 2, 1, 2, 3, 2}, {{4}, {-1}, {0, 2, 7}, {1, 3, 5}});
+  });
+}
+
+TEST_P(PNormGradTest, equals_the_reference_for_long_rows_and_columns) {
+  for_each_type([&]<class T>() {
+    const std::vector<double> orders{2.0, 2.3, inf};
+    check<T>({1, 70001}, {{1}}, orders);
+    check<T>({3, 33000}, {{1}}, orders);
+    check<T>({70001, 3}, {{0}}, orders);
+    check<T>({5000, 64}, {{0}}, orders);
+    check<T>({40, 30, 70}, {{0, 2}, {1}}, orders);
+  });
+}
+
+TEST_P(PNormGradTest, equals_the_reference_for_many_short_rows) {
+  for_each_type([&]<class T>() {
+    check<T>({9999, 7}, {{1}}, {1.0, 2.0, 2.3, -inf});
+    check<T>({10000, 1}, {{0}, {1}}, {1.0, 2.0, 2.3, -inf});
+    check<T>({2, 9999}, {{0}}, {1.0, 2.0, 2.3, -inf});
+    check<T>({1, 1}, {{0}, {1}, {0, 1}});
+    check<T>({4, 1, 5}, {{1}, {0, 1}, {1, 2}});
+  });
+}
+
+TEST_P(PNormGradTest, follows_keepdim_and_asvector) {
+  for_each_type([&]<class T>() {
+    TestTensor<T> x(ctx, {2, 3, 4, 5});
+    x.fill_randomly(1);
+    check_gradients(ctx, x, {.axis = {1, 3}, .keepdim = true}, all_orders);
+    check_gradients(ctx, x, {.asvector = true}, all_orders);
+    check_gradients(ctx, x, {.axis = {99}, .keepdim = true, .asvector = true}, all_orders);
+  });
+}
+
+TEST_P(PNormGradTest, takes_a_number_for_a_vector_of_one_element) {
+  for_each_type([&]<class T>() {
+    TestTensor<T> x(ctx, {});
+    x.fill([](std::int64_t) { return -3.5; });
+    check_gradients(ctx, x, {.axis = {-1}}, all_orders);
+    check_gradients(ctx, x, {.axis = {0}}, all_orders);
+    check_gradients(ctx, x, {.asvector = true}, all_orders);
+  });
+}
+
+TEST_P(PNormGradTest, reads_and_writes_every_layout_where_it_lies) {
+  for_each_type([&]<class T>() {
+    const std::vector<double> orders{1.0, 2.3, inf};
+    for (const Layout layout : all_layouts) {
+      for (const Extents& extents : {Extents{6, 37, 5}, Extents{3, 2, 301}}) {
+        TestTensor<T> x(ctx, extents, layout);
+        x.fill_randomly(1);
+        for (const Layout other : all_layouts) {
+          for (const Axes& axis : {Axes{0}, Axes{-1}, Axes{0, 2}}) {
+            check_gradients(ctx, x, {.axis = axis}, orders, Layout::padded, Layout::reversed, other);
+            check_gradients(ctx, x, {.axis = axis}, orders, layout, other, Layout::contiguous);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PNormGradTest, reads_rows_that_are_misaligned) {
+  for_each_type([&]<class T>() {
+    for (std::int64_t shift = 0; shift < 9; ++shift) {
+      TestTensor<T> storage(ctx, {7 * 131 + 9});
+      storage.fill_randomly(1);
+      const TensorRef x(static_cast<T*>(storage.ref().data()) + shift, {7, 131}, storage.ref().space());
+      const std::vector<double> all = values_of(storage);
+      const std::vector<double> values(all.begin() + shift, all.begin() + shift + 7 * 131);
+      check_gradients<T>(ctx, x, values, {.axis = {1}}, {2.0, 2.3, inf});
+      check_gradients<T>(ctx, x, values, {.axis = {0}}, {2.0, 2.3, inf});
+    }
+  });
+}
+
+TEST_P(PNormGradTest, reads_elements_that_stand_for_many) {
+  for_each_type([&]<class T>() {
+    TestTensor<T> one(ctx, {1}), row(ctx, {37}), out(ctx, {50}), out_grad(ctx, {50}), x_grad(ctx, {50, 37});
+    one.fill([](std::int64_t) { return 0.75; });
+    out_grad.fill([](std::int64_t) { return 0.75; });
+    row.fill_randomly(1);
+    const TensorRef x(static_cast<T*>(row.ref().data()), {50, 37}, {0, 1}, row.ref().space());
+    const TensorRef same(static_cast<T*>(one.ref().data()), {50}, {0}, one.ref().space());
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < 50 * 37; ++i) values.push_back(row[i % 37]);
+    for (const double p : usual_orders) {
+      const PNormParams params{.porder = p};
+      p_norm(ctx, x, out, params);
+      p_norm_grad(ctx, x, out, same, x_grad, params);
+      out.download();
+      expect_gradients(x_grad,
+                       reference_gradients(values, values_of(out), values_of(out_grad), {x.extents(), params}, params),
+                       p, describe<T>(x.extents(), params));
+    }
+  });
+}
+
+TEST_P(PNormGradTest, agrees_with_central_differences) {
+  const Extents shape{3, 4, 5};
+  // No two magnitudes are equal, or nearly so: there the norms of order ±inf have no derivative.
+  const auto value = [](std::int64_t i) {
+    return (i % 2 == 0 ? 1.0 : -1.0) * (0.5 + 0.013 * static_cast<double>(i * 7 % 60));
+  };
+  TestTensor<double> x(ctx, shape), x_grad(ctx, shape);
+  for (const Axes& axis : {Axes{-1}, Axes{0, 2}}) {
+    for (const double p : {1.0, 1.5, 2.0, 2.3, 3.0, 4.0, 0.5, -1.0, inf, -inf}) {
+      const PNormParams params{.porder = p, .axis = axis, .epsilon = 0.0};
+      TestTensor<double> out(ctx, out_extents(shape, params)), out_grad(ctx, out_extents(shape, params));
+      out_grad.fill_randomly(4);
+      x.fill(value);
+      p_norm(ctx, x, out, params);
+      p_norm_grad(ctx, x, out, out_grad, x_grad, params);
+      x_grad.download();
+      for (std::int64_t k = 0; k < shape.product(); ++k) {
+        constexpr double step = 1e-5;
+        const auto at = [&](double shift) {
+          x.fill([&](std::int64_t i) { return value(i) + (i == k ? shift : 0.0); });
+          p_norm(ctx, x, out, params);
+          out.download();
+          double sum = 0.0;
+          for (std::int64_t i = 0; i < out.extents().product(); ++i) sum += out[i] * out_grad[i];
+          return sum;
+        };
+        ASSERT_NEAR(x_grad[k], (at(step) - at(-step)) / (2 * step), 1e-7)
+            << describe<double>(shape, params) << ", element " << k;
+      }
+    }
+  }
+}
+
+TEST_P(PNormGradTest, of_plain_numbers) {
+  for_each_type([&]<class T>() {
+    EXPECT_EQ(gradient<T>({2.0, -0.5, 0.0}, {.porder = 1.0}, 3.0), (std::vector<double>{3, -3, 0}));
+    EXPECT_EQ(gradient<T>({2.0, -0.5, 0.0}, {.porder = 0.0}, 3.0), (std::vector<double>{0, 0, 0}));
+    EXPECT_EQ(gradient<T>({3.0, -3.0, 1.0, 0.0}, {.porder = inf}, 5.0), (std::vector<double>{2.5, -2.5, 0, 0}));
+    EXPECT_EQ(gradient<T>({3.0, -1.0, 1.0, -1.0, 1.0}, {.porder = -inf}, 2.0),
+              (std::vector<double>{0, -0.5, 0.5, -0.5, 0.5}));
+    EXPECT_EQ(gradient<T>({4.0, 4.0, 4.0, 4.0}, {.porder = inf}, 2.0), (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
+    const std::vector<double> of_order_2 = gradient<T>({3.0, -4.0}, {});
+    EXPECT_NEAR(of_order_2[0], 0.6, 2 * rounding<T>() + 1e-12);  // epsilon takes part in f64
+    EXPECT_NEAR(of_order_2[1], -0.8, 2 * rounding<T>() + 1e-12);
+  });
+}
+
+TEST_P(PNormGradTest, equal_extremes_share_evenly) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t ties : {1, 2, 3, 100}) {
+      // Those that are equal lie at both ends and between, with either sign.
+      const auto values = [&](double tie, double other) {
+        return [=](const Vectors& vectors, std::int64_t i) {
+          const std::int64_t place = vectors.axis == 1 ? i % vectors.extents[1] : i / vectors.extents[1];
+          const std::int64_t last = vectors.length() - 1;
+          const bool is_tie = place == 0 || (ties > 1 && place == last) || (ties > 2 && place == last / 2) ||
+                              (ties > 3 && place % 64 == 5);
+          return scattered(i) < 0.0 ? (is_tie ? -tie : -other) : (is_tie ? tie : other);
+        };
+      };
+      check_vectors<T>({inf}, 1e-12, values(1.5, 1.0));
+      check_vectors<T>({-inf}, 1e-12, values(1.0, 1.5));
+    }
+    check_vectors<T>({inf, -inf}, 1e-12, [](const Vectors&, std::int64_t i) { return scattered(i) < 0 ? -1.5 : 1.5; });
+  });
+}
+
+TEST_P(PNormGradTest, equal_extremes_of_very_long_vectors_share_evenly) {
+  for (const Vectors& vectors : {Vectors{{2, 70001}, 1}, Vectors{{70001, 2}, 0}}) {
+    TestTensor<float> x(ctx, vectors.extents);
+    x.fill([&](std::int64_t i) { return scattered(i) < 0 ? -1.5 : 1.5; });
+    check_gradients(ctx, x, vectors.params(), {inf, -inf});
+    x.fill([&](std::int64_t i) {
+      const bool is_tie = i == vectors.at(0, 0) || i == vectors.at(0, 35000) || i == vectors.at(0, 70000);
+      return is_tie || i == vectors.at(1, 69999) ? -1.5 : scattered(i);
+    });
+    check_gradients(ctx, x, vectors.params(), {inf});
+  }
+}
+
+TEST_P(PNormGradTest, in_place_has_the_same_bits) {
+  for_each_type([&]<class T>() {
+    struct Case {
+      Extents x, out;
+      std::int64_t axis;
+    };
+    for (const auto& [shape, out_shape, axis] :
+         {Case{{40, 250}, {40}, 1}, Case{{3, 70, 9}, {3, 9}, 1}, Case{{70001}, {}, 0}, Case{{9000, 5}, {5}, 0}}) {
+      for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::reversed}) {
+        for (const double p : {1.0, 2.0, 2.3, inf}) {
+          const PNormParams params{.porder = p, .axis = {axis}};
+          TestTensor<T> x(ctx, shape, layout), x_grad(ctx, shape, layout), out(ctx, out_shape), out_grad(ctx, out_shape);
+          x.fill([](std::int64_t i) { return i % 40 == 0 ? 3.0 : scattered(i); });
+          out_grad.fill_randomly(2);
+          p_norm(ctx, x.ref(), out.ref(), params);
+          p_norm_grad(ctx, x.ref(), out.ref(), out_grad.ref(), x_grad.ref(), params);
+          p_norm_grad(ctx, x.ref(), out.ref(), out_grad.ref(), x.ref(), params);
+          x.download();
+          x_grad.download();
+          for (std::int64_t i = 0; i < shape.product(); ++i) {
+            ASSERT_TRUE(same_bits(x.element(i), x_grad.element(i))) << shape.to_string() << ", p = " << p << ", " << i;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PNormGradTest, of_zero_vectors_and_zero_elements_is_0) {
+  for_each_type([&]<class T>() {
+    for (const double epsilon : {1e-12, 0.0}) {
+      check_vectors<T>(all_orders, epsilon, [](const Vectors&, std::int64_t) { return 0.0; });
+      check_vectors<T>(all_orders, epsilon, [](const Vectors& vectors, std::int64_t i) {
+        const bool is_zero = i == vectors.at(0, 0) || i % 3 == 1;
+        return is_zero ? -0.0 : scattered(i);
+      });
+      for (const double p : all_orders) {
+        const PNormParams params{.porder = p, .epsilon = epsilon};
+        EXPECT_EQ(gradient<T>({0.0, -0.0, 0.0}, params), (std::vector<double>{0, 0, 0})) << "p = " << p;
+        EXPECT_EQ(gradient<T>({0.0}, params), std::vector<double>{0}) << "p = " << p;
+        EXPECT_EQ(gradient<T>({0.0, 1.0}, params)[0], 0.0) << "p = " << p;
+      }
+    }
+  });
+}
+
+TEST_P(PNormGradTest, of_order_0_is_0_and_of_order_1_a_sign_and_neither_needs_norms) {
+  for_each_type([&]<class T>() {
+    TestTensor<T> x(ctx, {20, 33}), out_grad(ctx, {20}), x_grad(ctx, {20, 33}), signs(ctx, {20, 33});
+    x.fill([](std::int64_t i) { return i % 5 == 0 ? 0.0 : scattered(i); });
+    out_grad.fill_randomly(2);
+    const TensorRef no_norms = TensorRef::without_data(ElementTypeOf<T>::value, {20});
+    p_norm_grad(ctx, x, no_norms, out_grad, x_grad, {.porder = 0.0});
+    p_norm_grad(ctx, x, no_norms, out_grad, signs, {.porder = 1.0});
+    x_grad.download();
+    signs.download();
+    for (std::int64_t i = 0; i < 20 * 33; ++i) {
+      ASSERT_EQ(x_grad[i], 0.0) << "element " << i;
+      const double sign = x[i] == 0.0 ? 0.0 : x[i] < 0.0 ? -1.0 : 1.0;
+      ASSERT_EQ(signs[i], sign * out_grad[i / 33]) << "element " << i;
+    }
+  });
+}
+
+TEST_P(PNormGradTest, follows_the_formula_for_a_large_epsilon) {
+  for_each_type([&]<class T>() {
+    check_vectors<T>({0.5, 1.0, 1.5, 2.0, 2.3, 3.0, -1.0, inf}, 0.5,
+                     [](const Vectors&, std::int64_t i) { return scattered(i); });
+  });
+  // p = 3: (2 / (2 + 2))^2
+  EXPECT_NEAR(gradient<double>({2.0}, {.porder = 3.0, .epsilon = 2.0})[0], 0.25, 1e-12);
+  // p = -1: (2 / (2 + 2))^-2
+  EXPECT_NEAR(gradient<double>({2.0}, {.porder = -1.0, .epsilon = 2.0})[0], 4.0, 1e-11);
+}
+
+TEST_P(PNormGradTest, neither_overflows_nor_underflows_on_the_way) {
+  for_each_type([&]<class T>() {
+    for (const double magnitude : extreme_magnitudes<T>()) {
+      check_vectors<T>({1.0, 1.5, 2.0, 2.3, 3.0, 10.0, -1.0, inf, -inf}, 0.0,
+                       [&](const Vectors&, std::int64_t i) { return magnitude * scattered(i); });
+    }
+  });
+  for (const double scale : {1e30, 1e37}) {
+    const std::vector<double> found = gradient<float>({3 * scale, -4 * scale}, {});
+    EXPECT_NEAR(found[0], 0.6, 1e-6);
+    EXPECT_NEAR(found[1], -0.8, 1e-6);
+  }
+  const std::vector<double> found = gradient<float>({3e-30, -4e-30}, {.epsilon = 0.0});
+  EXPECT_NEAR(found[0], 0.6, 1e-6);
+  EXPECT_NEAR(found[1], -0.8, 1e-6);
+}
+
+TEST_P(PNormGradTest, of_finite_numbers_is_never_nan) {
+  for_each_type([&]<class T>() {
+    const double most = std::is_same_v<T, double> ? 300.0 : std::is_same_v<T, f16> ? 4.8 : 38.0;
+    const double least = std::is_same_v<T, double> ? -320.0 : std::is_same_v<T, f16> ? -8.0 : -44.0;
+    constexpr std::int64_t rows = 300, columns = 9;
+    std::mt19937 engine(1);
+    std::uniform_real_distribution<double> exponent(least, most);
+    const auto any = [&](std::int64_t i) { return scattered(i) * std::pow(10.0, exponent(engine)); };
+    TestTensor<T> x(ctx, {rows, columns}), out_grad(ctx, {rows}), out(ctx, {rows}), x_grad(ctx, {rows, columns});
+    x.fill([&](std::int64_t i) { return i < 2 * columns || i % 13 == 0 ? 0.0 : any(i); });
+    out_grad.fill([&](std::int64_t i) { return i % 4 == 0 ? 0.0 : any(i); });
+    for (const double epsilon : {1e-12, 0.0, 0.5}) {
+      for (const double p : all_orders) {
+        const PNormParams params{.porder = p, .epsilon = epsilon};
+        p_norm(ctx, x, out, params);
+        p_norm_grad(ctx, x, out, out_grad, x_grad, params);
+        out.download();
+        x_grad.download();
+        for (std::int64_t i = 0; i < rows * columns; ++i) {
+          ASSERT_FALSE(std::isnan(x_grad[i]) && std::isfinite(out[i / columns]))
+              << "p = " << p << ", epsilon = " << epsilon << ": the gradient of " << x[i] << " for the norm "
+              << out[i / columns] << " and out_grad " << out_grad[i / columns] << " is NaN";
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PNormGradTest, nan_stays_in_its_row) {
+  for_each_type([&]<class T>() {
+    // By the reference: NaN where x is NaN, and through the norm in all of that vector but for p = 1 and ±inf.
+    check_vectors<T>({0.5, 1.0, 1.5, 2.0, 2.3, 3.0, -1.0, inf, -inf}, 1e-12,
+                     [](const Vectors& vectors, std::int64_t i) {
+                       return i == vectors.at(0, vectors.length() / 2) ? nan : scattered(i);
+                     });
+    const std::vector<double> values{1.0, nan, -2.0};
+    const std::vector<double> of_order_1 = gradient<T>(values, {.porder = 1.0}), of_order_2 = gradient<T>(values, {});
+    const std::vector<double> of_order_inf = gradient<T>(values, {.porder = inf});
+    for (const std::size_t i : {0, 1, 2}) EXPECT_TRUE(std::isnan(of_order_2[i])) << "element " << i;
+    EXPECT_EQ(of_order_1[0], 1.0);
+    EXPECT_TRUE(std::isnan(of_order_1[1]));
+    EXPECT_EQ(of_order_1[2], -1.0);
+    EXPECT_EQ(of_order_inf[0], 0.0);
+    EXPECT_TRUE(std::isnan(of_order_inf[1]));
+    EXPECT_EQ(of_order_inf[2], 0.0);
+  });
+}
+
+TEST_P(PNormGradTest, follows_the_formula_for_infinite_elements) {
+  for_each_type([&]<class T>() {
+    EXPECT_EQ(gradient<T>({1.0, inf, -2.0, -inf}, {.porder = inf}, 3.0), (std::vector<double>{0, 1.5, 0, -1.5}));
+    EXPECT_EQ(gradient<T>({1.0, inf, -2.0, -inf}, {.porder = -inf}, 3.0), (std::vector<double>{3, 0, 0, 0}));
+    EXPECT_EQ(gradient<T>({1.0, inf, -2.0, -inf}, {.porder = 1.0}, 3.0), (std::vector<double>{3, 3, -3, -3}));
+    for (const double p : {1.5, 2.0, 2.3, 3.0}) {
+      const std::vector<double> found = gradient<T>({1.0, inf, -2.0, -inf}, {.porder = p}, 3.0);
+      EXPECT_EQ(found[0], 0.0) << "p = " << p;
+      EXPECT_EQ(found[2], 0.0) << "p = " << p;
+    }
+    // For p < 0 an infinite element adds nothing to the norm.
+    check_vectors<T>({-1.0, -2.0, -0.7}, 1e-12, [](const Vectors&, std::int64_t i) {
+      return i % 7 == 3 ? std::copysign(inf, scattered(i)) : scattered(i);
+    });
+  });
+}
+
+TEST_P(PNormGradTest, that_is_not_wanted_costs_nothing) {
+  TestTensor<float> x(ctx, {20, 33}), out(ctx, {20}), out_grad(ctx, {20});
+  x.fill_randomly(1);
+  out.fill_randomly(2);
+  out_grad.fill_randomly(3);
+  const std::vector<double> before = values_of(x);
+  for (const double p : {0.0, 1.0, 2.0, 2.3, inf}) {
+    EXPECT_NO_THROW(p_norm_grad(ctx, x, out, out_grad, {}, {.porder = p}));
+    EXPECT_EQ(p_norm_grad_workspace(ctx, x, out, out_grad, {}, {.porder = p}), 0u);
+  }
+  x.download();
+  out.download();
+  out_grad.download();
+  EXPECT_EQ(values_of(x), before);
+}
+
+TEST_P(PNormGradTest, accepts_tensors_without_elements) {
+  for_each_type([&]<class T>() {
+    for (const double p : all_orders) {
+      TestTensor<T> x(ctx, {3, 0}), rows(ctx, {3}), rows_grad(ctx, {3}), columns(ctx, {0}), columns_grad(ctx, {0});
+      TestTensor<T> x_grad(ctx, {3, 0});
+      p_norm(ctx, x, rows, {.porder = p, .axis = {1}});
+      p_norm_grad(ctx, x, rows, rows_grad, x_grad, {.porder = p, .axis = {1}});
+      p_norm_grad(ctx, x, columns, columns_grad, x_grad, {.porder = p, .axis = {0}});
+      x_grad.download();
+    }
+  });
+}
+
+TEST_P(PNormGradTest, needs_a_workspace_for_infinite_orders_alone) {
+  TestTensor<float> x(ctx, {2, 70001}), out(ctx, {2}), out_grad(ctx, {2}), x_grad(ctx, {2, 70001});
+  for (const double p : {0.0, 1.0, 2.0, 2.3, 3.0, -1.0}) {
+    EXPECT_EQ(p_norm_grad_workspace(ctx, x, out, out_grad, x_grad, {.porder = p}), 0u) << "p = " << p;
+  }
+  for (const double p : {inf, -inf}) {
+    const std::size_t needed = p_norm_grad_workspace(ctx, x, out, out_grad, x_grad, {.porder = p});
+    EXPECT_GT(needed, 0u) << "p = " << p;
+    EXPECT_EQ(p_norm_grad_workspace(ctx, x, out, out_grad, x_grad, {.porder = p}), needed) << "p = " << p;
+  }
+}
+
+}  // namespace
+}  // namespace portops::test
