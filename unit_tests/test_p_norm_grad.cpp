@@ -236,6 +236,30 @@ TEST_P(PNormGradTest, equal_extremes_of_very_long_vectors_share_evenly) {
   }
 }
 
+TEST_P(PNormGradTest, of_order_1_does_not_depend_on_epsilon) {
+  TestTensor<float> x(ctx, {1, 3}), out_grad(ctx, {1}), x_grad(ctx, {1, 3});
+  x.fill([](std::int64_t i) { return static_cast<double>(i - 1) * 5; });
+  out_grad.fill([](std::int64_t) { return -1.0; });
+  const TensorRef no_norms = TensorRef::without_data(ElementType::f32, {1});
+  p_norm_grad(ctx, x.ref(), no_norms, out_grad.ref(), x_grad.ref(), {.porder = 1.0, .epsilon = 1.0});
+  x_grad.download();
+  EXPECT_EQ(x_grad[0], 1.0);
+  EXPECT_EQ(x_grad[1], 0.0);
+  EXPECT_EQ(x_grad[2], -1.0);
+}
+
+TEST_P(PNormGradTest, a_norm_that_is_nan_shows_where_out_grad_is_0_too) {
+  for (const double p : {1.5, 2.0, 2.3, 3.0}) {
+    TestTensor<float> x(ctx, {1, 3}), out(ctx, {1}), out_grad(ctx, {1}), x_grad(ctx, {1, 3});
+    x.fill([](std::int64_t i) { return static_cast<double>(i) + 1; });
+    out.fill([](std::int64_t) { return std::nan(""); });
+    out_grad.fill([](std::int64_t) { return 0.0; });
+    p_norm_grad(ctx, x.ref(), out.ref(), out_grad.ref(), x_grad.ref(), {.porder = p});
+    x_grad.download();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(x_grad[i])) << p;
+  }
+}
+
 TEST_P(PNormGradTest, in_place_has_the_same_bits) {
   for_each_type([&]<class T>() {
     struct Case {
@@ -247,7 +271,8 @@ TEST_P(PNormGradTest, in_place_has_the_same_bits) {
       for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::reversed}) {
         for (const double p : {1.0, 2.0, 2.3, inf}) {
           const PNormParams params{.porder = p, .axis = {axis}};
-          TestTensor<T> x(ctx, shape, layout), x_grad(ctx, shape, layout), out(ctx, out_shape), out_grad(ctx, out_shape);
+          TestTensor<T> x(ctx, shape, layout), x_grad(ctx, shape, layout), out(ctx, out_shape),
+              out_grad(ctx, out_shape);
           x.fill([](std::int64_t i) { return i % 40 == 0 ? 3.0 : scattered(i); });
           out_grad.fill_randomly(2);
           p_norm(ctx, x.ref(), out.ref(), params);

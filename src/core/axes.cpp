@@ -49,8 +49,8 @@ TensorRef with_reduced_axes(const TensorRef& tensor, const Extents& extents, con
     if (!is_reduced) strides[axis] = tensor.stride(own);
     if (!is_reduced || keepdim) ++own;
   }
-  return {tensor.data(),  tensor.type(),     reduced_extents(extents, reduced, true), strides,
-          tensor.space(), tensor.read_only()};
+  return {tensor.data(), tensor.type(),  reduced_extents(extents, reduced, true),
+          strides,       tensor.space(), tensor.read_only()};
 }
 
 }  // namespace portops::impl

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes.hpp"
 #include "core/rows.hpp"
 #include "core/spaces.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace portops::impl {
 
@@ -45,27 +47,25 @@ class JoinPartials {
   }
 
  private:
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
   KOKKOS_FORCEINLINE_FUNCTION int groups() const { return members >> lane_bits_; }
 
   KOKKOS_FUNCTION void join(const Team& team, double* scratch, std::int64_t first) const {
+    // Most parts have the scale 1: they are only added up. NaN tells that it was otherwise.
     double scales[members / threads];
-    PORTOPS_NO_UNROLL
-    for (int m = 0; m < members / threads; ++m) scales[m] = 1.0;
-    if constexpr (F::rescales) {
-      join_values(
-          team, scratch, first, f_.least_dominant(), f_.dominant(),
-          [&](const Partial<A>& partial, int) { return static_cast<double>(partial.scale); }, scales);
-    }
     double totals[members / threads];
+    for (int m = 0; m < members / threads; ++m) scales[m] = 1.0;
     join_values(
         team, scratch, first, f_.identity(), f_.join(),
-        [&](const Partial<A>& partial, int m) {
-          const auto scale = static_cast<double>(partial.scale);
-          const auto total = static_cast<double>(partial.total);
-          return scale == scales[m] ? total : total * f_.raise(scale / scales[m]);
+        [&](const Partial<A>& partial, int) {
+          return partial.scale == A(1) ? static_cast<double>(partial.total) : not_a_number;
         },
         totals);
+    if constexpr (F::rescales) {
+      if (any_is_nan(team, scratch, totals)) join_rescaled(team, scratch, first, scales, totals);
+    }
     for (int m = 0; m < members / threads; ++m) {
       const int member = team.team_rank() + m * threads;
       const std::int64_t result = first + (member >> lane_bits_);
@@ -75,6 +75,34 @@ class JoinPartials {
       out_.data[axes_.kept_offset(out_, kept) + column * out_.column_stride] =
           static_cast<T>(static_cast<A>(f_.finish(f_.rescaled(scales[m], totals[m]))));
     }
+  }
+
+  KOKKOS_FUNCTION void join_rescaled(const Team& team, double* scratch, std::int64_t first,
+                                     double (&scales)[members / threads], double (&totals)[members / threads]) const {
+    join_values(
+        team, scratch, first, f_.least_dominant(), f_.dominant(),
+        [&](const Partial<A>& partial, int) { return static_cast<double>(partial.scale); }, scales);
+    join_values(
+        team, scratch, first, f_.identity(), f_.join(),
+        [&](const Partial<A>& partial, int m) {
+          const auto scale = static_cast<double>(partial.scale);
+          const auto total = static_cast<double>(partial.total);
+          return scale == scales[m] ? total : total * f_.raise(scale / scales[m]);
+        },
+        totals);
+  }
+
+  /// Whether a result of the team is NaN.
+  KOKKOS_FUNCTION bool any_is_nan(const Team& team, double* scratch, const double (&totals)[members / threads]) const {
+    if (team.team_rank() == 0) scratch[0] = 0.0;
+    team.team_barrier();
+    bool any = false;
+    for (int m = 0; m < members / threads; ++m) any = any || totals[m] != totals[m];
+    if (any_lane(any) && team.team_rank() % 32 == 0) Kokkos::atomic_store(scratch, 1.0);
+    team.team_barrier();
+    any = scratch[0] != 0.0;
+    team.team_barrier();
+    return any;
   }
 
   /// Joins value(part) over the parts of each member's result; each member gets it.
@@ -87,8 +115,12 @@ class JoinPartials {
       const std::int64_t result = first + (member >> lane_bits_);
       double own = identity;
       if (result < results_) {
+        const Partial<A>* const partials = partials_ + result * parts_;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 8
+#endif
         for (std::int64_t part = member & (lanes() - 1); part < parts_; part += lanes()) {
-          own = join(own, value(partials_[result * parts_ + part], m));
+          own = join(own, value(partials[part], m));
         }
       }
       scratch[member] = own;

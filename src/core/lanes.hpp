@@ -15,8 +15,8 @@ struct Plus {
   }
 };
 
-/// Joins `value` over groups of `lanes` neighbouring threads (a power of two, at most a warp), by a tree of fixed shape;
-/// every thread gets its group's. All threads of a warp must call it. On hosts a group is one thread.
+/// Joins `value` over groups of `lanes` neighbouring threads (a power of two, at most a warp), by a tree of fixed
+/// shape; every thread gets its group's. All threads of a warp must call it. On hosts a group is one thread.
 template <class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
 #if defined(__CUDA_ARCH__)

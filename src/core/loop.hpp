@@ -32,8 +32,8 @@ struct Loop {
   int rank = 0;
   std::array<std::int64_t, max_rank> extent{};
   AxisSet reduced{};  ///< axes that a reduction was told to reduce: they are not merged with others
-  int inputs = 0;   ///< operands [0, inputs)
-  int outputs = 0;  ///< operands [inputs, inputs + outputs)
+  int inputs = 0;     ///< operands [0, inputs)
+  int outputs = 0;    ///< operands [inputs, inputs + outputs)
   std::array<LoopOperand, max_operands> operand{};
 
   int operands() const { return inputs + outputs; }
@@ -45,7 +45,8 @@ struct Loop {
 /// The loop over `extents`, to which all operands broadcast, in canonical form: no axes of extent 1, outputs' strides
 /// not negative, axes in the order of the strides (the first output's count first), last axis fastest, neighbours
 /// merged into one axis wherever all operands allow it. An output that is given as an empty reference is not wanted.
-/// Summed outputs are those with an extent of 1 (or a missing axis) where `extents` has more.
+/// Summed outputs are those with an extent of 1 (or a missing axis) where `extents` has more. A reduction names the
+/// axes that it reduces; its input may stand among the outputs, to lead the order of the axes.
 Loop make_loop(ElementType type, const Extents& extents, std::span<const TensorOrNumber* const> inputs,
                std::span<const TensorRef* const> outputs, const AxisSet& reduced = {});
 

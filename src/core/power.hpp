@@ -6,7 +6,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -23,24 +25,40 @@ struct FloatFormat<float> {
   using Bits = std::int32_t;
   static constexpr int fraction_bits = 23;
   static constexpr Bits bias = 127;
-  static constexpr Bits root_of_half = 0x3f3504f3;    ///< the bits of 1/√2
+  static constexpr Bits all_but_sign = 0x7fffffff;
+  static constexpr Bits root_of_half = 0x3f3504f3;  ///< the bits of 1/√2
   static constexpr float least_normal = 0x1p-126f;
-  static constexpr Bits subnormal_shift = 32;         ///< 2^32 makes every subnormal number a normal one
+  static constexpr Bits subnormal_shift = 32;  ///< 2^32 makes every subnormal number a normal one
   static constexpr float subnormal_factor = 0x1p32f;
   static constexpr float round_to_integer = 0x1.8p23f;  ///< added and subtracted again, it rounds
   static constexpr float most_exponent = 250.0f;        ///< 2^250 is Inf, and half of it is not
+  static constexpr float most = 0x1.fffffep127f;
+
+  /// 2^−e for a number of exponent e, as near as normal numbers come.
+  KOKKOS_FORCEINLINE_FUNCTION static float power_of_two_near_inverse(float x) {
+    const Bits exponent = 2 * bias - (Kokkos::bit_cast<Bits>(x) >> fraction_bits);
+    return Kokkos::bit_cast<float>(static_cast<Bits>((exponent > 1 ? exponent : 1) << fraction_bits));
+  }
 };
 template <>
 struct FloatFormat<double> {
   using Bits = std::int64_t;
   static constexpr int fraction_bits = 52;
   static constexpr Bits bias = 1023;
+  static constexpr Bits all_but_sign = 0x7fffffffffffffff;
   static constexpr Bits root_of_half = 0x3fe6a09e667f3bcd;
   static constexpr double least_normal = 0x1p-1022;
   static constexpr Bits subnormal_shift = 64;
   static constexpr double subnormal_factor = 0x1p64;
   static constexpr double round_to_integer = 0x1.8p52;
   static constexpr double most_exponent = 2040.0;
+  static constexpr double most = 0x1.fffffffffffffp1023;
+
+  /// 2^−e for a number of exponent e, as near as normal numbers come.
+  KOKKOS_FORCEINLINE_FUNCTION static double power_of_two_near_inverse(double x) {
+    const Bits exponent = 2 * bias - (Kokkos::bit_cast<Bits>(x) >> fraction_bits);
+    return Kokkos::bit_cast<double>(static_cast<Bits>((exponent > 1 ? exponent : 1) << fraction_bits));
+  }
 };
 
 /// Horner's scheme.
@@ -57,7 +75,7 @@ KOKKOS_FORCEINLINE_FUNCTION A polynomial(const A (&coefficients)[N], A x) {
 
 /// log2(1 + f) for 1/√2 ≤ 1 + f < √2.
 KOKKOS_FORCEINLINE_FUNCTION float log2_near_one(float f) {
-  constexpr float coefficients[] = {0x1.715476p+0f,  -0x1.71547p-1f,  0x1.ec7096p-2f, -0x1.715a76p-2f, 0x1.277e36p-2f,
+  constexpr float coefficients[] = {0x1.715476p+0f,  -0x1.71547p-1f, 0x1.ec7096p-2f,  -0x1.715a76p-2f, 0x1.277e36p-2f,
                                     -0x1.eabc88p-3f, 0x1.a305a6p-3f, -0x1.874be8p-3f, 0x1.7d494ap-3f,  -0x1.c25a72p-4f};
   return f * polynomial(coefficients, f);
 }
@@ -99,8 +117,14 @@ template <class A>
 class Power {
  public:
   Power() = default;
-  /// p is kept in two parts: where A is float, p need not be one.
-  explicit Power(long double p) : high_(static_cast<A>(p)), low_(static_cast<A>(p - static_cast<long double>(high_))) {}
+  /// p is kept in two parts: where A is float, p need not be one. Beyond 2^100 every x but 1 gives 0 or Inf.
+  explicit Power(long double p) {
+    constexpr long double most = 0x1p100L;
+    constexpr auto least = static_cast<long double>(FloatFormat<A>::least_normal);
+    const long double magnitude = std::clamp(std::abs(p), least, most);
+    high_ = static_cast<A>(std::copysign(magnitude, p));
+    low_ = static_cast<A>(std::copysign(magnitude, p) - static_cast<long double>(high_));
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const {
     using Format = FloatFormat<A>;
@@ -140,27 +164,15 @@ class Power {
   A low_ = A(0);
 };
 
-/// x ↦ x^(n/2) for x ≥ 0 and −1 ≤ n ≤ 16, by a square root and a few products.
-template <class A>
-class HalfPower {
- public:
-  HalfPower() = default;
-  explicit HalfPower(int n) : n_(n) {}
-
+/// x ↦ x^n, or x^(n + 1/2): products, and a square root. The same bits on every backend.
+template <class A, int n, bool and_a_half>
+struct SmallPower {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const {
-    if (n_ == -1) return A(1) / Kokkos::sqrt(x);
-    A result = (n_ & 1) != 0 ? Kokkos::sqrt(x) : A(1);
-    A square = x;  // may overflow where it is not used
+    A result = and_a_half ? Kokkos::sqrt(x) : A(1);
     PORTOPS_UNROLL
-    for (int bit = 2; bit <= 16; bit *= 2) {
-      if ((n_ & bit) != 0) result *= square;
-      square *= square;
-    }
+    for (int i = 0; i < n; ++i) result *= x;
     return result;
   }
-
- private:
-  int n_ = 2;
 };
 
 }  // namespace portops::impl

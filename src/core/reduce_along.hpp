@@ -11,8 +11,8 @@
 namespace portops::impl {
 
 /// Reduces rows on a GPU: a group of lanes takes a part of a result, each lane every lanes-th pack of its rows.
-/// `single_rows` is for plans whose results are whole rows, with groups of a warp or less: such a kernel needs no teams,
-/// and a fraction of the instructions around its loop.
+/// `single_rows` is for plans whose results are whole rows, with groups of a warp or less: such a kernel needs no
+/// teams, and a fraction of the instructions around its loop.
 template <Backend B, class T, class F, bool single_rows>
 class ReduceAlong {
  public:
@@ -117,24 +117,11 @@ class ReduceAlong {
     PORTOPS_NO_UNROLL
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
       const T* const row = row_of(x, range, run);
-      PORTOPS_NO_UNROLL
-      for (int p = lane; p < packs; p += batch * lanes()) {
-        T loaded[batch][pack];
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          const int at = p + b * lanes();
-          if (at < packs) {
-            load_columns<bytes>(loaded[b], row + at * pack * stride, stride);
-          } else {
-            PORTOPS_UNROLL
-            for (int i = 0; i < pack; ++i) loaded[b][i] = static_cast<T>(f_.fill());
-          }
-        }
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[b][i]));
-        }
+      if (packs <= lanes()) {
+        add_packs<bytes, 1>(row, lane, packs, stride, sums);
+      } else {
+        PORTOPS_NO_UNROLL
+        for (int p = lane; p < packs; p += batch * lanes()) add_packs<bytes, batch>(row, p, packs, stride, sums);
       }
       if (tail != 0 && (packs & (lanes() - 1)) == lane) {
         T loaded[pack];
@@ -147,6 +134,28 @@ class ReduceAlong {
       }
     }
     return join_array(sums, f_.join());
+  }
+
+  /// Adds `count` packs, from pack `first` on, as far as they exist.
+  template <int bytes, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* row, int first, int packs, std::int64_t stride,
+                                             A (&sums)[pack]) const {
+    T loaded[count][pack];
+    PORTOPS_UNROLL
+    for (int b = 0; b < count; ++b) {
+      const int at = first + b * lanes();
+      if (at < packs) {
+        load_columns<bytes>(loaded[b], row + at * pack * stride, stride);
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) loaded[b][i] = static_cast<T>(f_.fill());
+      }
+    }
+    PORTOPS_UNROLL
+    for (int b = 0; b < count; ++b) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[b][i]));
+    }
   }
 
   /// Takes the result anew, relative to the element that dominates it.
@@ -168,7 +177,8 @@ class ReduceAlong {
       PORTOPS_NO_UNROLL
       for (int first = lane * pack; first < range.columns; first += lanes() * pack) {
         PORTOPS_NO_UNROLL
-        for (int i = first; i < first + pack && i < range.columns; ++i) visit(static_cast<A>(row[i * x_.column_stride]));
+        for (int i = first; i < first + pack && i < range.columns; ++i)
+          visit(static_cast<A>(row[i * x_.column_stride]));
       }
     }
   }

@@ -17,8 +17,8 @@ class ReduceDown {
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
-  /// Rows whose loads are issued before the first is used.
-  static constexpr int batch = 8;
+  /// Rows that are loaded together.
+  static constexpr int batch = 4;
   static constexpr int blocks = sizeof(T) == 2 ? 4 : 5;
   static constexpr int threads = reduce_down_threads;
 
@@ -119,7 +119,11 @@ class ReduceDown {
     const T* const x = x_of(tile);
     if (!axes_.has_one_run_axis()) {
       PORTOPS_NO_UNROLL
-      for (int r = 0; r < left; ++r) add_rows<0, 1>(x + axes_.run_offset(x_, run + r * slots()), 0, tile.count, sums);
+      for (int r = 0; r < left; ++r) {
+        T loaded[1][pack];
+        load_rows<0, 1>(x + axes_.run_offset(x_, run + r * slots()), 0, 1, tile.count, loaded);
+        add_rows(loaded, sums);
+      }
       return;
     }
     const std::int64_t stride = axes_.run_stride(x_);
@@ -129,38 +133,47 @@ class ReduceDown {
     });
   }
 
+  /// A batch is loaded while the one before it is added.
   template <int bytes>
   KOKKOS_FORCEINLINE_FUNCTION void add_all_rows(const T* x, std::int64_t step, int left, int count,
                                                 A (&sums)[pack]) const {
+    T loaded[batch][pack];
+    T next[batch][pack];
+    load_rows<bytes, batch>(x, step, left, count, loaded);
     PORTOPS_NO_UNROLL
-    for (; left >= batch; left -= batch, x += batch * step) add_rows<bytes, batch>(x, step, count, sums);
-    static_assert(batch == 8);
-    if ((left & 4) != 0) {
-      add_rows<bytes, 4>(x, step, count, sums);
-      x += 4 * step;
-    }
-    if ((left & 2) != 0) {
-      add_rows<bytes, 2>(x, step, count, sums);
-      x += 2 * step;
-    }
-    if ((left & 1) != 0) add_rows<bytes, 1>(x, step, count, sums);
-  }
-
-  /// Adds some rows, whose loads are issued before the first is used.
-  template <int bytes, int rows>
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int count, A (&sums)[pack]) const {
-    T loaded[rows][pack];
-    PORTOPS_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      if constexpr (bytes != 0) {
-        load_words<bytes>(loaded[r], x + r * step);
-      } else {
+    for (left -= batch; left > 0; left -= batch) {
+      x += batch * step;
+      load_rows<bytes, batch>(x, step, left, count, next);
+      add_rows(loaded, sums);
+      PORTOPS_UNROLL
+      for (int r = 0; r < batch; ++r) {
         PORTOPS_UNROLL
-        for (int i = 0; i < pack; ++i) {
-          loaded[r][i] = i < count ? x[r * step + i * x_.column_stride] : static_cast<T>(f_.fill());
-        }
+        for (int i = 0; i < pack; ++i) loaded[r][i] = next[r][i];
       }
     }
+    add_rows(loaded, sums);
+  }
+
+  /// Loads `rows` rows or, if that is less, `left`; elements without effect stand for what is missing.
+  template <int bytes, int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void load_rows(const T* x, std::int64_t step, int left, int count,
+                                             T (&loaded)[rows][pack]) const {
+    PORTOPS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      if (bytes != 0 && r < left) {
+        load_words<bytes == 0 ? static_cast<int>(sizeof(T)) : bytes>(loaded[r], x + r * step);
+        continue;
+      }
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) {
+        loaded[r][i] =
+            bytes == 0 && r < left && i < count ? x[r * step + i * x_.column_stride] : static_cast<T>(f_.fill());
+      }
+    }
+  }
+
+  template <int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T (&loaded)[rows][pack], A (&sums)[pack]) const {
     PORTOPS_UNROLL
     for (int r = 0; r < rows; ++r) {
       PORTOPS_UNROLL
@@ -206,16 +219,18 @@ class ReduceDown {
     join_over_slots(team, scratch, slots(), lanes(), values, join);
   }
 
-  /// Whether the condition holds in any thread of the team.
+  /// Whether the condition, which depends on the lane alone, holds in any thread of the team.
   KOKKOS_FORCEINLINE_FUNCTION bool any_thread(const Team& team, A* scratch, bool condition) const {
-    int* const flag = reinterpret_cast<int*>(scratch + (static_cast<std::ptrdiff_t>(pack) << (lane_bits_ + slot_bits_)));
+    constexpr int warp = 32;
+    const bool any_of_warp = any_lane(condition);
+    if (lanes() <= warp) return any_of_warp;  // every warp has all lanes
+    int* const flag =
+        reinterpret_cast<int*>(scratch + (static_cast<std::ptrdiff_t>(pack) << (lane_bits_ + slot_bits_)));
     if (team.team_rank() == 0) *flag = 0;
     team.team_barrier();
-    if (condition) Kokkos::atomic_or(flag, 1);
+    if (any_of_warp && team.team_rank() % warp == 0) Kokkos::atomic_or(flag, 1);
     team.team_barrier();
-    const bool any = *flag != 0;
-    team.team_barrier();
-    return any;
+    return *flag != 0;
   }
 
   F f_;

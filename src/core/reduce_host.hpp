@@ -43,9 +43,8 @@ class ReduceAlongHost : HostRows {
   std::int64_t items() const { return ceil_div(groups_, groups_of_item_); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((
-        const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
-        for (std::int64_t group = item * groups_of_item_; group < end; ++group) reduce(group);))
+    KOKKOS_IF_ON_HOST((const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
+                       for (std::int64_t group = item * groups_of_item_; group < end; ++group) reduce(group);))
   }
 
  private:

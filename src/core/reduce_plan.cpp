@@ -59,18 +59,18 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
   return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
 }
 
-void cut_along(ReducePlan& plan, ElementType type) {
+void cut_along(ReducePlan& plan, ElementType type, int batch) {
   const auto pack = reduce_along_pack_bytes / static_cast<std::int64_t>(size_of(type));
   const std::int64_t packs = ceil_div(plan.columns, pack);
-  plan.lanes = power_of_two_at_least(ceil_div(packs, reduce_along_batch), warp);
-  if (plan.kept * warp < enough_threads && packs >= reduce_along_batch * reduce_along_threads) {
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
+  if (plan.kept * warp < enough_threads && packs >= batch * reduce_along_threads) {
     plan.lanes = reduce_along_threads;
   }
   plan.slots = reduce_along_threads / plan.lanes;
   const std::int64_t step = plan.lanes * pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
-  const std::int64_t part = terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, plan.slots),
-                                          plan.direction);
+  const std::int64_t part =
+      terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, plan.slots), plan.direction);
   const std::int64_t steps = ceil_div(part, step);
   plan.part_columns = std::min(steps, steps_of_run) * step;
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
@@ -83,30 +83,40 @@ void cut_down(ReducePlan& plan, ElementType type) {
   const std::int64_t packs = ceil_div(plan.columns, pack);
   plan.slots = power_of_two_at_least(plan.runs, reduce_down_threads / power_of_two_at_least(packs, warp));
   plan.lanes = power_of_two_at_least(packs, reduce_down_threads / plan.slots);
+  plan.slots = std::max(plan.slots, warp / plan.lanes);  // a warp at least
   plan.column_blocks = ceil_div(packs, plan.lanes);
   plan.part_columns = plan.columns;
-  plan.part_runs = std::min(
-      terms_of_part(plan.runs, plan.slots, plan.kept * plan.column_blocks, plan.direction), plan.runs);
+  plan.part_runs =
+      std::min(terms_of_part(plan.runs, plan.slots, plan.kept * plan.column_blocks, plan.direction), plan.runs);
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
-}  // namespace
-
-ReducePlan make_reduce_plan(const Loop& loop) {
+ReducePlan make_uncut_plan(const Loop& loop) {
   ReducePlan plan;
   set_axes(plan, loop);
   for (int k = 0; k < loop.operands(); ++k) {
     plan.operand[k].access_bytes = access_bytes(plan, plan.operand[k], loop.type);
   }
-  plan.direction == Direction::along ? cut_along(plan, loop.type) : cut_down(plan, loop.type);
   return plan;
 }
 
-ReducePlan make_spread_plan(const Loop& loop) {
-  ReducePlan plan = make_reduce_plan(loop);
-  if (plan.direction == Direction::down) {
-    // A few rows a thread: the values of the columns are read again for each part.
-    constexpr std::int64_t rows_of_thread = 16;
+}  // namespace
+
+ReducePlan make_reduce_plan(const Loop& loop) {
+  ReducePlan plan = make_uncut_plan(loop);
+  plan.direction == Direction::along ? cut_along(plan, loop.type, reduce_along_batch) : cut_down(plan, loop.type);
+  return plan;
+}
+
+ReducePlan make_spread_plan(const Loop& loop, bool counts) {
+  ReducePlan plan = make_uncut_plan(loop);
+  if (plan.direction == Direction::along) {
+    cut_along(plan, loop.type, spread_along_batch);
+    return plan;
+  }
+  cut_down(plan, loop.type);
+  if (!counts) {
+    constexpr std::int64_t rows_of_thread = 32;
     plan.part_runs = std::min(plan.part_runs, rows_of_thread * plan.slots);
     plan.run_parts = ceil_div(plan.runs, plan.part_runs);
   }

@@ -15,8 +15,9 @@ namespace portops::impl {
 /// The most threads of a team that works along what is reduced, or down.
 inline constexpr int reduce_along_threads = 256;
 inline constexpr int reduce_down_threads = 128;
-/// Packs of a row that a thread has under way at once.
+/// Packs of a row that a thread has under way at once, where it reads them, and where it writes as many.
 inline constexpr int reduce_along_batch = 4;
+inline constexpr int spread_along_batch = 4;
 /// Bytes that a thread takes at a time: a GPU's widest access, and half of it where rows are walked down, because more
 /// of them are under way then.
 inline constexpr int reduce_along_pack_bytes = 16;
@@ -65,8 +66,9 @@ struct ReducePlan {
 /// The loop's `reduced` axes say what is reduced. None may be without elements.
 ReducePlan make_reduce_plan(const Loop& loop);
 
-/// The same, cut for what is spread over the terms of results that nobody joins: more, and shorter, parts.
-ReducePlan make_spread_plan(const Loop& loop);
+/// The same, cut for what is spread over the terms of results: nobody joins these, so that there may be more parts.
+/// Where ties are counted, fewer are better.
+ReducePlan make_spread_plan(const Loop& loop, bool counts);
 
 /// Whether each result is one whole row, which a warp or less reduces.
 bool has_single_rows(const ReducePlan& plan);

@@ -140,7 +140,7 @@ struct PartRange {
   std::int64_t first_run;
   std::int64_t runs;
   std::int64_t first_column;
-  int columns;
+  int columns;  ///< where these are reduced
 };
 
 /// How the terms of a result are cut into parts, in a kernel.

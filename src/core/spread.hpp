@@ -45,16 +45,20 @@ struct SpreadLabels {
 template <Backend B, class T, class F>
 void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan,
             const SpreadOperands& operands, bool streaming) {
-  if (!F::counts && is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
-    const auto launch_flat = [&]<class Kernel>() {
-      const Kernel kernel(f, plan, operands, streaming);
-      launch_items<B, Kernel::blocks>(ctx, labels.flat, kernel, kernel.items());
-    };
-    // Room for a pack beyond the last element.
-    if (B == Backend::cuda && plan.kept * plan.columns <= INT32_MAX - 64) {
-      return launch_flat.template operator()<SpreadFlat<B, T, F, std::int32_t>>();
+  if constexpr (!F::counts) {
+    if (is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
+      const auto launch_flat = [&]<class Kernel>() {
+        const Kernel kernel(f, plan, operands, streaming);
+        launch_items<B, Kernel::blocks>(ctx, labels.flat, kernel, kernel.items());
+      };
+      if constexpr (B == Backend::cuda) {
+        // Room for a pack beyond the last element.
+        if (plan.kept * plan.columns <= INT32_MAX - 64) {
+          return launch_flat.template operator()<SpreadFlat<B, T, F, std::int32_t>>();
+        }
+      }
+      return launch_flat.template operator()<SpreadFlat<B, T, F, std::int64_t>>();
     }
-    return launch_flat.template operator()<SpreadFlat<B, T, F, std::int64_t>>();
   }
   const bool along = plan.direction == Direction::along;
   const auto launch_by_items = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {

@@ -19,8 +19,8 @@ class SpreadAlong {
   using Row = typename F::Row;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int batch = reduce_along_batch;
-  static constexpr int blocks = 3;
+  static constexpr int batch = spread_along_batch;
+  static constexpr int blocks = sizeof(T) == 2 ? 2 : 3;
   static constexpr int threads = reduce_along_threads;
 
   SpreadAlong(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)

@@ -19,8 +19,8 @@ class SpreadDown {
   using Row = typename F::Row;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int batch = 4;
-  static constexpr int blocks = sizeof(T) == 2 ? 4 : 5;
+  static constexpr int batch = 4;  ///< rows that are loaded together
+  static constexpr int blocks = sizeof(T) == 2 ? 3 : 4;
   static constexpr int threads = reduce_down_threads;
 
   SpreadDown(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
@@ -41,28 +41,29 @@ class SpreadDown {
   std::int64_t teams() const { return kept_ * parts_.parts * column_blocks_; }
   std::int64_t first_team = 0;
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
-    return F::counts ? (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(int) : 0;
+    return F::counts ? (static_cast<std::size_t>(pack) << (lane_bits_ + slot_bits_)) * sizeof(std::int64_t) : 0;
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     [[maybe_unused]] auto* const scratch =
-        static_cast<int*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+        static_cast<std::int64_t*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
     const Tile tile = locate(team, first_team + team.league_rank());
+    // The last thread of a row may have fewer columns than a pack.
+    const int access = tile.count == pack ? access_bytes_ : 0;
+    if (!F::counts && axes_.has_one_run_axis()) {
+      with_access<T, pack>(access, [&]<int bytes>() { write<bytes>(tile); });
+      return;
+    }
     Row rows[pack];
     read_rows(tile, rows);
     if constexpr (F::counts) {
       if (!share_out(team, scratch, tile, rows)) return;
     }
-    if (!axes_.has_one_run_axis()) {
-      for_each_run(tile, [&](std::int64_t run) {
-        T loaded[1][pack];
-        load<0, 1>(x_of(tile) + axes_.run_offset(x_, run), 0, tile, loaded);
-        store<0, 1>(y_of(tile) + axes_.run_offset(y_, run), 0, tile, rows, loaded);
-      });
-      return;
-    }
-    // The last thread of a row may have fewer columns than a pack.
-    with_access<T, pack>(tile.count == pack ? access_bytes_ : 0, [&]<int bytes>() { write<bytes>(tile, rows); });
+    for_each_run(tile, [&](std::int64_t run) {
+      T loaded[1][pack];
+      load<0>(x_of(tile) + axes_.run_offset(x_, run), 0, 1, tile.count, loaded);
+      store<0>(y_of(tile) + axes_.run_offset(y_, run), 0, 1, tile.count, rows, loaded);
+    });
   }
 
  private:
@@ -106,31 +107,31 @@ class SpreadDown {
   }
 
   /// Shares each column's gradient out between its ties. False where these were only counted.
-  KOKKOS_FORCEINLINE_FUNCTION bool share_out(const Team& team, int* scratch, const Tile& tile,
+  KOKKOS_FORCEINLINE_FUNCTION bool share_out(const Team& team, std::int64_t* scratch, const Tile& tile,
                                              Row (&rows)[pack]) const {
     const std::int64_t first = tile.kept * parts_.columns + tile.column;
     std::int64_t counts[pack];
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) counts[i] = 0;
     if (counts_.mode == Ties::given) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) {
-        for (std::int64_t p = 0; i < tile.count && p < parts_.parts; ++p) counts[i] += counts_.of(p, first + i);
-      }
-    } else {
-      int own[pack] = {};
-      for_each_run(tile, [&](std::int64_t run) {
-        T loaded[1][pack];
-        load<0, 1>(x_of(tile) + axes_.run_offset(x_, run), 0, tile, loaded);
+      // The slots share the parts.
+      for (std::int64_t p = team.team_rank() >> lane_bits_; tile.count > 0 && p < parts_.parts; p += slots()) {
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) {
-          if (i < tile.count) own[i] += f_.is_tie(static_cast<A>(loaded[0][i]), rows[i]) ? 1 : 0;
+          if (i < tile.count) counts[i] += counts_.of(p, first + i);
+        }
+      }
+    } else {
+      for_each_run(tile, [&](std::int64_t run) {
+        T loaded[1][pack];
+        load<0>(x_of(tile) + axes_.run_offset(x_, run), 0, 1, tile.count, loaded);
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) {
+          if (i < tile.count) counts[i] += f_.is_tie(static_cast<A>(loaded[0][i]), rows[i]) ? 1 : 0;
         }
       });
-      join_over_slots(team, scratch, slots(), lanes(), own, Plus());
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) counts[i] = own[i];
     }
+    join_over_slots(team, scratch, slots(), lanes(), counts, Plus());
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) {
       if (i >= tile.count) continue;
@@ -155,65 +156,68 @@ class SpreadDown {
     for (int r = 0; r < tile.runs; ++r) visit(tile.run + static_cast<std::int64_t>(r) * slots());
   }
 
-  /// The rows of the thread's slot, a batch at a time.
+  /// The rows of the thread's slot: a batch is loaded while the one before it is computed and written, and the first
+  /// one while the columns' values are read.
   template <int bytes>
-  KOKKOS_FORCEINLINE_FUNCTION void write(const Tile& tile, const Row (&rows)[pack]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Tile& tile) const {
     const T* x = x_of(tile) + tile.run * axes_.run_stride(x_);
     T* y = y_of(tile) + tile.run * axes_.run_stride(y_);
     const std::int64_t x_step = slots() * axes_.run_stride(x_);
     const std::int64_t y_step = slots() * axes_.run_stride(y_);
     int left = tile.runs;
+    T loaded[batch][pack];
+    load<bytes>(x, x_step, left, tile.count, loaded);
+    Row rows[pack];
+    read_rows(tile, rows);
     PORTOPS_NO_UNROLL
-    for (; left >= batch; left -= batch, x += batch * x_step, y += batch * y_step) {
-      write_rows<bytes, batch>(x, x_step, y, y_step, tile, rows);
+    while (left > 0) {
+      T next[batch][pack];
+      x += batch * x_step;
+      load<bytes>(x, x_step, left - batch, tile.count, next);
+      store<bytes>(y, y_step, left, tile.count, rows, loaded);
+      y += batch * y_step;
+      left -= batch;
+      PORTOPS_UNROLL
+      for (int r = 0; r < batch; ++r) {
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) loaded[r][i] = next[r][i];
+      }
     }
-    static_assert(batch == 4);
-    if ((left & 2) != 0) {
-      write_rows<bytes, 2>(x, x_step, y, y_step, tile, rows);
-      x += 2 * x_step;
-      y += 2 * y_step;
-    }
-    if ((left & 1) != 0) write_rows<bytes, 1>(x, x_step, y, y_step, tile, rows);
   }
 
-  template <int bytes, int count>
-  KOKKOS_FORCEINLINE_FUNCTION void write_rows(const T* x, std::int64_t x_step, T* y, std::int64_t y_step,
-                                              const Tile& tile, const Row (&rows)[pack]) const {
-    T loaded[count][pack];
-    load<bytes, count>(x, x_step, tile, loaded);
-    store<bytes, count>(y, y_step, tile, rows, loaded);
-  }
-
-  template <int bytes, int count>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const T* x, std::int64_t step, const Tile& tile,
-                                        T (&loaded)[count][pack]) const {
+  /// Loads `rows` rows or, if that is less, `left`.
+  template <int bytes, int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T* x, std::int64_t step, int left, int count,
+                                        T (&loaded)[rows][pack]) const {
     PORTOPS_UNROLL
-    for (int r = 0; r < count; ++r) {
+    for (int r = 0; r < rows; ++r) {
+      if (r >= left) continue;
       if constexpr (bytes != 0) {
         load_words<bytes>(loaded[r], x + r * step);
       } else {
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) {
-          if (i < tile.count) loaded[r][i] = x[r * step + i * x_.column_stride];
+          if (i < count) loaded[r][i] = x[r * step + i * x_.column_stride];
         }
       }
     }
   }
 
-  template <int bytes, int count>
-  KOKKOS_FORCEINLINE_FUNCTION void store(T* y, std::int64_t step, const Tile& tile, const Row (&rows)[pack],
-                                         const T (&loaded)[count][pack]) const {
+  template <int bytes, int rows>
+  KOKKOS_FORCEINLINE_FUNCTION void store(T* y, std::int64_t step, int left, int count, const Row (&of_columns)[pack],
+                                         const T (&loaded)[rows][pack]) const {
     PORTOPS_UNROLL
-    for (int r = 0; r < count; ++r) {
+    for (int r = 0; r < rows; ++r) {
+      if (r >= left) continue;
       T results[pack];
       PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) results[i] = static_cast<T>(f_(static_cast<A>(loaded[r][i]), rows[i]));
+      for (int i = 0; i < pack; ++i) results[i] = static_cast<T>(f_(static_cast<A>(loaded[r][i]), of_columns[i]));
       if constexpr (bytes != 0) {
         store_words<bytes>(y + r * step, results);
       } else {
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) {
-          if (i < tile.count) y[r * step + i * y_.column_stride] = results[i];
+          if (i < count) y[r * step + i * y_.column_stride] = results[i];
         }
       }
     }

@@ -17,9 +17,12 @@ class SpreadFlat {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
-  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  /// Packs that a work item takes together, to look up its row once. Elements of a pack, and of all.
+  static constexpr int packs = B == Backend::cuda && sizeof(T) == 2 ? 2 : 1;
+  static constexpr int width = tile_shape(B, ElementTypeOf<T>::value).pack;
+  static constexpr int pack = packs * width;
   /// Teams that should fit a multiprocessor at once.
-  static constexpr int blocks = sizeof(T) == 2 ? 5 : 7;
+  static constexpr int blocks = sizeof(T) == 2 ? 4 : 8;
 
   SpreadFlat(const F& f, const ReducePlan& plan, const SpreadOperands& operands, bool streaming)
       : f_(f),
@@ -53,18 +56,19 @@ class SpreadFlat {
       const Index at = head_ + first * pack;
       if constexpr (B == Backend::cuda) {
         // The load of x is under way while the row is looked up.
-        A values[pack];
+        A values[packs][width];
         load(values, at);
         Cursor cursor = cursor_at(at);
         map(cursor, values);
-        store_pack<B, T, pack>(y_ + at, values, false);
+        PORTOPS_UNROLL
+        for (int p = 0; p < packs; ++p) store_pack<B, T, width>(y_ + at + p * width, values[p], false);
       } else {
         Cursor cursor = cursor_at(at);
         for (int p = 0; p < run_packs_ && first + p < packs_; ++p) {
-          alignas(64) A values[pack];
+          alignas(64) A values[1][width];
           load(values, at + p * pack);
           map(cursor, values);
-          store_pack<B, T, pack>(y_ + at + p * pack, values, streaming_);
+          store_pack<B, T, width>(y_ + at + p * pack, values[0], streaming_);
         }
         if (streaming_) end_of_streaming<B>();
       }
@@ -103,39 +107,44 @@ class SpreadFlat {
     cursor.value = read_row(cursor.row);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void load(A (&values)[pack], Index at) const {
-    if (x_packs_) {
-      convert_pack<B, T, pack>(values, read_pack<B, T, pack>(x_ + at), pack);
-    } else {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) values[i] = static_cast<A>(x_[at + i]);
+  KOKKOS_FORCEINLINE_FUNCTION void load(A (&values)[packs][width], Index at) const {
+    PORTOPS_UNROLL
+    for (int p = 0; p < packs; ++p) {
+      if (x_packs_) {
+        convert_pack<B, T, width>(values[p], read_pack<B, T, width>(x_ + at + p * width), width);
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < width; ++i) values[p][i] = static_cast<A>(x_[at + p * width + i]);
+      }
     }
   }
 
-  /// Maps a pack, whose first element is in the cursor's row.
-  KOKKOS_FORCEINLINE_FUNCTION void map(Cursor& cursor, A (&values)[pack]) const {
+  /// Maps elements of which the first is in the cursor's row.
+  KOKKOS_FORCEINLINE_FUNCTION void map(Cursor& cursor, A (&values)[packs][width]) const {
     if (B == Backend::cuda && columns_ >= pack) {
-      // The pack reaches into the next row, or not.
+      // They reach into the next row, or not.
       Row second = cursor.value;
       if (cursor.left < pack) second = read_row(cursor.row + 1);
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
         if (i == cursor.left) cursor.value = second;
-        values[i] = f_(values[i], cursor.value);
+        A& value = values[i / width][i % width];
+        value = f_(value, cursor.value);
       }
     } else if (B == Backend::cuda) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
         if (cursor.left == i) next_row(cursor);
-        values[i] = f_(values[i], cursor.value);
+        A& value = values[i / width][i % width];
+        value = f_(value, cursor.value);
       }
     } else {
-      for (int i = 0; i < pack;) {
+      for (int i = 0; i < width;) {
         if (cursor.left == 0) next_row(cursor);
-        const int end = i + static_cast<int>(cursor.left < pack - i ? cursor.left : pack - i);
+        const int end = i + static_cast<int>(cursor.left < width - i ? cursor.left : width - i);
         cursor.left -= end - i;
         const Row value = cursor.value;
-        for (; i < end; ++i) values[i] = f_(values[i], value);
+        for (; i < end; ++i) values[0][i] = f_(values[0][i], value);
       }
     }
   }

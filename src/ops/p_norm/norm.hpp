@@ -14,33 +14,67 @@
 namespace portops::impl {
 
 /// The larger of two magnitudes, or the smaller; NaN if one is NaN.
-class Extreme {
- public:
-  KOKKOS_FORCEINLINE_FUNCTION explicit Extreme(bool largest) : largest_(largest) {}
+struct Largest {
   template <class A>
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A a, A b) const {
-    return b != b || (largest_ ? b > a : b < a) ? b : a;
+    // Magnitudes are ordered as their bits are, and NaN, whose sign nobody promises, comes last.
+    using Bits = typename FloatFormat<A>::Bits;
+    const Bits left = Kokkos::bit_cast<Bits>(a);
+    const auto right = static_cast<Bits>(Kokkos::bit_cast<Bits>(b) & FloatFormat<A>::all_but_sign);
+    return Kokkos::bit_cast<A>(right > left ? right : left);
+  }
+};
+struct Smallest {
+  template <class A>
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(A a, A b) const {
+    return b != b || b < a ? b : a;
+  }
+};
+
+/// One of both, by the sign of an order.
+class Dominant {
+ public:
+  KOKKOS_FORCEINLINE_FUNCTION explicit Dominant(bool largest) : largest_(largest) {}
+  template <class A>
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(A a, A b) const {
+    return largest_ ? Largest()(a, b) : Smallest()(a, b);
   }
 
  private:
   bool largest_;
 };
 
-/// x ↦ x^p for x ≥ 0, in the cheapest form that the order has.
-template <class A, NormOrder order>
-class NormPower {
- public:
-  NormPower() = default;
-  explicit NormPower(long double p) {
-    if constexpr (order == NormOrder::halves) power_ = HalfPower<A>(static_cast<int>(2 * p));
-    if constexpr (order == NormOrder::general) power_ = Power<A>(p);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const { return power_(x); }
-
- private:
-  std::conditional_t<order == NormOrder::halves, HalfPower<A>, Power<A>> power_;
+/// x ↦ x^p, or x^(p − 1), for x ≥ 0, in the cheapest form that the order has.
+template <class A, NormOrder order, int less>
+struct NormPowerOf {
+  using type = Power<A>;
 };
+template <class A, int less>
+struct NormPowerOf<A, NormOrder::three_halves, less> {
+  using type = SmallPower<A, 1 - less, true>;
+};
+template <class A, int less>
+struct NormPowerOf<A, NormOrder::five_halves, less> {
+  using type = SmallPower<A, 2 - less, true>;
+};
+template <class A, int less>
+struct NormPowerOf<A, NormOrder::three, less> {
+  using type = SmallPower<A, 3 - less, false>;
+};
+template <class A, int less>
+struct NormPowerOf<A, NormOrder::four, less> {
+  using type = SmallPower<A, 4 - less, false>;
+};
+
+template <class A, NormOrder order, int less>
+auto make_norm_power(double p) {
+  using Form = typename NormPowerOf<A, order, less>::type;
+  if constexpr (std::is_same_v<Form, Power<A>>) {
+    return Form(static_cast<long double>(p) - less);
+  } else {
+    return Form();
+  }
+}
 
 /// The norm of order p as a reduction; see reduce().
 template <class A, NormOrder order>
@@ -48,11 +82,12 @@ class Norm {
  public:
   static constexpr bool largest = order == NormOrder::infinite;
   static constexpr bool smallest = order == NormOrder::minus_infinite;
-  static constexpr bool rescales = order == NormOrder::two || order == NormOrder::three ||
-                                   order == NormOrder::halves || order == NormOrder::general;
+  static constexpr bool rescales = order != NormOrder::zero && order != NormOrder::one && !largest && !smallest;
 
   explicit Norm(double porder)
-      : negative_(smallest || (order == NormOrder::general && porder < 0)), power_(porder), root_(1.0L / porder) {}
+      : negative_(smallest || (order == NormOrder::general && porder < 0)),
+        power_(make_norm_power<A, order, 0>(porder)),
+        root_(1.0L / porder) {}
 
   KOKKOS_FORCEINLINE_FUNCTION A identity() const { return smallest ? infinity : A(0); }
   KOKKOS_FORCEINLINE_FUNCTION A fill() const { return negative_ ? infinity : A(0); }
@@ -68,8 +103,10 @@ class Norm {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION auto join() const {
-    if constexpr (largest || smallest) {
-      return Extreme(largest);
+    if constexpr (largest) {
+      return Largest();
+    } else if constexpr (smallest) {
+      return Smallest();
     } else {
       return Plus();
     }
@@ -84,7 +121,7 @@ class Norm {
     return sum >= least && sum <= most;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Extreme dominant() const { return Extreme(!negative_); }
+  KOKKOS_FORCEINLINE_FUNCTION Dominant dominant() const { return Dominant(!negative_); }
   KOKKOS_FORCEINLINE_FUNCTION A least_dominant() const { return negative_ ? infinity : A(0); }
 
   KOKKOS_FORCEINLINE_FUNCTION A raise(A ratio) const {
@@ -108,7 +145,7 @@ class Norm {
   static constexpr A infinity = std::numeric_limits<A>::infinity();
 
   bool negative_;
-  NormPower<A, order> power_;
+  typename NormPowerOf<A, order, 0>::type power_;
   Power<A> root_;
 };
 
@@ -120,44 +157,47 @@ class NormGrad {
 
   /// What is computed once a row.
   struct Row {
-    A norm;      ///< the divisor, out + epsilon; for ±inf, out
-    A factor;    ///< a power of two that keeps `inverse` from overflowing
-    A inverse;   ///< 1 / (norm · factor)
+    A factor;    ///< a power of two: (out + epsilon) · factor is about 1, so that neither ratio nor inverse overflows
+    A inverse;   ///< 1 / ((out + epsilon) · factor); for p = 2, out_grad times that; for ±inf, out
     A gradient;  ///< out_grad; for ±inf, its share for each tie
   };
 
-  NormGrad(double porder, double epsilon) : epsilon_(static_cast<A>(epsilon)), power_(porder - 1.0L) {}
+  NormGrad(double porder, double epsilon)
+      : epsilon_(static_cast<A>(epsilon)), power_(make_norm_power<A, order, 1>(porder)) {}
 
   KOKKOS_FORCEINLINE_FUNCTION Row row(A out, A out_grad) const {
-    if constexpr (counts) return {out, A(1), A(1), out_grad};
-    constexpr bool is_double = sizeof(A) == 8;
-    constexpr A small = is_double ? A(0x1p-900) : A(0x1p-100f);
-    constexpr A large = is_double ? A(0x1p900) : A(0x1p100f);
-    constexpr A up = is_double ? A(0x1p512) : A(0x1p64f);
-    constexpr A down = is_double ? A(0x1p-512) : A(0x1p-64f);
-    Row row;
-    row.norm = out + epsilon_;
+    if constexpr (order == NormOrder::zero || order == NormOrder::one) return {A(1), A(1), out_grad};
+    if constexpr (counts) return {A(1), out, out_grad};
+    const A norm = out + epsilon_;
     // Ratios of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
-    const bool vanishes = row.norm == A(0) || out_grad == A(0);
-    row.factor = row.norm > large ? down : row.norm < small && !vanishes ? up : A(1);
-    row.inverse = vanishes ? A(0) : A(1) / (row.norm * row.factor);
-    row.gradient = row.norm == A(0) ? A(0) : out_grad;
-    return row;
+    if (norm == A(0) || (out_grad == A(0) && norm == norm)) return {A(1), A(0), A(0)};
+    const A factor = FloatFormat<A>::power_of_two_near_inverse(norm);
+    if constexpr (order == NormOrder::two) {
+      constexpr A most = FloatFormat<A>::most;
+      const A inverse = out_grad / (norm * factor);
+      // Overflows for a subnormal norm and a huge gradient alone: no Inf, which would make NaN of zeros.
+      const bool overflows = Kokkos::abs(inverse) > most && Kokkos::abs(out_grad) <= most;
+      return {factor, overflows ? Kokkos::copysign(most, inverse) : inverse, A(0)};
+    }
+    return {factor, A(1) / (norm * factor), out_grad};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION bool is_tie(A x, const Row& row) const {
-    return Kokkos::abs(x) == row.norm || (x != x && row.norm != row.norm);
+    const A norm = row.inverse;
+    return Kokkos::abs(x) == norm || (x != x && norm != norm);
   }
+  /// A zero vector has gradient 0, and a NaN the gradient NaN.
   KOKKOS_FORCEINLINE_FUNCTION Row shared(const Row& row, A count) const {
-    return {row.norm, row.factor, row.inverse, row.gradient / count};
+    const A norm = row.inverse;
+    return {A(1), norm, norm == A(0) ? A(0) : norm != norm ? norm : row.gradient / count};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, const Row& row) const {
     if constexpr (order == NormOrder::zero) return A(0);
-    if constexpr (order == NormOrder::one) return with_sign_of(x, row.gradient);
-    if constexpr (counts) return is_tie(x, row) ? with_sign_of(x, row.gradient) : A(0);
+    if constexpr (order == NormOrder::one) return x > A(0) ? row.gradient : x < A(0) ? -row.gradient : x;
+    if constexpr (counts) return is_tie(x, row) ? (x < A(0) ? -row.gradient : row.gradient) : A(0);
     const A ratio = (x * row.factor) * row.inverse;
-    if constexpr (order == NormOrder::two) return ratio * row.gradient;
+    if constexpr (order == NormOrder::two) return ratio;
     const A magnitude = Kokkos::abs(ratio);
     if constexpr (order == NormOrder::three) return ratio * magnitude * row.gradient;
     const A power = magnitude == A(0) ? A(0) : power_(magnitude);
@@ -165,13 +205,8 @@ class NormGrad {
   }
 
  private:
-  /// sign(x) · gradient; x itself where it is 0 or NaN.
-  KOKKOS_FORCEINLINE_FUNCTION static A with_sign_of(A x, A gradient) {
-    return x > A(0) ? gradient : x < A(0) ? -gradient : x;
-  }
-
   A epsilon_;
-  NormPower<A, order> power_;
+  typename NormPowerOf<A, order, 1>::type power_;
 };
 
 }  // namespace portops::impl

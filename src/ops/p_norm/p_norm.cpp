@@ -61,16 +61,19 @@ impl::Loop make_loop(const TensorRef& x, const TensorRef& out, const Reduction& 
   return impl::make_loop(x.type(), x.extents(), std::array{&out_operand}, std::array{&x}, reduction.reduced);
 }
 
+/// Whether the gradient depends on the elements of out.
+bool needs_out(const PNormParams& params) { return params.porder != 0.0 && params.porder != 1.0; }
+
 Reduction check_p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,
                             const TensorRef& x_grad, const PNormParams& params) {
   constexpr std::string_view op = "p_norm_grad";
   const ElementType type = x.type();
   impl::check_input(op, ctx, {"x", x}, type, "x");
   Reduction reduction = check_params(op, x, params);
-  if (params.porder == 0.0 || params.porder == 1.0) {
-    impl::check_shape_only_input(op, {"out", out}, type, "x");
-  } else {
+  if (needs_out(params)) {
     impl::check_input(op, ctx, {"out", out}, type, "x");
+  } else {
+    impl::check_shape_only_input(op, {"out", out}, type, "x");
   }
   impl::check_input(op, ctx, {"out_grad", out_grad}, type, "x");
   for (const Named& result : {Named{"out", out}, Named{"out_grad", out_grad}}) {
@@ -87,12 +90,12 @@ Reduction check_p_norm_grad(const Context& ctx, const TensorRef& x, const Tensor
 }
 
 impl::Loop make_grad_loop(const TensorRef& x, const TensorRef& out, const TensorRef& out_grad, const TensorRef& x_grad,
-                          const Reduction& reduction, bool keepdim) {
-  // Where out is not needed, it may be without elements: any tensor of its extents will do.
+                          const Reduction& reduction, const PNormParams& params) {
+  // Where out is not needed, it may be without elements, or anywhere: any tensor of its extents will do.
   const TensorOrNumber out_operand =
-      impl::with_reduced_axes(out.has_data() ? out : out_grad, x.extents(), reduction.reduced, keepdim);
+      impl::with_reduced_axes(needs_out(params) ? out : out_grad, x.extents(), reduction.reduced, params.keepdim);
   const TensorOrNumber out_grad_operand =
-      impl::with_reduced_axes(out_grad, x.extents(), reduction.reduced, keepdim);
+      impl::with_reduced_axes(out_grad, x.extents(), reduction.reduced, params.keepdim);
   const TensorOrNumber x_operand = x;
   return impl::make_loop(x.type(), x.extents(), std::array{&out_operand, &out_grad_operand, &x_operand},
                          std::array{&x_grad}, reduction.reduced);
@@ -120,10 +123,9 @@ void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, c
   const impl::Region region("portops::p_norm_grad");
   const Reduction reduction = check_p_norm_grad(ctx, x, out, out_grad, x_grad, params);
   if (!x_grad || x.size() == 0) return;
-  const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params.keepdim);
+  const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params);
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    // Ties are counted, and the counts of the parts joined, along the plan of a reduction.
-    const impl::ReducePlan plan = std::isinf(params.porder) ? impl::make_reduce_plan(loop) : impl::make_spread_plan(loop);
+    const impl::ReducePlan plan = impl::make_spread_plan(loop, std::isinf(params.porder));
     impl::PNormGradKernels<B, T>::p_norm_grad(ctx, plan, params.porder, params.epsilon, impl::writes_much(loop));
   });
 }
@@ -138,8 +140,8 @@ std::size_t p_norm_grad_workspace(const Context& ctx, const TensorRef& x, const 
                                   const TensorRef& out_grad, const TensorRef& x_grad, const PNormParams& params) {
   const Reduction reduction = check_p_norm_grad(ctx, x, out, out_grad, x_grad, params);
   if (!x_grad || x.size() == 0 || !std::isinf(params.porder)) return 0;
-  return impl::count_workspace(
-      impl::make_reduce_plan(make_grad_loop(x, out, out_grad, x_grad, reduction, params.keepdim)));
+  const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params);
+  return impl::count_workspace(impl::make_spread_plan(loop, true));
 }
 
 }  // namespace portops

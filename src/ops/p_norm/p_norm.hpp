@@ -65,13 +65,14 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 ///            done.
 ///
 /// A zero vector has gradient 0, and so has a zero element for p ≤ 1; finite arguments never give NaN. For p = 0 the
-/// gradient is 0 whatever x holds. For other p a NaN in x gives NaN there, and a NaN in `out` gives NaN in its whole row
-/// (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). The 16-bit types compute in f32 and round
-/// once. The result has the same bits on every backend (NaN payloads apart). Tensors without elements are
-/// valid.
+/// gradient is 0 whatever x holds. For other p a NaN in x gives NaN there, and a NaN in `out` gives NaN in its whole
+/// row (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). For p < 1 an element is taken for
+/// zero where its ratio to the norm is too small for a number. The 16-bit types compute in f32 and round once. The
+/// result has the same bits on every backend (NaN payloads apart). Tensors without elements are valid.
 ///
 /// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives, or x_grad
-/// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes; p_norm_grad_workspace gives their size.
+/// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes;
+/// p_norm_grad_workspace gives their size.
 ///
 /// Semantics: Paddle's `p_norm_grad`, but for ±inf and where that divides zero by zero; PyTorch's where epsilon is 0.
 void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/power.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+// x^p without a mathematical library, on the host; that other backends give the same bits is a matter of the operators
+// that use it.
+
+namespace portops::test {
+namespace {
+
+template <class A>
+class PowerTest : public testing::Test {
+ protected:
+  static constexpr A infinity = std::numeric_limits<A>::infinity();
+  static constexpr A nan = std::numeric_limits<A>::quiet_NaN();
+
+  /// That x^p is right within a few units in the last place, and the error of log2 x times p.
+  static void expect_power(long double p, A x) {
+    const long double expected = std::pow(static_cast<long double>(x), p);
+    const A found = impl::Power<A>(p)(x);
+    if (expected > std::numeric_limits<A>::max()) {
+      ASSERT_EQ(found, infinity) << x << "^" << p;
+    } else if (expected < std::numeric_limits<A>::min()) {
+      ASSERT_LE(found, std::numeric_limits<A>::min()) << x << "^" << p;
+    } else {
+      const long double tolerance = (4 + std::abs(p)) * std::numeric_limits<A>::epsilon();
+      ASSERT_NEAR(found / expected, 1.0L, tolerance) << x << "^" << p;
+    }
+  }
+};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(PowerTest, Types);
+
+TYPED_TEST(PowerTest, is_right_over_the_whole_range) {
+  std::mt19937 engine(1);
+  const double most = std::numeric_limits<TypeParam>::max_exponent - 2;
+  std::uniform_real_distribution<double> exponent(-most, most), near_one(0.5, 2.0);
+  for (const long double p : {0.1L, 0.5L, 1.0L, 1.3L, 2.3L, 7.7L, 20.0L, -0.7L, -1.0L, -3.1L}) {
+    for (int i = 0; i < 2000; ++i) {
+      this->expect_power(p, static_cast<TypeParam>(std::exp2(exponent(engine))));
+      this->expect_power(p, static_cast<TypeParam>(near_one(engine)));
+    }
+    this->expect_power(p, TypeParam(1));
+    this->expect_power(p, std::numeric_limits<TypeParam>::denorm_min());
+    this->expect_power(p, std::numeric_limits<TypeParam>::min());
+    this->expect_power(p, std::numeric_limits<TypeParam>::max());
+  }
+}
+
+TYPED_TEST(PowerTest, has_the_limits_of_pow_at_0_and_infinity) {
+  for (const long double p : {1e-300L, 0.3L, 2.0L, 1e30L, 1e3000L}) {
+    EXPECT_EQ(impl::Power<TypeParam>(p)(TypeParam(0)), TypeParam(0)) << p;
+    EXPECT_EQ(impl::Power<TypeParam>(p)(this->infinity), this->infinity) << p;
+    EXPECT_EQ(impl::Power<TypeParam>(-p)(TypeParam(0)), this->infinity) << p;
+    EXPECT_EQ(impl::Power<TypeParam>(-p)(this->infinity), TypeParam(0)) << p;
+    EXPECT_EQ(impl::Power<TypeParam>(p)(TypeParam(1)), TypeParam(1)) << p;
+    EXPECT_TRUE(std::isnan(impl::Power<TypeParam>(p)(this->nan))) << p;
+    EXPECT_TRUE(std::isnan(impl::Power<TypeParam>(-p)(this->nan))) << p;
+  }
+}
+
+TYPED_TEST(PowerTest, of_a_huge_order_is_0_or_infinite) {
+  for (const long double p : {1e30L, 1e40L, 1e400L}) {
+    EXPECT_EQ(impl::Power<TypeParam>(p)(TypeParam(2)), this->infinity);
+    EXPECT_EQ(impl::Power<TypeParam>(p)(TypeParam(0.5)), TypeParam(0));
+    EXPECT_EQ(impl::Power<TypeParam>(-p)(TypeParam(2)), TypeParam(0));
+    EXPECT_EQ(impl::Power<TypeParam>(-p)(TypeParam(0.5)), this->infinity);
+    EXPECT_EQ(impl::Power<TypeParam>(p)(std::numeric_limits<TypeParam>::max()), this->infinity);
+  }
+}
+
+TYPED_TEST(PowerTest, has_a_power_of_two_that_brings_a_number_near_1) {
+  using Format = impl::FloatFormat<TypeParam>;
+  std::mt19937 engine(1);
+  const double most = std::numeric_limits<TypeParam>::max_exponent - 1;
+  std::uniform_real_distribution<double> exponent(-most, most);
+  for (int i = 0; i < 1000; ++i) {
+    const auto x = static_cast<TypeParam>(std::exp2(exponent(engine)));
+    const TypeParam scaled = x * Format::power_of_two_near_inverse(x);
+    EXPECT_GE(scaled, TypeParam(0.5)) << x;
+    EXPECT_LE(scaled, TypeParam(4)) << x;
+  }
+  EXPECT_GT(Format::power_of_two_near_inverse(this->infinity), TypeParam(0));
+}
+
+}  // namespace
+}  // namespace portops::test
