@@ -16,6 +16,7 @@ What is meant to differ, and how it is compared nevertheless:
   the gradient at a NaN is not compared.
 - p_norm_grad depends on `out` as it was rounded, PyTorch's gradient on the norm itself: the latter is multiplied by
   (norm / out)^(p - 1). Where `out` is Inf or 0 because its type holds no such norm, the gradient is not compared.
+- A finite element beside an Inf, for p < 1: its ratio to the norm is 0, and so is portops' gradient; PyTorch's is Inf.
 - Overflow on the way: PyTorch would overflow even in float64. Elements near the ends of their type's range are divided
   by a power of two for it, and its norm is multiplied by it.
 """
@@ -131,6 +132,8 @@ def expectations(x, scale, axes, order, out_grad):
         usable = norm.isfinite() & (norm != 0) & ~lost
         gradient = gradient * (torch.where(usable, norm / given, 1.0) ** (order - 1.0)).reshape(kept)
         compared = ~lost.reshape(kept)
+        if 0 < order < 1:
+            compared = compared & ~(norm.isinf().reshape(kept) & x.isfinite())
     return norm, gradient, compared, out
 
 

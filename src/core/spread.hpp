@@ -39,6 +39,7 @@ struct SpreadLabels {
 ///
 ///   Row row(A out, A out_grad)        what is computed once a row, as a struct of numbers
 ///   A operator()(A x, Row)            the element of y
+///   bool is_light                     a constant: whether registers are left for more than a pack of 16-bit types
 ///   bool counts                       a constant: whether ties are counted; then
 ///   bool is_tie(A x, Row)             says what a tie is, and
 ///   Row shared(Row, A count)          is the row's value when their number is known

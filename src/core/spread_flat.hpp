@@ -18,11 +18,11 @@ class SpreadFlat {
   using A = Arithmetic<T>;
   using Row = typename F::Row;
   /// Packs that a work item takes together, to look up its row once. Elements of a pack, and of all.
-  static constexpr int packs = B == Backend::cuda && sizeof(T) == 2 ? 2 : 1;
+  static constexpr int packs = B == Backend::cuda && sizeof(T) == 2 && F::is_light ? 2 : 1;
   static constexpr int width = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int pack = packs * width;
   /// Teams that should fit a multiprocessor at once.
-  static constexpr int blocks = sizeof(T) == 2 ? 4 : 8;
+  static constexpr int blocks = sizeof(T) == 4 ? 8 : packs == 2 ? 4 : 5;
 
   SpreadFlat(const F& f, const ReducePlan& plan, const SpreadOperands& operands, bool streaming)
       : f_(f),

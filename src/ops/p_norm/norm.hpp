@@ -154,6 +154,7 @@ template <class A, NormOrder order>
 class NormGrad {
  public:
   static constexpr bool counts = order == NormOrder::infinite;
+  static constexpr bool is_light = order == NormOrder::two;
 
   /// What is computed once a row.
   struct Row {
