@@ -11,12 +11,29 @@
 namespace portops::impl {
 
 /// Adds values to sums, one to each.
-template <int most, class F, class A>
-void add_columns(const F& f, A* sums, const A (&values)[most], int count) {
-  if (count == most) {
-    for (int i = 0; i < most; ++i) sums[i] = f.add(sums[i], values[i]);
-  } else {
-    for (int i = 0; i < count; ++i) sums[i] = f.add(sums[i], values[i]);
+template <class F, class A>
+void add_columns(const F& f, A* __restrict__ sums, const A* __restrict__ values, int count) {
+  constexpr int vector = 16;
+  int i = 0;
+  for (; i + vector <= count; i += vector) {
+    for (int j = i; j < i + vector; ++j) sums[j] = f.add(sums[j], values[j]);
+  }
+  for (; i < count; ++i) sums[i] = f.add(sums[i], values[i]);
+}
+
+/// Joins the numbers of each lane's pack as join_array does, for all lanes together; `sums` becomes one a lane.
+template <int pack, class A, class Join>
+void join_packs(A* sums, int lanes, const Join& join) {
+  if constexpr (pack > 1) {
+    constexpr int half = pack / 2;
+    A joined[reduce_along_threads * half];
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (int i = 0; i < half; ++i) {
+        joined[lane * half + i] = join(sums[lane * pack + i], sums[lane * pack + half + i]);
+      }
+    }
+    join_packs<half>(joined, lanes, join);
+    std::copy_n(joined, lanes, sums);
   }
 }
 
@@ -65,23 +82,27 @@ class ReduceAlongHost : HostRows {
 
   A add_up(const T* x, const PartRange& range) const {
     alignas(64) A sums[reduce_along_threads * pack];
+    if (lanes_ < 1) __builtin_unreachable();
     const int width = lanes_ * pack;
     std::fill_n(sums, width, f_.identity());
     const int step = std::min(width, chunk);
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + axes_.run_offset(x_, range.first_run + run);
       for (int c = 0; c < range.columns; c += step) {
-        alignas(64) A values[chunk];
         const int count = std::min(step, range.columns - c);
+        A* const to = sums + (c & (width - 1));
+        if constexpr (std::is_same_v<T, A>) {
+          if (x_.column_stride == 1) {
+            add_columns(f_, to, row + c, count);
+            continue;
+          }
+        }
+        alignas(64) A values[chunk];
         load<T>(values, row + c * x_.column_stride, x_.column_stride, count);
-        add_columns<chunk>(f_, sums + (c & (width - 1)), values, count);
+        add_columns<F, A>(f_, to, values, count);
       }
     }
-    for (int lane = 0; lane < lanes_; ++lane) {
-      A own[pack];
-      std::copy_n(sums + lane * pack, pack, own);
-      sums[lane] = join_array(own, f_.join());
-    }
+    join_packs<pack>(sums, lanes_, f_.join());
     return join_lanes(sums, f_.join());
   }
 
@@ -175,7 +196,7 @@ class ReduceDownHost : HostRows {
         alignas(64) A values[chunk];
         const int some = std::min(chunk, count - c);
         load<T>(values, row + c * x_.column_stride, x_.column_stride, some);
-        add_columns<chunk>(f_, of_slot + c, values, some);
+        add_columns<F, A>(f_, of_slot + c, values, some);
       }
     }
     for (int half = slots_ / 2; half > 0; half /= 2) {
