@@ -82,7 +82,7 @@ class ReduceAlongHost : HostRows {
 
   A add_up(const T* x, const PartRange& range) const {
     alignas(64) A sums[reduce_along_threads * pack];
-    if (lanes_ < 1) __builtin_unreachable();
+    if (lanes_ < 1) __builtin_unreachable();  // else GCC warns of sums that nobody set
     const int width = lanes_ * pack;
     std::fill_n(sums, width, f_.identity());
     const int step = std::min(width, chunk);
