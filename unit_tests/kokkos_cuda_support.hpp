@@ -60,6 +60,30 @@ void check_capture(const Stream& stream, const Context& ctx, const Problem& prob
   EXPECT_CUDA(cudaGraphExecDestroy(graph));
 }
 
+/// The same of a Problem whose calls take temporaries from the library's pool.
+template <class Problem>
+void check_capture_with_pool() {
+  const Stream stream;
+  const Context ctx = Kokkos::Cuda(stream);
+  const Problem problem;
+  ASSERT_GT(problem.workspace(ctx), 0u);
+  check_capture(stream, ctx, problem);
+}
+
+/// And of one whose temporaries lie in memory that is lent.
+template <class Problem>
+void check_capture_with_lent_workspace() {
+  const Stream stream;
+  const Problem problem;
+  Context ctx = Kokkos::Cuda(stream);
+  const std::size_t bytes = problem.workspace(ctx);
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, bytes), cudaSuccess);
+  ctx.workspace({memory, bytes});
+  check_capture(stream, ctx, problem);
+  EXPECT_CUDA(cudaFree(memory));
+}
+
 }  // namespace portops::test
 
 #endif

@@ -83,23 +83,11 @@ class Problem {
 };
 
 TEST(CudaGraphTest, captures_calls_with_temporaries_from_the_pool) {
-  const Stream stream;
-  const Context ctx = Kokkos::Cuda(stream);
-  const Problem<Kokkos::CudaSpace> problem;
-  ASSERT_GT(problem.workspace(ctx), 0u);
-  check_capture(stream, ctx, problem);
+  check_capture_with_pool<Problem<Kokkos::CudaSpace>>();
 }
 
 TEST(CudaGraphTest, captures_calls_with_a_lent_workspace) {
-  const Stream stream;
-  const Problem<Kokkos::CudaSpace> problem;
-  Context ctx = Kokkos::Cuda(stream);
-  const std::size_t bytes = problem.workspace(ctx);
-  void* memory = nullptr;
-  ASSERT_EQ(cudaMalloc(&memory, bytes), cudaSuccess);
-  ctx.workspace({memory, bytes});
-  check_capture(stream, ctx, problem);
-  EXPECT_CUDA(cudaFree(memory));
+  check_capture_with_lent_workspace<Problem<Kokkos::CudaSpace>>();
 }
 
 TEST(CudaStreamTest, of_the_application_carries_the_calls) {

@@ -1,58 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "kokkos_cuda_support.hpp"
 #include "kokkos_events.hpp"
-
-#include <portops/ops/p_norm.hpp>
+#include "kokkos_p_norm_support.hpp"
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 // p_norm and p_norm_grad on Views, and what their calls promise about how they run.
 
 namespace portops::test {
 namespace {
-
-using Host = Kokkos::HostSpace;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-
-PNormParams along(std::int64_t axis, double porder) {
-  PNormParams params;
-  params.porder = porder;
-  params.axis.assign(1, axis);
-  return params;
-}
-
-PNormParams along_all(double porder) {
-  PNormParams params;
-  params.porder = porder;
-  params.asvector = true;
-  return params;
-}
-
-/// A number for each element, in the order of memory.
-template <class View>
-void fill(const View& view, int salt) {
-  const auto values = Kokkos::create_mirror(Host(), view);
-  for (std::size_t i = 0; i < values.span(); ++i) values.data()[i] = pattern(static_cast<std::int64_t>(i), salt);
-  Kokkos::deep_copy(view, values);
-}
-
-template <class View>
-auto on_host(const View& view) {
-  return Kokkos::create_mirror_view_and_copy(Host(), view);
-}
-
-/// Adds the elements of a View to others.
-template <class View>
-void append(std::vector<float>& values, const View& view) {
-  const auto host = on_host(view);
-  values.insert(values.end(), host.data(), host.data() + host.span());
-}
-
-double sign_of(double x) { return x < 0.0 ? -1.0 : x > 0.0 ? 1.0 : 0.0; }
 
 /// The norms of columns 4 to 13 of a plane, from row 1 to 7, and their gradients: each argument is a part of a block.
 template <class Space, class Layout>
@@ -372,154 +329,6 @@ TYPED_TEST(PNormContractTest, is_content_with_the_workspace_that_it_asks_for_and
   }
   EXPECT_TRUE(lends) << "long reductions need a workspace";
 }
-
-/// Norms and gradients of long rows, short columns and everything, and what they must give.
-template <class Memory>
-class NormProblem {
- public:
-  void fill(int salt) {
-    test::fill(x_, salt + 1);
-    test::fill(row_grads_, salt + 2);
-    test::fill(most_grad_, salt + 3);
-    Kokkos::deep_copy(rows_, -99.0f);
-    Kokkos::deep_copy(columns_, -99.0f);
-    Kokkos::deep_copy(most_, -99.0f);
-    Kokkos::deep_copy(x_grad_, -99.0f);
-    Kokkos::deep_copy(ties_grad_, -99.0f);
-    Kokkos::fence();
-  }
-
-  void call(const Context& ctx) const {
-    p_norm(ctx, x_, rows_, along(1, 2.0));
-    p_norm(ctx, x_, columns_, along(0, 2.3));
-    p_norm(ctx, x_, most_, along_all(inf));
-    p_norm_grad(ctx, x_, rows_, row_grads_, x_grad_, along(1, 2.0));
-    p_norm_grad(ctx, x_, most_, most_grad_, ties_grad_, along_all(inf));
-  }
-
-  std::size_t workspace(const Context& ctx) const {
-    return std::max({p_norm_workspace(ctx, x_, rows_, along(1, 2.0)),
-                     p_norm_workspace(ctx, x_, columns_, along(0, 2.3)),
-                     p_norm_workspace(ctx, x_, most_, along_all(inf)),
-                     p_norm_grad_workspace(ctx, x_, rows_, row_grads_, x_grad_, along(1, 2.0)),
-                     p_norm_grad_workspace(ctx, x_, most_, most_grad_, ties_grad_, along_all(inf))});
-  }
-
-  void expect_right(int salt) const {
-    const auto rows = on_host(rows_), columns = on_host(columns_);
-    const auto x_grad = on_host(x_grad_), ties_grad = on_host(ties_grad_);
-    const auto x = [&](int i, int j) { return static_cast<double>(pattern(i * column_count + j, salt + 1)); };
-    double most = 0.0, ties = 0.0;
-    for (int i = 0; i < row_count; ++i) {
-      double sum = 0.0;
-      for (int j = 0; j < column_count; ++j) {
-        const double magnitude = std::abs(x(i, j));
-        sum += magnitude * magnitude;
-        ties = magnitude > most ? 1.0 : magnitude == most ? ties + 1.0 : ties;
-        most = std::max(most, magnitude);
-      }
-      const double norm = std::sqrt(sum);
-      ASSERT_NEAR(rows(i), norm, 2e-6 * norm) << "row " << i;
-      for (int j = 0; j < column_count; ++j) {
-        ASSERT_NEAR(x_grad(i, j), x(i, j) / norm * pattern(i, salt + 2), 1e-6) << i << ", " << j;
-      }
-    }
-    ASSERT_EQ(on_host(most_)(), static_cast<float>(most));
-    for (int j = 0; j < column_count; ++j) {
-      double sum = 0.0;
-      for (int i = 0; i < row_count; ++i) {
-        sum += std::pow(std::abs(x(i, j)), 2.3);
-        const double share = std::abs(x(i, j)) == most ? sign_of(x(i, j)) / ties : 0.0;
-        ASSERT_NEAR(ties_grad(i, j), share * pattern(0, salt + 3), 1e-8) << i << ", " << j;
-      }
-      const double norm = std::pow(sum, 1.0 / 2.3);
-      ASSERT_NEAR(columns(j), norm, 2e-6 * norm) << "column " << j;
-    }
-  }
-
-  /// Everything that the calls write.
-  std::vector<float> results() const {
-    std::vector<float> values;
-    append(values, rows_);
-    append(values, columns_);
-    append(values, most_);
-    append(values, x_grad_);
-    append(values, ties_grad_);
-    return values;
-  }
-
- private:
-  using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, Memory>;
-  using Vector = Kokkos::View<float*, Memory>;
-  using Number = Kokkos::View<float, Memory>;
-  static constexpr int row_count = 3;
-  static constexpr int column_count = 33000;
-
-  Matrix x_{"x", row_count, column_count}, x_grad_{"x_grad", row_count, column_count};
-  Matrix ties_grad_{"ties_grad", row_count, column_count};
-  Vector rows_{"rows", row_count}, row_grads_{"row_grads", row_count}, columns_{"columns", column_count};
-  Number most_{"most"}, most_grad_{"most_grad"};
-};
-
-template <class Space>
-class PNormInstancesTest : public testing::Test {};
-TYPED_TEST_SUITE(PNormInstancesTest, Spaces);
-
-TYPED_TEST(PNormInstancesTest, do_not_disturb_each_other) {
-  const TypeParam whole;
-  if (ExecutionSpaceAdapter<TypeParam>::backend == Backend::openmp && whole.concurrency() < 2) {
-    GTEST_SKIP() << "one thread cannot be shared out";
-  }
-  const auto instances = Kokkos::Experimental::partition_space(whole, 1, 1);
-  const Context first = instances[0], second = instances[1];
-  NormProblem<typename TypeParam::memory_space> a, b;
-  a.fill(10);
-  b.fill(20);
-  for (int turn = 0; turn < 10; ++turn) {
-    a.call(first);
-    b.call(second);
-  }
-  first.fence();
-  second.fence();
-  a.expect_right(10);
-  b.expect_right(20);
-}
-
-TYPED_TEST(PNormInstancesTest, give_the_same_bits_as_one) {
-  NormProblem<typename TypeParam::memory_space> problem;
-  std::vector<std::vector<float>> results;
-  for (const Context& ctx : {Context(TypeParam()), Context(new_instance<TypeParam>())}) {
-    problem.fill(10);
-    problem.call(ctx);
-    ctx.fence();
-    problem.expect_right(10);
-    results.push_back(problem.results());
-  }
-  ASSERT_EQ(results[0].size(), results[1].size());
-  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);
-}
-
-#if defined(KOKKOS_ENABLE_CUDA)
-TEST(CudaPNormTest, is_captured_with_temporaries_from_the_pool) {
-  const Stream stream;
-  const Context ctx = Kokkos::Cuda(stream);
-  const NormProblem<Kokkos::CudaSpace> problem;
-  ASSERT_GT(problem.workspace(ctx), 0u);
-  check_capture(stream, ctx, problem);
-}
-
-TEST(CudaPNormTest, is_captured_with_a_lent_workspace) {
-  const Stream stream;
-  const NormProblem<Kokkos::CudaSpace> problem;
-  Context ctx = Kokkos::Cuda(stream);
-  const std::size_t bytes = problem.workspace(ctx);
-  void* memory = nullptr;
-  ASSERT_EQ(cudaMalloc(&memory, bytes), cudaSuccess);
-  ctx.workspace({memory, bytes});
-  check_capture(stream, ctx, problem);
-  EXPECT_CUDA(cudaFree(memory));
-}
-#endif
 
 }  // namespace
 }  // namespace portops::test
