@@ -26,6 +26,17 @@ TEST(DivideTest, by_a_divisor_is_exact) {
   }
 }
 
+TEST(DivideTest, of_indices_of_any_size_is_exact) {
+  constexpr std::int64_t edge = std::int64_t{1} << 31;
+  for (const std::int64_t value : {std::int64_t{1}, std::int64_t{3}, edge - 2, edge - 1, edge, edge + 1, edge << 9}) {
+    const impl::IndexDivisor divisor(value);
+    for (const std::int64_t index :
+         {std::int64_t{0}, value - 1, value, 3 * value + 1, edge - 2, edge - 1, edge, edge + 1, (edge << 20) + 7}) {
+      EXPECT_EQ(divisor.quotient(index), index / value) << index << " / " << value;
+    }
+  }
+}
+
 TEST(DivideTest, takes_64_bits_where_it_must) {
   constexpr std::int64_t big = std::int64_t{1} << 32;
   for (const std::int64_t a : {std::int64_t{0}, std::int64_t{7}, big - 1, big, 5 * big + 3}) {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
-// x^p without a mathematical library, on the host; that other backends give the same bits is a matter of the operators
-// that use it.
+// x^p without a mathematical library, on the host, and the rough one of GPUs where there is one.
 
 namespace portops::test {
 namespace {
@@ -77,17 +77,58 @@ TYPED_TEST(PowerTest, of_a_huge_order_is_0_or_infinite) {
 }
 
 TYPED_TEST(PowerTest, has_a_power_of_two_that_brings_a_number_near_1) {
-  using Format = impl::FloatFormat<TypeParam>;
   std::mt19937 engine(1);
   const double most = std::numeric_limits<TypeParam>::max_exponent - 1;
   std::uniform_real_distribution<double> exponent(-most, most);
   for (int i = 0; i < 1000; ++i) {
     const auto x = static_cast<TypeParam>(std::exp2(exponent(engine)));
-    const TypeParam scaled = x * Format::power_of_two_near_inverse(x);
+    const TypeParam scaled = x * impl::power_of_two_near_inverse(x);
     EXPECT_GE(scaled, TypeParam(0.5)) << x;
     EXPECT_LE(scaled, TypeParam(4)) << x;
   }
-  EXPECT_GT(Format::power_of_two_near_inverse(this->infinity), TypeParam(0));
+  EXPECT_GT(impl::power_of_two_near_inverse(this->infinity), TypeParam(0));
+}
+
+/// x^p as the backend that is the default one computes it.
+template <class A>
+std::vector<A> powers_on_device(long double p, const std::vector<A>& x) {
+  using Host = Kokkos::View<const A*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::View<A*> values(Kokkos::view_alloc(Kokkos::WithoutInitializing, "values"), x.size());
+  Kokkos::deep_copy(values, Host(x.data(), x.size()));
+  const impl::Power<A> power(p);
+  A* const data = values.data();
+  Kokkos::parallel_for("powers", static_cast<int>(x.size()), KOKKOS_LAMBDA(int i) { data[i] = power(data[i]); });
+  std::vector<A> results(x.size());
+  Kokkos::deep_copy(Kokkos::View<A*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(results.data(), x.size()), values);
+  return results;
+}
+
+TYPED_TEST(PowerTest, is_within_2e_6_on_the_default_backend) {
+  using Limits = std::numeric_limits<TypeParam>;
+  std::vector<TypeParam> x{TypeParam(0),  Limits::denorm_min(), 37 * Limits::denorm_min(), Limits::min() / 2,
+                           Limits::min(), TypeParam(1),         1 + Limits::epsilon(),     1 - Limits::epsilon() / 2,
+                           Limits::max(), Limits::infinity(),   TypeParam(0.70710678),     TypeParam(1.41421356)};
+  constexpr long double tolerance = sizeof(TypeParam) == 4 ? 2e-6L : 1e-14L;
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<double> exponent(-Limits::max_exponent + 2, Limits::max_exponent - 2), near(-30, 30);
+  for (int i = 0; i < 4000; ++i)
+    x.push_back(static_cast<TypeParam>(std::exp2(i % 2 == 0 ? exponent(engine) : near(engine))));
+  for (const long double magnitude : {0.01L, 0.1L, 0.189L, 0.2L, 0.5L, 1.3L, 2.3L, 5.99L, 6.01L, 12.0L}) {
+    for (const long double p : {magnitude, -magnitude}) {
+      const std::vector<TypeParam> found = powers_on_device(p, x);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const long double expected = std::pow(static_cast<long double>(x[i]), p);
+        if (expected > Limits::max()) {
+          ASSERT_EQ(found[i], Limits::infinity()) << x[i] << "^" << p;
+        } else if (expected < Limits::min()) {
+          ASSERT_LE(found[i], Limits::min()) << x[i] << "^" << p;
+        } else {
+          ASSERT_NEAR(found[i] / expected, 1.0L, tolerance) << x[i] << "^" << p;
+        }
+      }
+      EXPECT_TRUE(std::isnan(powers_on_device(p, std::vector<TypeParam>{Limits::quiet_NaN()})[0])) << p;
+    }
+  }
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ TEST_P(PNormTest, equals_the_reference_for_many_short_rows) {
     check<T>({2, 9999}, {{0}}, {1.0, 2.0, 2.3, inf});
     check<T>({1, 1}, {{0}, {1}, {0, 1}});
     check<T>({4, 1, 5}, {{1}, {0, 1}, {1, 2}});
+    // Several of these columns' tiles share a team.
+    for (const Extents& extents : {Extents{999, 3, 3}, Extents{77, 2, 6}, Extents{333, 7, 2}}) {
+      check<T>(extents, {{1}}, {1.0, 2.0, 2.3, -inf});
+    }
   });
 }
 
@@ -152,15 +156,16 @@ TEST_P(PNormTest, reads_and_writes_every_layout_where_it_lies) {
 
 TEST_P(PNormTest, reads_rows_that_are_misaligned) {
   for_each_type([&]<class T>() {
-    const Extents shape{7, 131};
-    for (std::int64_t shift = 0; shift < 9; ++shift) {
-      TestTensor<T> storage(ctx, {7 * 131 + 9});
-      storage.fill_randomly(1);
-      const TensorRef x(static_cast<T*>(storage.ref().data()) + shift, shape, storage.ref().space());
-      const std::vector<double> all = values_of(storage);
-      const std::vector<double> values(all.begin() + shift, all.begin() + shift + 7 * 131);
-      check_norms<T>(ctx, x, values, {.axis = {1}}, {2.0, 2.3, inf});
-      check_norms<T>(ctx, x, values, {.axis = {0}}, {2.0, 2.3, inf});
+    for (const Extents& shape : {Extents{7, 130}, Extents{7, 131}, Extents{7, 132}, Extents{7, 136}}) {
+      for (std::int64_t shift = 0; shift < 9; ++shift) {
+        TestTensor<T> storage(ctx, {shape.product() + 9});
+        storage.fill_randomly(1);
+        const TensorRef x(static_cast<T*>(storage.ref().data()) + shift, shape, storage.ref().space());
+        const std::vector<double> all = values_of(storage);
+        const std::vector<double> values(all.begin() + shift, all.begin() + shift + shape.product());
+        check_norms<T>(ctx, x, values, {.axis = {1}}, {2.0, 2.3, inf});
+        check_norms<T>(ctx, x, values, {.axis = {0}}, {2.0, 2.3, inf});
+      }
     }
   });
 }

@@ -55,4 +55,22 @@ class Divisor {
   int shift_ = 0;
 };
 
+/// The same for indices of any size: a division where they have 2^31 or more.
+class IndexDivisor {
+ public:
+  IndexDivisor() = default;
+  /// value > 0
+  explicit IndexDivisor(std::int64_t value)
+      : value_(value), divisor_(static_cast<std::uint32_t>(value < INT32_MAX ? value : INT32_MAX)) {}
+
+  PORTOPS_FUNCTION std::int64_t quotient(std::int64_t index) const {
+    if (index < INT32_MAX) return divisor_.quotient(static_cast<std::uint32_t>(index));
+    return index / value_;
+  }
+
+ private:
+  std::int64_t value_ = 1;
+  Divisor divisor_;
+};
+
 }  // namespace portops::impl

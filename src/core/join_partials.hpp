@@ -40,7 +40,7 @@ class JoinPartials {
   KOKKOS_FUNCTION std::size_t scratch_bytes() const { return members * sizeof(double); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto* const scratch = static_cast<double*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
+    auto* const scratch = scratch_of<double>(team);
     for (std::int64_t index = team.league_rank(); index < teams(); index += team.league_size()) {
       join(team, scratch, index * groups());
     }

@@ -15,14 +15,22 @@ struct Plus {
   }
 };
 
+/// A team's scratch, which Kokkos aligns to 8 bytes. (Where it is aligned to more by hand, the compiler forgets that it
+/// is scratch, and every access takes twice as long.)
+template <class T, class Team>
+KOKKOS_FORCEINLINE_FUNCTION T* scratch_of(const Team& team) {
+  static_assert(alignof(T) <= 8);
+  return static_cast<T*>(team.team_scratch(0).get_shmem(0));
+}
+
 /// Joins `value` over groups of `lanes` neighbouring threads (a power of two, at most a warp), by a tree of fixed
 /// shape; every thread gets its group's. All threads of a warp must call it. On hosts a group is one thread.
 template <class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
 #if defined(__CUDA_ARCH__)
-  PORTOPS_UNROLL
-  for (int distance = 16; distance > 0; distance /= 2) {
-    if (distance < lanes) value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  PORTOPS_NO_UNROLL
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
   }
 #endif
   return value;
@@ -88,25 +96,28 @@ KOKKOS_INLINE_FUNCTION A join_over_group(const Team& team, A* scratch, A value, 
   return join_array(values, join);
 }
 
-/// Joins, for each lane, the values that its slots have in their packs, by a tree in `scratch`, which has room for all;
-/// every thread gets its lane's. `slots` and `lanes` are powers of two.
+/// Joins, in each group of slots · lanes neighbouring threads of a team, the values that the slots of a lane have in
+/// their packs, by a tree in `scratch`, which has room for all values of the team; every thread gets its lane's.
+/// `slots` and `lanes` are powers of two.
 template <class Team, class A, int pack, class Join>
 KOKKOS_INLINE_FUNCTION void join_over_slots(const Team& team, A* scratch, int slots, int lanes, A (&values)[pack],
                                             const Join& join) {
   if (slots == 1) return;
-  const int threads = slots * lanes;
-  A* const own = scratch + team.team_rank();  // thread = slot · lanes + lane
+  const int threads = team.team_size();
+  const int member = team.team_rank() & (slots * lanes - 1);  // slot · lanes + lane
+  A* const own = scratch + team.team_rank();
   PORTOPS_UNROLL
   for (int i = 0; i < pack; ++i) own[i * threads] = values[i];
-  for (int half = threads / 2; half >= lanes; half /= 2) {
+  for (int half = slots * lanes / 2; half >= lanes; half /= 2) {
     team.team_barrier();
-    if (team.team_rank() >= half) continue;
+    if (member >= half) continue;
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) own[i * threads] = join(own[i * threads], own[i * threads + half]);
   }
   team.team_barrier();
+  const A* const of_lane = own - (member & ~(lanes - 1));
   PORTOPS_UNROLL
-  for (int i = 0; i < pack; ++i) values[i] = scratch[i * threads + (team.team_rank() & (lanes - 1))];
+  for (int i = 0; i < pack; ++i) values[i] = of_lane[i * threads];
   team.team_barrier();
 }
 

@@ -50,4 +50,14 @@ void launch_all_teams(const Context& ctx, const std::string& label, Functor func
   }
 }
 
+/// The same for kernels that say how many items or teams they need, and what these need.
+template <Backend B, class Kernel>
+void launch_by_items(const Context& ctx, const std::string& label, const Kernel& kernel) {
+  launch_items<B, Kernel::blocks>(ctx, label, kernel, kernel.items());
+}
+template <Backend B, class Kernel>
+void launch_by_teams(const Context& ctx, const std::string& label, const Kernel& kernel) {
+  launch_all_teams<B>(ctx, label, kernel, kernel.teams(), Kernel::threads, kernel.scratch_bytes());
+}
+
 }  // namespace portops::impl

@@ -18,11 +18,3 @@
 #define PORTOPS_UNROLL
 #define PORTOPS_NO_UNROLL
 #endif
-
-/// Makes the compiler forget what it knows of a 64-bit integer: what depends on it is computed anew instead of being
-/// kept in registers.
-#if defined(__CUDA_ARCH__)
-#define PORTOPS_FORGET(value) asm volatile("" : "+l"(value))
-#else
-#define PORTOPS_FORGET(value)
-#endif

@@ -11,9 +11,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
-// x^p with the same bits on every backend: sums, products and fused multiply-adds in a fixed order, nothing of a
-// mathematical library. The loops that call it are vectorised on hosts.
+// x^p in sums, products and fused multiply-adds in a fixed order, nothing of a mathematical library: the same bits on
+// every backend, in loops that are vectorised on hosts. GPUs have instructions for roots, logarithms and powers of two
+// in float that are nearly as accurate, and several times faster: where bits need not agree, these are taken.
 
 namespace portops::impl {
 
@@ -33,12 +35,6 @@ struct FloatFormat<float> {
   static constexpr float round_to_integer = 0x1.8p23f;  ///< added and subtracted again, it rounds
   static constexpr float most_exponent = 250.0f;        ///< 2^250 is Inf, and half of it is not
   static constexpr float most = 0x1.fffffep127f;
-
-  /// 2^−e for a number of exponent e, as near as normal numbers come.
-  KOKKOS_FORCEINLINE_FUNCTION static float power_of_two_near_inverse(float x) {
-    const Bits exponent = 2 * bias - (Kokkos::bit_cast<Bits>(x) >> fraction_bits);
-    return Kokkos::bit_cast<float>(static_cast<Bits>((exponent > 1 ? exponent : 1) << fraction_bits));
-  }
 };
 template <>
 struct FloatFormat<double> {
@@ -53,13 +49,24 @@ struct FloatFormat<double> {
   static constexpr double round_to_integer = 0x1.8p52;
   static constexpr double most_exponent = 2040.0;
   static constexpr double most = 0x1.fffffffffffffp1023;
-
-  /// 2^−e for a number of exponent e, as near as normal numbers come.
-  KOKKOS_FORCEINLINE_FUNCTION static double power_of_two_near_inverse(double x) {
-    const Bits exponent = 2 * bias - (Kokkos::bit_cast<Bits>(x) >> fraction_bits);
-    return Kokkos::bit_cast<double>(static_cast<Bits>((exponent > 1 ? exponent : 1) << fraction_bits));
-  }
 };
+
+/// `value`, negated where x has its sign set.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A negated_with(A x, A value) {
+  using Bits = typename FloatFormat<A>::Bits;
+  return Kokkos::bit_cast<A>(Kokkos::bit_cast<Bits>(value) ^
+                             (Kokkos::bit_cast<Bits>(x) & ~FloatFormat<A>::all_but_sign));
+}
+
+/// 2^−e for a number of exponent e, as near as normal numbers come.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A power_of_two_near_inverse(A x) {
+  using Format = FloatFormat<A>;
+  using Bits = typename Format::Bits;
+  const Bits exponent = 2 * Format::bias - (Kokkos::bit_cast<Bits>(x) >> Format::fraction_bits);
+  return Kokkos::bit_cast<A>(static_cast<Bits>((exponent > 1 ? exponent : 1) << Format::fraction_bits));
+}
 
 /// Horner's scheme.
 template <class A, int N>
@@ -111,8 +118,26 @@ KOKKOS_FORCEINLINE_FUNCTION double exp2_of_fraction(double r) {
   return polynomial(coefficients, r);
 }
 
-/// x ↦ x^p for x ≥ 0 and p ≠ 0. The relative error is a few units in the last place, and p times the relative error of
-/// log2 x near 1. 0^p is 0 or, for p < 0, Inf; NaN stays NaN.
+#if defined(__CUDA_ARCH__)
+/// 1/√x, log2 x and 2^x of normal numbers, within two units in the last place; log2 x near 1 within 2^-22.
+KOKKOS_FORCEINLINE_FUNCTION float rough_inverse_root(float x) {
+  float result;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+KOKKOS_FORCEINLINE_FUNCTION float rough_log2(float x) {
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+KOKKOS_FORCEINLINE_FUNCTION float rough_exp2(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+#endif
+
+/// x ↦ x^p for x ≥ 0 and p ≠ 0. 0^p is 0 or, for p < 0, Inf; NaN stays NaN.
 template <class A>
 class Power {
  public:
@@ -124,9 +149,33 @@ class Power {
     const long double magnitude = std::clamp(std::abs(p), least, most);
     high_ = static_cast<A>(std::copysign(magnitude, p));
     low_ = static_cast<A>(std::copysign(magnitude, p) - static_cast<long double>(high_));
+    // The error of a rough logarithm is multiplied by p, and that of its exponent is relative to it. Subnormal numbers,
+    // whose exponents are at most −126, must not pass for what their bits are as normal ones.
+    constexpr long double most_rough = 6.0L;
+    rough_exponents_ = static_cast<A>(magnitude <= most_rough ? std::min(24.0L, 125.0L * magnitude) : -1.0L);
   }
 
+  /// Within 2e-6. In double, and on hosts, what exactly() gives.
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const {
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<A, float>) {
+      using Format = FloatFormat<float>;
+      const std::int32_t bits = Kokkos::bit_cast<std::int32_t>(x);
+      const std::int32_t exponent = (bits - Format::root_of_half) >> Format::fraction_bits;
+      const float m = Kokkos::bit_cast<float>(bits - (exponent << Format::fraction_bits));
+      const auto e = static_cast<float>(exponent);
+      const float y = Kokkos::fma(high_, e, Kokkos::fma(high_, rough_log2(m), low_ * e));
+      if ((Kokkos::abs(y) <= rough_exponents_ || x == 0.0f) && x <= Format::most) {
+        return x == 0.0f ? (high_ > 0.0f ? 0.0f : infinity) : rough_exp2(y);
+      }
+    }
+#endif
+    return exactly(x);
+  }
+
+  /// With a relative error of a few units in the last place, and p times the relative error of log2 x near 1. The same
+  /// bits on every backend.
+  KOKKOS_FORCEINLINE_FUNCTION A exactly(A x) const {
     using Format = FloatFormat<A>;
     using Bits = typename Format::Bits;
     // x = 2^e · m, with m near 1.
@@ -162,13 +211,34 @@ class Power {
 
   A high_ = A(1);
   A low_ = A(0);
+  A rough_exponents_ = A(-1);  ///< the most for which a rough power is good enough
 };
 
-/// x ↦ x^n, or x^(n + 1/2): products, and a square root. The same bits on every backend.
+/// √x for normal x or 0, within two units in the last place; less than 2^-62 for a subnormal one. An exact root takes
+/// more instructions than all else that is done to an element.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A rough_root_of_normal(A x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<A, float>) {
+    return x * rough_inverse_root(fminf(fmaxf(x, FloatFormat<float>::least_normal), FloatFormat<float>::most));
+  }
+#endif
+  return Kokkos::sqrt(x);
+}
+
+/// √x for x ≥ 0, within two units in the last place.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A rough_root(A x) {
+  return x >= FloatFormat<A>::least_normal ? rough_root_of_normal(x) : Kokkos::sqrt(x);
+}
+
+/// x ↦ x^n, or x^(n + 1/2), for x ≥ 0: products, and a rough root, for which a subnormal x need not be looked at where
+/// its product with x vanishes anyway. Without a root, the same bits on every backend.
 template <class A, int n, bool and_a_half>
 struct SmallPower {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x) const {
-    A result = and_a_half ? Kokkos::sqrt(x) : A(1);
+    A result(1);
+    if constexpr (and_a_half) result = n > 0 ? rough_root_of_normal(x) : rough_root(x);
     PORTOPS_UNROLL
     for (int i = 0; i < n; ++i) result *= x;
     return result;

@@ -52,25 +52,18 @@ void reduce(const Context& ctx, const ReduceLabels& labels, const F& f, const G&
   auto* const partials = static_cast<Partial<Arithmetic<T>>*>(memory.data());
   const bool along = plan.direction == Direction::along;
   const std::string& label = along ? labels.along : labels.down;
-  const auto launch_by_items = [&]<class Kernel>() {
-    const Kernel kernel(f, plan, x, out, partials);
-    launch_items<B, kernel.blocks>(ctx, label, kernel, kernel.items());
-  };
-  const auto launch_by_teams = [&]<class Kernel>() {
-    const Kernel kernel(f, plan, x, out, partials);
-    launch_all_teams<B>(ctx, label, kernel, kernel.teams(), plan.lanes * plan.slots, kernel.scratch_bytes());
-  };
   if constexpr (B == Backend::cuda) {
     if (!along) {
-      launch_by_teams.template operator()<ReduceDown<B, T, F>>();
+      launch_by_teams<B>(ctx, label, ReduceDown<B, T, F>(f, plan, x, out, partials));
     } else if (has_single_rows(plan)) {
-      launch_by_items.template operator()<ReduceAlong<B, T, F, true>>();
+      launch_by_items<B>(ctx, label, ReduceAlong<B, T, F, true>(f, plan, x, out, partials));
     } else {
-      launch_by_teams.template operator()<ReduceAlong<B, T, F, false>>();
+      launch_by_teams<B>(ctx, label, ReduceAlong<B, T, F, false>(f, plan, x, out, partials));
     }
+  } else if (along) {
+    launch_by_items<B>(ctx, label, ReduceAlongHost<B, T, F>(f, plan, x, out, partials));
   } else {
-    along ? launch_by_items.template operator()<ReduceAlongHost<B, T, F>>()
-          : launch_by_items.template operator()<ReduceDownHost<B, T, F>>();
+    launch_by_items<B>(ctx, label, ReduceDownHost<B, T, F>(f, plan, x, out, partials));
   }
   if (plan.parts() == 1) return;
   const JoinPartials<B, T, G> join(g, plan, out, partials);

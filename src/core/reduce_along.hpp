@@ -18,20 +18,13 @@ class ReduceAlong {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  /// Packs whose loads are issued before the first is used.
-  static constexpr int batch = reduce_along_batch;
   /// Teams that should fit a multiprocessor at once.
   static constexpr int blocks = 4;
   static constexpr int threads = reduce_along_threads;
 
   ReduceAlong(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
       : f_(f),
-        axes_(plan),
-        parts_(plan),
-        x_(plan.operand[x]),
-        out_(plan.operand[out]),
-        partials_(partials),
+        rows_(plan, x, out, partials),
         groups_(plan.kept * plan.parts()),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {}
 
@@ -46,46 +39,46 @@ class ReduceAlong {
   {
     const std::int64_t group = thread >> lane_bits_;
     const bool active = group < groups_;
-    const PartRange range{0, 1, 0, active ? static_cast<int>(parts_.columns) : 0};
-    const T* const x = x_.data + (active ? axes_.kept_offset(x_, group) : 0);
+    const PartRange range{0, 1, 0, active ? static_cast<int>(rows_.parts.columns) : 0};
+    const T* const x = rows_.x.data + (active ? rows_.axes.kept_offset(rows_.x, group) : 0);
     const auto join_group = [this](A value, const auto& join) { return join_over_lanes(value, lanes(), join); };
     const int lane = static_cast<int>(thread) & (lanes() - 1);
     const Partial<A> value = reduce(x, range, lane, active, join_group);
-    if (active && lane == 0) out_.data[axes_.kept_offset(out_, group)] = static_cast<T>(f_.finish(value));
+    if (active && lane == 0) {
+      rows_.out.data[rows_.axes.kept_offset(rows_.out, group)] = static_cast<T>(f_.finish(value));
+    }
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const
     requires(!single_rows)
   {
-    auto* const scratch = static_cast<A*>(team.team_scratch(0).get_shmem_aligned(threads / 32 * sizeof(A), 16));
+    auto* const scratch = scratch_of<A>(team);
     const int lane = team.team_rank() & (lanes() - 1);
     const std::int64_t group =
         (first_team + team.league_rank()) * (threads >> lane_bits_) + (team.team_rank() >> lane_bits_);
     const bool active = group < groups_;
-    const std::int64_t result = active ? quotient(group, parts_.parts) : 0;
-    const T* x = x_.data;
+    const std::int64_t kept = active ? rows_.parts.by_parts.quotient(group) : 0;
+    const std::int64_t part = group - kept * rows_.parts.parts;
+    const T* x = rows_.x.data;
     PartRange range{0, 0, 0, 0};
     if (active) {
-      range = parts_.range(group - result * parts_.parts);
-      x += axes_.kept_offset(x_, result) + range.first_column * x_.column_stride;
+      range = rows_.parts.range(part);
+      x += rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
     }
     const auto join_group = [&](A value, const auto& join) {
       return join_over_group<threads>(team, scratch, value, lanes(), join);
     };
     const Partial<A> value = reduce(x, range, lane, active, join_group);
-    if (lane != 0 || !active) return;
-    if (parts_.parts == 1) {
-      out_.data[axes_.kept_offset(out_, result)] = static_cast<T>(f_.finish(value));
-    } else {
-      partials_[group] = value;
-    }
+    if (active && lane == 0) rows_.write(f_, kept, 0, part, value);
   }
 
  private:
+  static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
 
   KOKKOS_FORCEINLINE_FUNCTION const T* row_of(const T* x, const PartRange& range, std::int64_t run) const {
-    return single_rows ? x : x + axes_.run_offset(x_, range.first_run + run);
+    return single_rows ? x : x + rows_.axes.run_offset(rows_.x, range.first_run + run);
   }
 
   /// The group's part; join_group joins the values of its lanes, and gives the result to each of them.
@@ -93,7 +86,8 @@ class ReduceAlong {
   KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* x, const PartRange& range, int lane, bool active,
                                                 const JoinGroup& join_group) const {
     A sum = f_.identity();
-    with_access<T, pack>(x_.access_bytes, [&]<int bytes>() { sum = add_up<bytes>(x, range, lane); });
+    with_access<widest_pack>(rows_.pack, rows_.x.packs,
+                             [&]<class Access>(Access) { sum = add_up<Access>(x, range, lane); });
     const A total = join_group(sum, f_.join());
     if constexpr (F::rescales) {
       const bool safe = f_.is_safe(total);
@@ -105,56 +99,49 @@ class ReduceAlong {
     return {A(1), total};
   }
 
-  /// What the lane's packs add up to; `bytes` is that of with_access.
-  template <int bytes>
+  /// What the lane's packs add up to.
+  template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION A add_up(const T* x, const PartRange& range, int lane) const {
-    A sums[pack];
+    constexpr int batch = Access::batch(reduce_along_batch(Access::width * static_cast<int>(sizeof(T))));
+    constexpr int short_batch = batch < reduce_along_short_batch ? batch : reduce_along_short_batch;
+    A sums[Access::width];
     PORTOPS_UNROLL
-    for (int i = 0; i < pack; ++i) sums[i] = f_.identity();
-    const int packs = range.columns / pack;
-    const int tail = range.columns % pack;
-    const std::int64_t stride = bytes != 0 ? 1 : x_.column_stride;
+    for (int i = 0; i < Access::width; ++i) sums[i] = f_.identity();
+    const int pack = Access::count(rows_.pack);
+    const int step = lanes() * pack;
     PORTOPS_NO_UNROLL
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
-      const T* const row = row_of(x, range, run);
-      if (packs <= lanes()) {
-        add_packs<bytes, 1>(row, lane, packs, stride, sums);
-      } else {
-        PORTOPS_NO_UNROLL
-        for (int p = lane; p < packs; p += batch * lanes()) add_packs<bytes, batch>(row, p, packs, stride, sums);
+      const T* const row = pinned(row_of(x, range, run));
+      if (short_batch < batch && range.columns <= short_batch * step) {
+        add_packs<Access, short_batch>(row, lane * pack, step, range.columns, sums);
+        continue;
       }
-      if (tail != 0 && (packs & (lanes() - 1)) == lane) {
-        T loaded[pack];
-        PORTOPS_UNROLL
-        for (int i = 0; i < pack; ++i) {
-          loaded[i] = i < tail ? row[(packs * pack + i) * stride] : static_cast<T>(f_.fill());
-        }
-        PORTOPS_UNROLL
-        for (int i = 0; i < pack - 1; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[i]));
+      PORTOPS_NO_UNROLL
+      for (int first = lane * pack; first < range.columns; first += batch * step) {
+        add_packs<Access, batch>(row, first, step, range.columns, sums);
       }
     }
     return join_array(sums, f_.join());
   }
 
-  /// Adds `count` packs, from pack `first` on, as far as they exist.
-  template <int bytes, int count>
-  KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* row, int first, int packs, std::int64_t stride,
-                                             A (&sums)[pack]) const {
-    T loaded[count][pack];
+  /// Adds `batch` packs, as far as they exist. All are under way before the first is used.
+  template <class Access, int batch>
+  KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* row, int first, int step, int columns,
+                                             A (&sums)[Access::width]) const {
+    Word<T, Access::width> loaded[batch];
     PORTOPS_UNROLL
-    for (int b = 0; b < count; ++b) {
-      const int at = first + b * lanes();
-      if (at < packs) {
-        load_columns<bytes>(loaded[b], row + at * pack * stride, stride);
-      } else {
-        PORTOPS_UNROLL
-        for (int i = 0; i < pack; ++i) loaded[b][i] = static_cast<T>(f_.fill());
+    for (int b = 0; b < batch; ++b) {
+      loaded[b] = Word<T, Access::width>(static_cast<T>(f_.fill()));
+      const int column = first + b * step;
+      if (column < columns) {
+        Access::load(loaded[b], Access::at(row, column, rows_.x.column_stride), rows_.x.column_stride,
+                     Access::count(rows_.pack));
       }
     }
     PORTOPS_UNROLL
-    for (int b = 0; b < count; ++b) {
+    for (int b = 0; b < batch; ++b) {
       PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[b][i]));
+      for (int i = 0; i < Access::width; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[b][i]));
     }
   }
 
@@ -175,20 +162,15 @@ class ReduceAlong {
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
       const T* const row = row_of(x, range, run);
       PORTOPS_NO_UNROLL
-      for (int first = lane * pack; first < range.columns; first += lanes() * pack) {
+      for (int first = lane * rows_.pack; first < range.columns; first += lanes() * rows_.pack) {
         PORTOPS_NO_UNROLL
-        for (int i = first; i < first + pack && i < range.columns; ++i)
-          visit(static_cast<A>(row[i * x_.column_stride]));
+        for (int i = first; i < first + rows_.pack; ++i) visit(static_cast<A>(row[i * rows_.x.column_stride]));
       }
     }
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> x_;
-  RowOperand<T> out_;
-  Partial<A>* partials_;
+  ReduceRows<T> rows_;
   std::int64_t groups_;
   int lane_bits_;
 };

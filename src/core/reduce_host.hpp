@@ -21,19 +21,17 @@ void add_columns(const F& f, A* __restrict__ sums, const A* __restrict__ values,
   for (; i < count; ++i) sums[i] = f.add(sums[i], values[i]);
 }
 
-/// Joins the numbers of each lane's pack as join_array does, for all lanes together; `sums` becomes one a lane.
-template <int pack, class A, class Join>
-void join_packs(A* sums, int lanes, const Join& join) {
-  if constexpr (pack > 1) {
-    constexpr int half = pack / 2;
-    A joined[reduce_along_threads * half];
+/// Joins the numbers of each lane's pack as join_array does, for all lanes together; `sums` becomes one a lane. `pack`
+/// is a power of two.
+template <class A, class Join>
+void join_packs(A* sums, int lanes, int pack, const Join& join) {
+  for (int half = pack / 2; half > 0; half /= 2) {
     for (int lane = 0; lane < lanes; ++lane) {
       for (int i = 0; i < half; ++i) {
-        joined[lane * half + i] = join(sums[lane * pack + i], sums[lane * pack + half + i]);
+        // Written no later than it is read: sums move forward.
+        sums[lane * half + i] = join(sums[2 * lane * half + i], sums[(2 * lane + 1) * half + i]);
       }
     }
-    join_packs<half>(joined, lanes, join);
-    std::copy_n(joined, lanes, sums);
   }
 }
 
@@ -44,65 +42,56 @@ class ReduceAlongHost : HostRows {
  public:
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;  // a matter of GPUs
-  static constexpr int pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
   ReduceAlongHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
-      : f_(f),
-        axes_(plan),
-        parts_(plan),
-        x_(plan.operand[x]),
-        out_(plan.operand[out]),
-        partials_(partials),
-        groups_(plan.kept * plan.parts()),
-        groups_of_item_(std::max<std::int64_t>(item_elements / (plan.part_columns * plan.part_runs), 1)),
-        lanes_(plan.lanes) {}
+      : f_(f), rows_(plan, x, out, partials), groups_(plan), lanes_(plan.lanes) {}
 
-  std::int64_t items() const { return ceil_div(groups_, groups_of_item_); }
+  std::int64_t items() const { return groups_.items(); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
-                       for (std::int64_t group = item * groups_of_item_; group < end; ++group) reduce(group);))
+    KOKKOS_IF_ON_HOST((groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { reduce(kept, part); });))
   }
 
  private:
-  void reduce(std::int64_t group) const {
-    const std::int64_t result = group / parts_.parts;
-    const PartRange range = parts_.range(group - result * parts_.parts);
-    const T* const x = x_.data + axes_.kept_offset(x_, result) + range.first_column * x_.column_stride;
+  static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  void reduce(std::int64_t kept, std::int64_t part) const {
+    const PartRange range = rows_.parts.range(part);
+    const T* const x =
+        rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
     Partial<A> value{A(1), add_up(x, range)};
     if constexpr (F::rescales) {
       if (!f_.is_safe(value.total)) value = rescale(x, range);
     }
-    if (parts_.parts == 1) {
-      out_.data[axes_.kept_offset(out_, result)] = static_cast<T>(f_.finish(value));
-    } else {
-      partials_[group] = value;
-    }
+    rows_.write(f_, kept, 0, part, value);
   }
 
   A add_up(const T* x, const PartRange& range) const {
-    alignas(64) A sums[reduce_along_threads * pack];
+    alignas(64) A sums[reduce_along_threads * widest_pack];
     if (lanes_ < 1) __builtin_unreachable();  // else GCC warns of sums that nobody set
-    const int width = lanes_ * pack;
+    const int width = lanes_ * rows_.pack;
     std::fill_n(sums, width, f_.identity());
-    const int step = std::min(width, chunk);
     for (std::int64_t run = 0; run < range.runs; ++run) {
-      const T* const row = x + axes_.run_offset(x_, range.first_run + run);
-      for (int c = 0; c < range.columns; c += step) {
-        const int count = std::min(step, range.columns - c);
-        A* const to = sums + (c & (width - 1));
-        if constexpr (std::is_same_v<T, A>) {
-          if (x_.column_stride == 1) {
-            add_columns(f_, to, row + c, count);
-            continue;
+      const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
+      if constexpr (std::is_same_v<T, A>) {
+        if (rows_.x.column_stride == 1) {
+          for (int c = 0; c < range.columns; c += width) {
+            add_columns(f_, sums, row + c, std::min(width, range.columns - c));
           }
+          continue;
         }
+      }
+      for (int c = 0; c < range.columns; c += chunk) {
         alignas(64) A values[chunk];
-        load<T>(values, row + c * x_.column_stride, x_.column_stride, count);
-        add_columns<F, A>(f_, to, values, count);
+        const int count = std::min(chunk, range.columns - c);
+        load<T>(values, row + c * rows_.x.column_stride, rows_.x.column_stride, count);
+        // Both are powers of two: the chunk is some widths, or a piece of one.
+        for (int i = 0; i < count; i += width) {
+          add_columns<F, A>(f_, sums + (c & (width - 1)), values + i, std::min(width, count - i));
+        }
       }
     }
-    join_packs<pack>(sums, lanes_, f_.join());
+    join_packs(sums, lanes_, rows_.pack, f_.join());
     return join_lanes(sums, f_.join());
   }
 
@@ -119,9 +108,9 @@ class ReduceAlongHost : HostRows {
   template <class Visit>
   void for_each(const T* x, const PartRange& range, const Visit& visit) const {
     for (std::int64_t run = 0; run < range.runs; ++run) {
-      const T* const row = x + axes_.run_offset(x_, range.first_run + run);
+      const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
       for (int c = 0; c < range.columns; ++c) {
-        visit(c / pack & (lanes_ - 1), static_cast<A>(row[c * x_.column_stride]));
+        visit(c / rows_.pack & (lanes_ - 1), static_cast<A>(row[c * rows_.x.column_stride]));
       }
     }
   }
@@ -142,13 +131,8 @@ class ReduceAlongHost : HostRows {
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> x_;
-  RowOperand<T> out_;
-  Partial<A>* partials_;
-  std::int64_t groups_;
-  std::int64_t groups_of_item_;
+  ReduceRows<T> rows_;
+  HostGroups groups_;
   int lanes_;
 };
 
@@ -160,18 +144,9 @@ class ReduceDownHost : HostRows {
   static constexpr int blocks = 0;
 
   ReduceDownHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
-      : f_(f),
-        axes_(plan),
-        parts_(plan),
-        x_(plan.operand[x]),
-        out_(plan.operand[out]),
-        partials_(partials),
-        kept_(plan.kept),
-        slots_(plan.slots),
-        columns_of_item_(static_cast<int>(std::min<std::int64_t>(most_sums / plan.slots, plan.columns))),
-        column_blocks_(ceil_div(plan.columns, columns_of_item_)) {}
+      : f_(f), rows_(plan, x, out, partials), tiles_(plan, most_sums / plan.slots), slots_(plan.slots) {}
 
-  std::int64_t items() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t items() const { return tiles_.items(); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((reduce(item);)) }
 
@@ -180,43 +155,35 @@ class ReduceDownHost : HostRows {
   static constexpr int most_sums = 2048;
 
   void reduce(std::int64_t item) const {
-    const std::int64_t rest = item / column_blocks_;
-    const std::int64_t column = (item - rest * column_blocks_) * columns_of_item_;
-    const std::int64_t kept = rest / parts_.parts;
-    const std::int64_t part = rest - kept * parts_.parts;
-    const PartRange range = parts_.range(part);
-    const int count = static_cast<int>(std::min<std::int64_t>(columns_of_item_, parts_.columns - column));
-    const T* const x = x_.data + axes_.kept_offset(x_, kept) + column * x_.column_stride;
+    const HostTile tile = tiles_.locate(rows_.parts, item);
+    const T* const x = rows_.x.data + rows_.axes.kept_offset(rows_.x, tile.kept) + tile.column * rows_.x.column_stride;
+    const int columns = tiles_.columns();
     alignas(64) A sums[most_sums];
-    std::fill_n(sums, slots_ * columns_of_item_, f_.identity());
-    for (std::int64_t run = 0; run < range.runs; ++run) {
-      A* const of_slot = sums + (run & (slots_ - 1)) * columns_of_item_;
-      const T* const row = x + axes_.run_offset(x_, range.first_run + run);
-      for (int c = 0; c < count; c += chunk) {
+    std::fill_n(sums, slots_ * columns, f_.identity());
+    for (std::int64_t run = 0; run < tile.range.runs; ++run) {
+      A* const of_slot = sums + (run & (slots_ - 1)) * columns;
+      const T* const row = x + rows_.axes.run_offset(rows_.x, tile.range.first_run + run);
+      for (int c = 0; c < tile.count; c += chunk) {
         alignas(64) A values[chunk];
-        const int some = std::min(chunk, count - c);
-        load<T>(values, row + c * x_.column_stride, x_.column_stride, some);
+        const int some = std::min(chunk, tile.count - c);
+        load<T>(values, row + c * rows_.x.column_stride, rows_.x.column_stride, some);
         add_columns<F, A>(f_, of_slot + c, values, some);
       }
     }
     for (int half = slots_ / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half * columns_of_item_; ++i) sums[i] = f_.join()(sums[i], sums[i + half * columns_of_item_]);
+      for (int i = 0; i < half * columns; ++i) sums[i] = f_.join()(sums[i], sums[i + half * columns]);
     }
-    for (int c = 0; c < count; ++c) {
+    for (int c = 0; c < tile.count; ++c) {
       Partial<A> value{A(1), sums[c]};
       if constexpr (F::rescales) {
-        if (!f_.is_safe(value.total)) value = rescale(x + c * x_.column_stride, range);
+        if (!f_.is_safe(value.total)) value = rescale(x + c * rows_.x.column_stride, tile.range);
       }
-      if (parts_.parts == 1) {
-        out_.data[axes_.kept_offset(out_, kept) + (column + c) * out_.column_stride] = static_cast<T>(f_.finish(value));
-      } else {
-        partials_[(kept * parts_.columns + column + c) * parts_.parts + part] = value;
-      }
+      rows_.write(f_, tile.kept, tile.column + c, tile.part, value);
     }
   }
 
   Partial<A> rescale(const T* x, const PartRange& range) const {
-    A values[reduce_down_threads] = {};
+    A values[down_threads] = {};
     std::fill_n(values, slots_, f_.least_dominant());
     for_each(x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
     const A scale = join_slots(values, f_.dominant());
@@ -228,7 +195,7 @@ class ReduceDownHost : HostRows {
   template <class Visit>
   void for_each(const T* x, const PartRange& range, const Visit& visit, A* values) const {
     for (std::int64_t run = 0; run < range.runs; ++run) {
-      visit(values[run & (slots_ - 1)], static_cast<A>(x[axes_.run_offset(x_, range.first_run + run)]));
+      visit(values[run & (slots_ - 1)], static_cast<A>(x[rows_.axes.run_offset(rows_.x, range.first_run + run)]));
     }
   }
 
@@ -241,15 +208,9 @@ class ReduceDownHost : HostRows {
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> x_;
-  RowOperand<T> out_;
-  Partial<A>* partials_;
-  std::int64_t kept_;
+  ReduceRows<T> rows_;
+  HostTiles tiles_;
   int slots_;
-  int columns_of_item_;
-  std::int64_t column_blocks_;
 };
 
 }  // namespace portops::impl

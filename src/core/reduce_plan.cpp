@@ -14,7 +14,7 @@ constexpr std::int64_t longest_chain = 128;
 constexpr std::int64_t shortest_chain = 8;
 /// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
 /// `wanted`, so that the last ones to finish are short.
-constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 512; }
+constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 256; }
 constexpr std::int64_t wanted_teams = 2048;
 /// Threads of which more would only wait, where each result had 32.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
@@ -45,12 +45,18 @@ void set_axes(ReducePlan& plan, const Loop& loop) {
   }
 }
 
-int access_bytes(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type) {
-  if (operand.column_stride != 1 && plan.columns > 1) return 0;
+/// The widest power of two of elements that divides the number of columns and has no more bytes.
+int widest_pack(std::int64_t columns, ElementType type, int bytes) {
+  const auto widest = static_cast<std::uint64_t>(bytes) / size_of(type);
+  return 1 << std::countr_zero(static_cast<std::uint64_t>(columns) | widest);
+}
+
+bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type) {
+  if (operand.column_stride != 1 && plan.columns > 1) return false;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(operand.data) | gpu_pack_bytes;
+  auto bits = reinterpret_cast<std::uintptr_t>(operand.data);
   for (int axis = 0; axis < plan.rank; ++axis) bits |= static_cast<std::uint64_t>(operand.stride[axis] * bytes);
-  return 1 << std::countr_zero(bits);
+  return bits % static_cast<std::uint64_t>(plan.pack * bytes) == 0;
 }
 
 /// Terms of a part: as many as one chain a thread may have, or fewer, to have more parts where there are few teams.
@@ -59,18 +65,20 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
   return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
 }
 
-void cut_along(ReducePlan& plan, ElementType type, int batch) {
-  const auto pack = reduce_along_pack_bytes / static_cast<std::int64_t>(size_of(type));
-  const std::int64_t packs = ceil_div(plan.columns, pack);
+void cut_along(ReducePlan& plan, int batch) {
+  const std::int64_t packs = plan.columns / plan.pack;
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
+  // Many rows side by side in one access of a warp would each have but a few bytes in it.
+  constexpr int few_lanes = 8;
+  plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
   if (plan.kept * warp < enough_threads && packs >= batch * reduce_along_threads) {
     plan.lanes = reduce_along_threads;
   }
-  plan.slots = reduce_along_threads / plan.lanes;
-  const std::int64_t step = plan.lanes * pack;
+  const int groups = reduce_along_threads / plan.lanes;
+  const std::int64_t step = plan.lanes * plan.pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
   const std::int64_t part =
-      terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, plan.slots), plan.direction);
+      terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, groups), plan.direction);
   const std::int64_t steps = ceil_div(part, step);
   plan.part_columns = std::min(steps, steps_of_run) * step;
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
@@ -78,25 +86,25 @@ void cut_along(ReducePlan& plan, ElementType type, int batch) {
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
-void cut_down(ReducePlan& plan, ElementType type) {
-  const auto pack = reduce_down_pack_bytes / static_cast<std::int64_t>(size_of(type));
-  const std::int64_t packs = ceil_div(plan.columns, pack);
-  plan.slots = power_of_two_at_least(plan.runs, reduce_down_threads / power_of_two_at_least(packs, warp));
-  plan.lanes = power_of_two_at_least(packs, reduce_down_threads / plan.slots);
-  plan.slots = std::max(plan.slots, warp / plan.lanes);  // a warp at least
+/// `lanes` side by side where columns and rows are many, and the most rows of a thread.
+void cut_down(ReducePlan& plan, int lanes, std::int64_t longest) {
+  const std::int64_t packs = plan.columns / plan.pack;
+  plan.slots = power_of_two_at_least(plan.runs, down_threads / power_of_two_at_least(packs, lanes));
+  plan.lanes = power_of_two_at_least(packs, down_threads / plan.slots);
   plan.column_blocks = ceil_div(packs, plan.lanes);
   plan.part_columns = plan.columns;
+  const std::int64_t teams = ceil_div(plan.kept * plan.column_blocks, down_threads / (plan.lanes * plan.slots));
   plan.part_runs =
-      std::min(terms_of_part(plan.runs, plan.slots, plan.kept * plan.column_blocks, plan.direction), plan.runs);
+      std::min({terms_of_part(plan.runs, plan.slots, teams, plan.direction), longest * plan.slots, plan.runs});
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
 ReducePlan make_uncut_plan(const Loop& loop) {
   ReducePlan plan;
   set_axes(plan, loop);
-  for (int k = 0; k < loop.operands(); ++k) {
-    plan.operand[k].access_bytes = access_bytes(plan, plan.operand[k], loop.type);
-  }
+  const bool along = plan.direction == Direction::along;
+  plan.pack = widest_pack(plan.columns, loop.type, along ? reduce_along_pack_bytes : reduce_down_pack_bytes);
+  for (int k = 0; k < loop.operands(); ++k) plan.operand[k].packs = has_packs(plan, plan.operand[k], loop.type);
   return plan;
 }
 
@@ -104,22 +112,20 @@ ReducePlan make_uncut_plan(const Loop& loop) {
 
 ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
-  plan.direction == Direction::along ? cut_along(plan, loop.type, reduce_along_batch) : cut_down(plan, loop.type);
+  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  plan.direction == Direction::along ? cut_along(plan, reduce_along_batch(pack_bytes))
+                                     : cut_down(plan, reduce_down_lanes, longest_chain);
   return plan;
 }
 
-ReducePlan make_spread_plan(const Loop& loop, bool counts) {
+ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
   ReducePlan plan = make_uncut_plan(loop);
-  if (plan.direction == Direction::along) {
-    cut_along(plan, loop.type, spread_along_batch);
-    return plan;
-  }
-  cut_down(plan, loop.type);
-  if (!counts) {
-    constexpr std::int64_t rows_of_thread = 32;
-    plan.part_runs = std::min(plan.part_runs, rows_of_thread * plan.slots);
-    plan.run_parts = ceil_div(plan.runs, plan.part_runs);
-  }
+  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  // Short walks keep a GPU's memory busy until the last one.
+  constexpr std::int64_t short_walk = 8;
+  plan.direction == Direction::along
+      ? cut_along(plan, spread_along_batch(pack_bytes))
+      : cut_down(plan, spread_down_lanes, backend == Backend::cuda && !counts ? short_walk : longest_chain);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/macros.hpp"
 #include "core/tile_shape.hpp"
 
 #include <array>
@@ -12,20 +13,27 @@
 
 namespace portops::impl {
 
-/// The most threads of a team that works along what is reduced, or down.
+/// Threads of a team that works along what is reduced.
 inline constexpr int reduce_along_threads = 256;
-inline constexpr int reduce_down_threads = 128;
-/// Packs of a row that a thread has under way at once, where it reads them, and where it writes as many.
-inline constexpr int reduce_along_batch = 4;
-inline constexpr int spread_along_batch = 4;
-/// Bytes that a thread takes at a time: a GPU's widest access, and half of it where rows are walked down, because more
-/// of them are under way then.
+/// Threads of a team that works down, and how many of them lie side by side where columns and rows are many: as many as
+/// leave enough teams for a reduction, and all where nothing is joined, so that memory is touched in long pieces.
+inline constexpr int down_threads = 128;
+inline constexpr int reduce_down_lanes = 64;
+inline constexpr int spread_down_lanes = 128;
+/// Bytes of a thread's pack at most: a GPU's widest access, and half of it where rows are walked down, because more of
+/// them are under way then.
 inline constexpr int reduce_along_pack_bytes = 16;
 inline constexpr int reduce_down_pack_bytes = 8;
 
+/// Packs of a row that a thread has under way at once: where it reads them only, where a row has no more than so many a
+/// lane, and where it keeps them to write.
+PORTOPS_FUNCTION constexpr int reduce_along_batch(int pack_bytes) { return pack_bytes > 4 ? 64 / pack_bytes : 16; }
+inline constexpr int reduce_along_short_batch = 8;
+PORTOPS_FUNCTION constexpr int spread_along_batch(int pack_bytes) { return pack_bytes > 4 ? 32 / pack_bytes : 8; }
+
 /// The direction in which the terms of a result lie.
 enum class Direction : std::int32_t {
-  along,  ///< the last axis is reduced: a group of lanes goes along it, term i falling to lane i / pack modulo lanes
+  along,  ///< the last axis is reduced: a group of lanes goes along it, pack i falling to lane i modulo lanes
   down    ///< the last axis is kept: each thread keeps to its columns, run i falling to slot i modulo slots
 };
 
@@ -45,15 +53,16 @@ struct ReducePlan {
     std::byte* data = nullptr;
     std::array<std::int64_t, max_rank> stride{};
     std::int64_t column_stride = 0;
-    /// The widest access, in bytes, to which neighbouring columns are aligned in all rows; 0 where columns are no
-    /// neighbours in memory.
-    int access_bytes = 0;
+    bool packs = false;  ///< a pack of columns can be read or written at once, in every row
   };
   std::array<Operand, max_operands> operand{};
 
+  /// Neighbouring columns that a thread takes together: a power of two that divides their number, so that every row
+  /// is as well aligned as the first one.
+  int pack = 1;
   int lanes = 1;  ///< of a group of threads that share a result (along), or side by side (down); a power of two
-  int slots = 1;  ///< groups of a team, or threads that share a column; a power of two
-  std::int64_t column_blocks = 1;  ///< of columns that a team takes, where they are kept
+  int slots = 1;  ///< threads that share a column, where these are kept; a power of two
+  std::int64_t column_blocks = 1;  ///< of columns that a group takes, where they are kept
   std::int64_t part_columns = 1;   ///< where they are reduced
   std::int64_t column_parts = 1;
   std::int64_t part_runs = 1;
@@ -66,9 +75,9 @@ struct ReducePlan {
 /// The loop's `reduced` axes say what is reduced. None may be without elements.
 ReducePlan make_reduce_plan(const Loop& loop);
 
-/// The same, cut for what is spread over the terms of results: nobody joins these, so that there may be more parts.
-/// Where ties are counted, fewer are better.
-ReducePlan make_spread_plan(const Loop& loop, bool counts);
+/// The same, cut for what is spread over the terms of results: nobody joins these, so that walks down on GPUs may be
+/// short. Where ties are counted, fewer parts are better.
+ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts);
 
 /// Whether each result is one whole row, which a warp or less reduces.
 bool has_single_rows(const ReducePlan& plan);

@@ -2,33 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/column_access.hpp"
 #include "core/divide.hpp"
 #include "core/macros.hpp"
 #include "core/pack.hpp"
 #include "core/reduce_plan.hpp"
 
-// What the kernels over a ReducePlan share: where rows lie, and how neighbouring columns are read and written.
+// What the kernels over a ReducePlan share: where rows lie, and what they work on.
 
 namespace portops::impl {
 
 /// An operand of a ReducePlan, in a kernel.
 template <class T>
 struct RowOperand {
-  RowOperand() = default;
   explicit RowOperand(const ReducePlan::Operand& from)
-      : data(reinterpret_cast<T*>(from.data)), column_stride(from.column_stride), access_bytes(from.access_bytes) {
+      : data(reinterpret_cast<T*>(from.data)), column_stride(from.column_stride), packs(from.packs) {
     for (int axis = 0; axis < max_rank; ++axis) stride[axis] = from.stride[axis];
   }
 
   T* data = nullptr;
   std::int64_t stride[max_rank] = {};
   std::int64_t column_stride = 0;
-  int access_bytes = 0;
+  bool packs = false;  ///< as in ReducePlan::Operand
 };
 
 /// The axes of a ReducePlan, in a kernel.
 struct RowAxes {
-  RowAxes() = default;
   explicit RowAxes(const ReducePlan& plan) : kept_rank(plan.kept_rank), rank(plan.rank) {
     for (int axis = 0; axis < max_rank; ++axis) extent[axis] = plan.extent[axis];
   }
@@ -69,93 +68,28 @@ struct RowAxes {
   }
 };
 
-/// Some elements that are read or written at once.
-template <class T, int bytes>
-struct alignas(bytes) Word {
-  static constexpr int elements = bytes / static_cast<int>(sizeof(T));
-  T element[elements];
-};
-
-template <int bytes, class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void load_words(T (&values)[N], const T* from) {
-  using W = Word<T, bytes>;
-  PORTOPS_UNROLL
-  for (int w = 0; w < N / W::elements; ++w) {
-    const W word = reinterpret_cast<const W*>(from)[w];
-    PORTOPS_UNROLL
-    for (int i = 0; i < W::elements; ++i) values[w * W::elements + i] = word.element[i];
-  }
-}
-
-template <int bytes, class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void store_words(T* to, const T (&values)[N]) {
-  using W = Word<T, bytes>;
-  PORTOPS_UNROLL
-  for (int w = 0; w < N / W::elements; ++w) {
-    W word;
-    PORTOPS_UNROLL
-    for (int i = 0; i < W::elements; ++i) word.element[i] = values[w * W::elements + i];
-    reinterpret_cast<W*>(to)[w] = word;
-  }
-}
-
-/// Calls action.template operator()<bytes>() with the widest access for packs of N elements of T that `access_bytes`
-/// allows; 0 where they must be taken one by one.
-template <class T, int N, class Action>
-KOKKOS_FORCEINLINE_FUNCTION void with_access(int access_bytes, const Action& action) {
-  constexpr int whole = N * static_cast<int>(sizeof(T));
-  if (access_bytes >= whole) return action.template operator()<whole>();
-  if constexpr (whole > 8 && sizeof(T) < 8) {
-    if (access_bytes == 8) return action.template operator()<8>();
-  }
-  if constexpr (sizeof(T) < 4) {
-    if (access_bytes == 4) return action.template operator()<4>();
-  }
-  action.template operator()<0>();
-}
-
-/// Reads N columns; `bytes` is that of with_access.
-template <int bytes, class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void load_columns(T (&values)[N], const T* from, std::int64_t stride) {
-  if constexpr (bytes != 0) {
-    load_words<bytes>(values, from);
-  } else {
-    PORTOPS_UNROLL
-    for (int i = 0; i < N; ++i) values[i] = from[i * stride];
-  }
-}
-
-template <int bytes, class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void store_columns(T* to, const T (&values)[N], std::int64_t stride) {
-  if constexpr (bytes != 0) {
-    store_words<bytes>(to, values);
-  } else {
-    PORTOPS_UNROLL
-    for (int i = 0; i < N; ++i) to[i * stride] = values[i];
-  }
-}
-
 /// The terms of one part of a result.
 struct PartRange {
   std::int64_t first_run;
   std::int64_t runs;
   std::int64_t first_column;
-  int columns;  ///< where these are reduced
+  int columns;  ///< where these are reduced; their parts are short
 };
 
 /// How the terms of a result are cut into parts, in a kernel.
 struct RowParts {
-  RowParts() = default;
   explicit RowParts(const ReducePlan& plan)
       : columns(plan.columns),
         runs(plan.runs),
         part_columns(plan.part_columns),
         part_runs(plan.part_runs),
         column_parts(plan.column_parts),
-        parts(plan.parts()) {}
+        parts(plan.parts()),
+        by_column_parts(plan.column_parts),
+        by_parts(plan.parts()) {}
 
   KOKKOS_FORCEINLINE_FUNCTION PartRange range(std::int64_t part) const {
-    const std::int64_t run_part = column_parts == 1 ? part : quotient(part, column_parts);
+    const std::int64_t run_part = column_parts == 1 ? part : by_column_parts.quotient(part);
     PartRange range;
     range.first_run = run_part * part_runs;
     range.runs = range.first_run + part_runs <= runs ? part_runs : runs - range.first_run;
@@ -171,6 +105,49 @@ struct RowParts {
   std::int64_t part_runs = 1;
   std::int64_t column_parts = 1;
   std::int64_t parts = 1;
+  IndexDivisor by_column_parts;
+  IndexDivisor by_parts;
+};
+
+/// What a part of a result adds to it: scale^p · total for a norm of order p; scale is 1 but where that was rescaled.
+template <class A>
+struct Partial {
+  A scale;
+  A total;
+};
+
+/// What the kernels of a reduction work on: operand x of a plan, and its operand out or partial results.
+template <class T>
+struct ReduceRows {
+  using A = Arithmetic<T>;
+
+  ReduceRows(const ReducePlan& plan, int x_place, int out_place, Partial<A>* partial_results)
+      : axes(plan),
+        parts(plan),
+        x(plan.operand[x_place]),
+        out(plan.operand[out_place]),
+        partials(partial_results),
+        result_columns(plan.direction == Direction::down ? plan.columns : 1),
+        pack(plan.pack) {}
+
+  /// Writes what a part came to of the result at position `at_kept` along the kept axes, in column `column`.
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const F& f, std::int64_t at_kept, std::int64_t column, std::int64_t part,
+                                         const Partial<A>& value) const {
+    if (parts.parts == 1) {
+      out.data[axes.kept_offset(out, at_kept) + column * out.column_stride] = static_cast<T>(f.finish(value));
+    } else {
+      partials[(at_kept * result_columns + column) * parts.parts + part] = value;
+    }
+  }
+
+  RowAxes axes;
+  RowParts parts;
+  RowOperand<T> x;
+  RowOperand<T> out;
+  Partial<A>* partials;         ///< [result][part]
+  std::int64_t result_columns;  ///< of the results of one position along the kept axes
+  int pack;
 };
 
 /// The operands of a spread, by their places in the plan: y = f(x, value of the row), which out and out_grad give.
@@ -198,11 +175,51 @@ struct TieCounts {
   }
 };
 
-/// What a part of a result adds to it: scale^p · total for a norm of order p; scale is 1 but where that was rescaled.
-template <class A>
-struct Partial {
-  A scale;
-  A total;
+/// What the kernels of a spread work on.
+template <class T>
+struct SpreadRows {
+  using A = Arithmetic<T>;
+
+  SpreadRows(const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& tie_counts)
+      : axes(plan),
+        parts(plan),
+        out(plan.operand[operands.out]),
+        out_grad(plan.operand[operands.out_grad]),
+        x(plan.operand[operands.x]),
+        y(plan.operand[operands.y]),
+        counts(tie_counts),
+        pack(plan.pack) {}
+
+  /// Where the operands have a position along the kept axes.
+  struct Place {
+    const T* x;
+    T* y;
+    const T* out;
+    const T* out_grad;
+  };
+  KOKKOS_FORCEINLINE_FUNCTION Place place(std::int64_t at_kept) const {
+    if (axes.kept_rank <= 1) {
+      return {x.data + at_kept * x.stride[0], y.data + at_kept * y.stride[0], out.data + at_kept * out.stride[0],
+              out_grad.data + at_kept * out_grad.stride[0]};
+    }
+    return {x.data + axes.kept_offset(x, at_kept), y.data + axes.kept_offset(y, at_kept),
+            out.data + axes.kept_offset(out, at_kept), out_grad.data + axes.kept_offset(out_grad, at_kept)};
+  }
+  /// The value of the row there, or of a column where these are kept too.
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION typename F::Row row(const F& f, const Place& at, std::int64_t column = 0) const {
+    return f.row(static_cast<A>(in_device_memory(at.out)[column * out.column_stride]),
+                 static_cast<A>(in_device_memory(at.out_grad)[column * out_grad.column_stride]));
+  }
+
+  RowAxes axes;
+  RowParts parts;
+  RowOperand<T> out;
+  RowOperand<T> out_grad;
+  RowOperand<T> x;
+  RowOperand<T> y;
+  TieCounts counts;
+  int pack;
 };
 
 }  // namespace portops::impl

@@ -39,7 +39,6 @@ struct SpreadLabels {
 ///
 ///   Row row(A out, A out_grad)        what is computed once a row, as a struct of numbers
 ///   A operator()(A x, Row)            the element of y
-///   bool is_light                     a constant: whether registers are left for more than a pack of 16-bit types
 ///   bool counts                       a constant: whether ties are counted; then
 ///   bool is_tie(A x, Row)             says what a tie is, and
 ///   Row shared(Row, A count)          is the row's value when their number is known
@@ -48,40 +47,31 @@ void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const Re
             const SpreadOperands& operands, bool streaming) {
   if constexpr (!F::counts) {
     if (is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
-      const auto launch_flat = [&]<class Kernel>() {
-        const Kernel kernel(f, plan, operands, streaming);
-        launch_items<B, Kernel::blocks>(ctx, labels.flat, kernel, kernel.items());
-      };
       if constexpr (B == Backend::cuda) {
-        // Room for a pack beyond the last element.
-        if (plan.kept * plan.columns <= INT32_MAX - 64) {
-          return launch_flat.template operator()<SpreadFlat<B, T, F, std::int32_t>>();
+        if (elements_beyond_pack<T>(plan.operand[operands.x].data) ==
+            elements_beyond_pack<T>(plan.operand[operands.y].data)) {
+          return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, true>(f, plan, operands));
         }
+        return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, false>(f, plan, operands));
+      } else {
+        return launch_by_items<B>(ctx, labels.flat, SpreadFlatHost<B, T, F>(f, plan, operands, streaming));
       }
-      return launch_flat.template operator()<SpreadFlat<B, T, F, std::int64_t>>();
     }
   }
-  const bool along = plan.direction == Direction::along;
-  const auto launch_by_items = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
-    const Kernel kernel(f, plan, operands, counts);
-    launch_items<B, kernel.blocks>(ctx, label, kernel, kernel.items());
-  };
-  const auto launch_by_teams = [&]<class Kernel>(const std::string& label, const TieCounts& counts) {
-    const Kernel kernel(f, plan, operands, counts);
-    launch_all_teams<B>(ctx, label, kernel, kernel.teams(), plan.lanes * plan.slots, kernel.scratch_bytes());
-  };
   const auto launch = [&](const TieCounts& counts, const std::string& label_along, const std::string& label_down) {
+    const bool along = plan.direction == Direction::along;
     if constexpr (B == Backend::cuda) {
       if (!along) {
-        launch_by_teams.template operator()<SpreadDown<B, T, F>>(label_down, counts);
+        launch_by_teams<B>(ctx, label_down, SpreadDown<B, T, F>(f, plan, operands, counts));
       } else if (has_single_rows(plan)) {
-        launch_by_items.template operator()<SpreadAlong<B, T, F, true>>(label_along, counts);
+        launch_by_items<B>(ctx, label_along, SpreadAlong<B, T, F, true>(f, plan, operands, counts));
       } else {
-        launch_by_teams.template operator()<SpreadAlong<B, T, F, false>>(label_along, counts);
+        launch_by_teams<B>(ctx, label_along, SpreadAlong<B, T, F, false>(f, plan, operands, counts));
       }
+    } else if (along) {
+      launch_by_items<B>(ctx, label_along, SpreadAlongHost<B, T, F>(f, plan, operands, counts));
     } else {
-      along ? launch_by_items.template operator()<SpreadAlongHost<B, T, F>>(label_along, counts)
-            : launch_by_items.template operator()<SpreadDownHost<B, T, F>>(label_down, counts);
+      launch_by_items<B>(ctx, label_down, SpreadDownHost<B, T, F>(f, plan, operands, counts));
     }
   };
   if (!F::counts || plan.parts() == 1) return launch({}, labels.along, labels.down);

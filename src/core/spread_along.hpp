@@ -18,22 +18,13 @@ class SpreadAlong {
   using A = Arithmetic<T>;
   using Row = typename F::Row;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int batch = spread_along_batch;
-  static constexpr int blocks = sizeof(T) == 2 ? 2 : 3;
+  static constexpr int blocks = 4;
   static constexpr int threads = reduce_along_threads;
 
   SpreadAlong(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
       : f_(f),
-        axes_(plan),
-        parts_(plan),
-        out_(plan.operand[operands.out]),
-        out_grad_(plan.operand[operands.out_grad]),
-        x_(plan.operand[operands.x]),
-        y_(plan.operand[operands.y]),
-        counts_(counts),
+        rows_(plan, operands, counts),
         groups_(plan.kept * plan.parts()),
-        access_bytes_(x_.access_bytes < y_.access_bytes ? x_.access_bytes : y_.access_bytes),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {}
 
   /// Teams, or threads where there are none: whole warps.
@@ -48,14 +39,9 @@ class SpreadAlong {
     const std::int64_t group = thread >> lane_bits_;
     const bool active = group < groups_;
     if (!F::counts && !active) return;  // else others of the warp wait for this one
-    Place place{x_.data, y_.data, {0, 1, 0, 0}};
-    if (active) {
-      place.range.columns = static_cast<int>(parts_.columns);
-      place.x += axes_.kept_offset(x_, group);
-      place.y += axes_.kept_offset(y_, group);
-    }
+    const Task task{active, active ? group : 0, 0, {0, 1, 0, active ? static_cast<int>(rows_.parts.columns) : 0}};
     const auto join_group = [this](int count) { return join_over_lanes(count, lanes(), Plus()); };
-    spread(place, static_cast<int>(thread) & (lanes() - 1), active, group, 0, join_group);
+    spread(task, static_cast<int>(thread) & (lanes() - 1), join_group);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const
@@ -63,149 +49,155 @@ class SpreadAlong {
   {
     const std::int64_t group =
         (first_team + team.league_rank()) * (threads >> lane_bits_) + (team.team_rank() >> lane_bits_);
-    const bool active = group < groups_;
-    if (!F::counts && !active) return;
-    const std::int64_t result = active ? quotient(group, parts_.parts) : 0;
-    const std::int64_t part = active ? group - result * parts_.parts : 0;
-    Place place{x_.data, y_.data, {0, 0, 0, 0}};
-    if (active) {
-      place.range = parts_.range(part);
-      place.x += axes_.kept_offset(x_, result) + place.range.first_column * x_.column_stride;
-      place.y += axes_.kept_offset(y_, result) + place.range.first_column * y_.column_stride;
+    Task task{group < groups_, 0, 0, {0, 0, 0, 0}};
+    if (!F::counts && !task.active) return;
+    if (task.active) {
+      task.kept = rows_.parts.by_parts.quotient(group);
+      task.part = group - task.kept * rows_.parts.parts;
+      task.range = rows_.parts.range(task.part);
     }
     const auto join_group = [&](std::int64_t count) {
-      auto* const scratch =
-          static_cast<std::int64_t*>(team.team_scratch(0).get_shmem_aligned(threads / 32 * sizeof(std::int64_t), 16));
-      return join_over_group<threads>(team, scratch, count, lanes(), Plus());
+      return join_over_group<threads>(team, scratch_of<std::int64_t>(team), count, lanes(), Plus());
     };
-    spread(place, team.team_rank() & (lanes() - 1), active, result, part, join_group);
+    spread(task, team.team_rank() & (lanes() - 1), join_group);
   }
 
  private:
-  /// Where a group works.
-  struct Place {
-    const T* x;
-    T* y;
+  using Place = typename SpreadRows<T>::Place;
+  static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// A group's part of a result; nothing of the first one where there are no more.
+  struct Task {
+    bool active;
+    std::int64_t kept;
+    std::int64_t part;
     PartRange range;
+  };
+
+  /// A thread's packs of a part of a row, in registers.
+  template <class Access>
+  struct Held {
+    static constexpr int batch = Access::batch(spread_along_batch(Access::width * static_cast<int>(sizeof(T))));
+    Word<T, Access::width> pack[batch];
   };
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
 
-  /// What a thread may keep of a row from counting to writing.
-  struct Held {
-    T element[batch][pack];
-    bool complete = false;  ///< it is all that the thread has of the row
-  };
-
   /// The group's part; join_group adds up the counts of its lanes.
   template <class JoinGroup>
-  KOKKOS_FORCEINLINE_FUNCTION void spread(const Place& place, int lane, bool active, std::int64_t result,
-                                          std::int64_t part, const JoinGroup& join_group) const {
-    Row row{};
-    if (active) {
-      row = f_.row(static_cast<A>(out_.data[axes_.kept_offset(out_, result)]),
-                   static_cast<A>(out_grad_.data[axes_.kept_offset(out_grad_, result)]));
-    }
-    with_access<T, pack>(access_bytes_, [&]<int bytes>() {
-      Held held;
+  KOKKOS_FORCEINLINE_FUNCTION void spread(const Task& task, int lane, const JoinGroup& join_group) const {
+    const Place place = rows_.place(task.kept);
+    const T* const x = place.x + task.range.first_column * rows_.x.column_stride;
+    T* const y = place.y + task.range.first_column * rows_.y.column_stride;
+    with_access<widest_pack>(rows_.pack, rows_.x.packs && rows_.y.packs, [&]<class Access>(Access) {
+      const int step = lanes() * Access::count(rows_.pack);
+      const int first = lane * Access::count(rows_.pack);
       if constexpr (F::counts) {
-        std::conditional_t<single_rows, int, std::int64_t> count = 0;
-        if (!single_rows && counts_.mode == Ties::given) {
-          for (std::int64_t p = lane; active && p < parts_.parts; p += lanes()) count += counts_.of(p, result);
+        // The most common case by itself: what the thread counts in, it keeps to write.
+        if (single_rows && rows_.parts.columns <= Held<Access>::batch * step) {
+          Held<Access> held;
+          load(pinned(x), first, step, task.range.columns, held);
+          const Row row = rows_.row(f_, place);
+          const int count = join_group(count_ties(first, step, task.range.columns, row, held));
+          store(pinned(y), first, step, task.range.columns, f_.shared(row, static_cast<A>(count)), held);
+          return;
+        }
+      }
+      Row row = rows_.row(f_, place);
+      if constexpr (F::counts) {
+        std::int64_t count = 0;
+        if (!single_rows && rows_.counts.mode == Ties::given) {
+          for (std::int64_t p = lane; task.active && p < rows_.parts.parts; p += lanes()) {
+            count += rows_.counts.of(p, task.kept);
+          }
         } else {
-          count = count_ties<bytes>(place, row, lane, held);
+          for_each_batch<Access>(task, x, y, lane, [&](int at, Held<Access>& held, T*) {
+            count += count_ties(at, step, task.range.columns, row, held);
+          });
         }
         count = join_group(count);
-        if (!single_rows && counts_.mode == Ties::counted) {
-          if (active && lane == 0) counts_.of(part, result) = static_cast<int>(count);
+        if (!single_rows && rows_.counts.mode == Ties::counted) {
+          if (task.active && lane == 0) rows_.counts.of(task.part, task.kept) = static_cast<int>(count);
           return;
         }
         row = f_.shared(row, static_cast<A>(count));
       }
-      write<bytes>(place, row, lane, held);
+      for_each_batch<Access>(task, x, y, lane, [&](int at, Held<Access>& held, T* row_of_y) {
+        store(row_of_y, at, step, task.range.columns, row, held);
+      });
     });
   }
 
-  template <int bytes>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const T* row, int first, int packs, T (&loaded)[batch][pack]) const {
-    const std::int64_t stride = bytes != 0 ? 1 : x_.column_stride;
-    PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
-      const int at = first + b * lanes();
-      if (at < packs) load_columns<bytes>(loaded[b], row + at * pack * stride, stride);
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t run_offset(const RowOperand<T>& operand, const Place& place,
-                                                      std::int64_t run) const {
-    return single_rows ? 0 : axes_.run_offset(operand, place.range.first_run + run);
-  }
-
-  /// The lane's elements that are ties.
-  template <int bytes>
-  KOKKOS_FORCEINLINE_FUNCTION int count_ties(const Place& place, const Row& row, int lane, Held& held) const {
-    int count = 0;
-    const int packs = place.range.columns / pack;
+  /// Loads the lane's packs batch by batch, and calls visit(column of the first, batch, row of y).
+  template <class Access, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(const Task& task, const T* x, T* y, int lane,
+                                                  const Visit& visit) const {
+    const int step = lanes() * Access::count(rows_.pack);
     PORTOPS_NO_UNROLL
-    for (std::int64_t run = 0; run < (single_rows ? 1 : place.range.runs); ++run) {
-      const T* const x = place.x + run_offset(x_, place, run);
+    for (std::int64_t run = 0; run < (single_rows ? 1 : task.range.runs); ++run) {
+      const std::int64_t at = task.range.first_run + run;
+      const T* const row_of_x = pinned(single_rows ? x : x + rows_.axes.run_offset(rows_.x, at));
+      T* const row_of_y = pinned(single_rows ? y : y + rows_.axes.run_offset(rows_.y, at));
       PORTOPS_NO_UNROLL
-      for (int p = lane; p < packs; p += batch * lanes()) {
-        load<bytes>(x, p, packs, held.element);
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          if (p + b * lanes() >= packs) continue;
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) count += f_.is_tie(static_cast<A>(held.element[b][i]), row) ? 1 : 0;
-        }
-      }
-      PORTOPS_NO_UNROLL
-      for (int c = packs * pack + lane; c < place.range.columns; c += lanes()) {
-        count += f_.is_tie(static_cast<A>(x[c * x_.column_stride]), row) ? 1 : 0;
+      for (int first = lane * Access::count(rows_.pack); first < task.range.columns;
+           first += Held<Access>::batch * step) {
+        Held<Access> held;
+        load(row_of_x, first, step, task.range.columns, held);
+        visit(first, held, row_of_y);
       }
     }
-    held.complete = place.range.runs == 1 && packs <= batch * lanes();
+  }
+
+  /// Loads a batch of packs, as far as they exist.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T* row, int first, int step, int columns, Held<Access>& held) const {
+    PORTOPS_UNROLL
+    for (int b = 0; b < held.batch; ++b) {
+      const int column = first + b * step;
+      if (column < columns) {
+        Access::load(held.pack[b], Access::at(row, column, rows_.x.column_stride), rows_.x.column_stride,
+                     Access::count(rows_.pack));
+      }
+    }
+  }
+
+  /// The ties in a batch.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION int count_ties(int first, int step, int columns, const Row& row,
+                                             const Held<Access>& held) const {
+    int count = 0;
+    PORTOPS_UNROLL
+    for (int b = 0; b < held.batch; ++b) {
+      if (first + b * step >= columns) continue;
+      PORTOPS_UNROLL
+      for (int i = 0; i < Access::width; ++i) {
+        count += i < Access::count(rows_.pack) && f_.is_tie(static_cast<A>(held.pack[b][i]), row) ? 1 : 0;
+      }
+    }
     return count;
   }
 
-  template <int bytes>
-  KOKKOS_FORCEINLINE_FUNCTION void write(const Place& place, const Row& row, int lane, Held& held) const {
-    const int packs = place.range.columns / pack;
-    const std::int64_t stride = bytes != 0 ? 1 : y_.column_stride;
-    PORTOPS_NO_UNROLL
-    for (std::int64_t run = 0; run < (single_rows ? 1 : place.range.runs); ++run) {
-      const T* const x = place.x + run_offset(x_, place, run);
-      T* const y = place.y + run_offset(y_, place, run);
-      PORTOPS_NO_UNROLL
-      for (int p = lane; p < packs; p += batch * lanes()) {
-        if (!held.complete) load<bytes>(x, p, packs, held.element);
-        PORTOPS_UNROLL
-        for (int b = 0; b < batch; ++b) {
-          const int at = p + b * lanes();
-          if (at >= packs) continue;
-          T results[pack];
-          PORTOPS_UNROLL
-          for (int i = 0; i < pack; ++i) results[i] = static_cast<T>(f_(static_cast<A>(held.element[b][i]), row));
-          store_columns<bytes>(y + at * pack * stride, results, stride);
-        }
+  /// Maps a batch.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void store(T* row_of_y, int first, int step, int columns, const Row& row,
+                                         const Held<Access>& held) const {
+    PORTOPS_UNROLL
+    for (int b = 0; b < held.batch; ++b) {
+      const int column = first + b * step;
+      if (column >= columns) continue;
+      Word<T, Access::width> results;
+      PORTOPS_UNROLL
+      for (int i = 0; i < Access::width; ++i) {
+        results.set(i, static_cast<T>(f_(static_cast<A>(held.pack[b][i]), row)));
       }
-      PORTOPS_NO_UNROLL
-      for (int c = packs * pack + lane; c < place.range.columns; c += lanes()) {
-        y[c * y_.column_stride] = static_cast<T>(f_(static_cast<A>(x[c * x_.column_stride]), row));
-      }
+      Access::store(Access::at(row_of_y, column, rows_.y.column_stride), results, rows_.y.column_stride,
+                    Access::count(rows_.pack));
     }
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> out_;
-  RowOperand<T> out_grad_;
-  RowOperand<T> x_;
-  RowOperand<T> y_;
-  TieCounts counts_;
+  SpreadRows<T> rows_;
   std::int64_t groups_;
-  int access_bytes_;
   int lane_bits_;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/divide.hpp"
+#include "core/lanes.hpp"
 #include "core/rows.hpp"
 #include "core/spaces.hpp"
 #include "core/tile_shape.hpp"
@@ -10,141 +12,133 @@
 
 namespace portops::impl {
 
-/// y = f(x, value of the row) where rows lie one behind the other in x and y: over their memory as a whole, by packs
-/// that may reach from a row into the next ones. Index holds every position in it.
-template <Backend B, class T, class F, class Index>
+/// How far an address is from the one before it at which a pack can lie.
+template <class T>
+int elements_beyond_pack(const void* address) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % gpu_pack_bytes / sizeof(T));
+}
+
+/// y = f(x, value of the row) on a GPU where rows lie one behind the other in x and y: over their memory as a whole, by
+/// tiles whose packs may reach from a row into the next ones. A team computes the values of its tile's rows once, in
+/// scratch, while its elements of x are under way. `x_packs`: x has packs where y has.
+template <Backend B, class T, class F, bool x_packs>
 class SpreadFlat {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
-  /// Packs that a work item takes together, to look up its row once. Elements of a pack, and of all.
-  static constexpr int packs = B == Backend::cuda && sizeof(T) == 2 && F::is_light ? 2 : 1;
-  static constexpr int width = tile_shape(B, ElementTypeOf<T>::value).pack;
-  static constexpr int pack = packs * width;
-  /// Teams that should fit a multiprocessor at once.
-  static constexpr int blocks = sizeof(T) == 4 ? 8 : packs == 2 ? 4 : 5;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int threads = 256;
+  static constexpr int blocks = 6;
 
-  SpreadFlat(const F& f, const ReducePlan& plan, const SpreadOperands& operands, bool streaming)
+  SpreadFlat(const F& f, const ReducePlan& plan, const SpreadOperands& operands)
       : f_(f),
         x_(reinterpret_cast<const T*>(plan.operand[operands.x].data)),
         y_(reinterpret_cast<T*>(plan.operand[operands.y].data)),
-        out_(reinterpret_cast<const T*>(plan.operand[operands.out].data)),
-        out_grad_(reinterpret_cast<const T*>(plan.operand[operands.out_grad].data)),
-        out_stride_(plan.operand[operands.out].stride[0]),
-        out_grad_stride_(plan.operand[operands.out_grad].stride[0]),
-        size_(static_cast<Index>(plan.kept * plan.columns)),
-        columns_(static_cast<Index>(plan.columns)),
-        streaming_(streaming) {
-    const auto address = reinterpret_cast<std::uintptr_t>(y_);
-    const auto alignment = static_cast<std::uintptr_t>(pack_alignment(B));
-    const std::uintptr_t to_pack = (alignment - address % alignment) % alignment / sizeof(T);
-    head_ = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(to_pack), size_));
-    // Long runs where stores are streamed, because each ends with a fence.
-    run_packs_ = B == Backend::cuda ? 1 : streaming ? 512 : 64;
-    packs_ = (size_ - head_) / pack;
-    runs_ = static_cast<Index>(ceil_div(packs_, run_packs_));
-    x_packs_ = B != Backend::cuda || reinterpret_cast<std::uintptr_t>(x_ + head_) % gpu_pack_bytes == 0;
-    if constexpr (sizeof(Index) == 4) divisor_ = Divisor(static_cast<std::uint32_t>(columns_));
-  }
+        out_(plan.operand[operands.out]),
+        out_grad_(plan.operand[operands.out_grad]),
+        size_(plan.kept * plan.columns),
+        columns_(plan.columns),
+        by_columns_(columns_),
+        period_(static_cast<int>(std::min(columns_, divisible))),
+        by_period_(static_cast<std::uint32_t>(period_)),
+        head_(elements_beyond_pack<T>(y_)),
+        packs_(columns_ < many_columns ? 1 : most_packs) {}
 
-  std::int64_t items() const { return static_cast<std::int64_t>(runs_) + (size_ - packs_ * pack); }
+  std::int64_t teams() const { return ceil_div(size_ + head_, tile()); }
+  std::int64_t first_team = 0;
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(tile() / period_ + 2) * sizeof(Row); }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    const auto item = static_cast<Index>(index);
-    if (item < runs_) {
-      const Index first = item * run_packs_;
-      const Index at = head_ + first * pack;
-      if constexpr (B == Backend::cuda) {
-        // The load of x is under way while the row is looked up.
-        A values[packs][width];
-        load(values, at);
-        Cursor cursor = cursor_at(at);
-        map(cursor, values);
-        PORTOPS_UNROLL
-        for (int p = 0; p < packs; ++p) store_pack<B, T, width>(y_ + at + p * width, values[p], false);
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto* const rows = scratch_of<Row>(team);
+    // Packs are aligned in y: the first tile starts before its first element. From here on, elements are counted from
+    // the tile's start, and [begin, end) are those that exist.
+    const std::int64_t start = (first_team + team.league_rank()) * tile() - head_;
+    const int begin = start < 0 ? head_ : 0;
+    const int end = size_ - start < tile() ? static_cast<int>(size_ - start) : tile();
+    const T* const x = pinned(x_ + start);
+    const int own = team.team_rank() * pack;
+    Word<T, pack> loaded[most_packs];
+    PORTOPS_UNROLL
+    for (int p = 0; p < most_packs; ++p) {
+      const int at = own + p * threads * pack;
+      if (at >= begin && at + pack <= end) InX::load(loaded[p], x + at, 1, pack);
+    }
+
+    // The tile's first row, and where in it the tile's start is: a row too long for 32 bits is taken for one whose end
+    // is as near.
+    const std::int64_t first = start + begin;
+    const std::int64_t first_row = by_columns_.quotient(first);
+    int column = static_cast<int>(first - first_row * columns_) - begin;
+    if (columns_ > divisible) {
+      const std::int64_t left = (first_row + 1) * columns_ - first;
+      column = period_ - static_cast<int>(left < period_ ? left : period_) - begin;
+    }
+
+    const int last_row = row_of(column + end - 1);
+    for (int r = team.team_rank(); r <= last_row; r += threads) {
+      const std::int64_t row = first_row + r;
+      rows[r] = f_.row(static_cast<A>(out_.data[row * out_.stride[0]]),
+                       static_cast<A>(out_grad_.data[row * out_grad_.stride[0]]));
+    }
+    team.team_barrier();
+
+    T* const y = pinned(y_ + start);
+    PORTOPS_UNROLL
+    for (int p = 0; p < most_packs; ++p) {
+      const int at = own + p * threads * pack;
+      if (at >= begin && at + pack <= end) {
+        Word<T, pack> results;
+        map(rows, column + at, loaded[p], results);
+        InY::store(y + at, results, 1, pack);
       } else {
-        Cursor cursor = cursor_at(at);
-        for (int p = 0; p < run_packs_ && first + p < packs_; ++p) {
-          alignas(64) A values[1][width];
-          load(values, at + p * pack);
-          map(cursor, values);
-          store_pack<B, T, width>(y_ + at + p * pack, values[0], streaming_);
+        PORTOPS_NO_UNROLL
+        for (int i = at < begin ? begin : at; i < at + pack && i < end; ++i) {
+          y[i] = static_cast<T>(f_(static_cast<A>(x[i]), rows[row_of(column + i)]));
         }
-        if (streaming_) end_of_streaming<B>();
       }
-    } else {
-      const Index edge = item - runs_;
-      const Index at = edge < head_ ? edge : edge + packs_ * pack;
-      y_[at] = static_cast<T>(f_(static_cast<A>(x_[at]), cursor_at(at).value));
     }
   }
 
  private:
-  /// A row, and how many of its columns are left.
-  struct Cursor {
-    Index row;
-    Index left;
-    Row value;
-  };
+  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
+  using InX = ColumnAccess<pack, x_packs>;
+  using InY = ColumnAccess<pack, true>;
+  /// Packs of a thread, a team's width apart: one where rows of few columns would be too many for the scratch.
+  static constexpr int most_packs = 2;
+  static constexpr int many_columns = 4;
+  /// The most that is divided, so that sums of a few need no more than 32 bits.
+  static constexpr std::int64_t divisible = std::int64_t{1} << 29;
 
-  KOKKOS_FORCEINLINE_FUNCTION Cursor cursor_at(Index at) const {
-    Index row;
-    if constexpr (sizeof(Index) == 4) {
-      row = static_cast<Index>(divisor_.quotient(static_cast<std::uint32_t>(at)));
-    } else {
-      row = quotient(at, columns_);
-    }
-    return {row, (row + 1) * columns_ - at, read_row(row)};
+  KOKKOS_FORCEINLINE_FUNCTION int tile() const { return threads * pack * packs_; }
+
+  /// The row, counted from the tile's first, of an element that is counted from that one's start.
+  KOKKOS_FORCEINLINE_FUNCTION int row_of(int element) const {
+    return static_cast<int>(by_period_.quotient(static_cast<std::uint32_t>(element)));
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Row read_row(Index row) const {
-    return f_.row(static_cast<A>(out_[row * out_stride_]), static_cast<A>(out_grad_[row * out_grad_stride_]));
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void next_row(Cursor& cursor) const {
-    ++cursor.row;
-    cursor.left += columns_;
-    cursor.value = read_row(cursor.row);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void load(A (&values)[packs][width], Index at) const {
-    PORTOPS_UNROLL
-    for (int p = 0; p < packs; ++p) {
-      if (x_packs_) {
-        convert_pack<B, T, width>(values[p], read_pack<B, T, width>(x_ + at + p * width), width);
-      } else {
-        PORTOPS_UNROLL
-        for (int i = 0; i < width; ++i) values[p][i] = static_cast<A>(x_[at + p * width + i]);
-      }
-    }
-  }
-
-  /// Maps elements of which the first is in the cursor's row.
-  KOKKOS_FORCEINLINE_FUNCTION void map(Cursor& cursor, A (&values)[packs][width]) const {
-    if (B == Backend::cuda && columns_ >= pack) {
-      // They reach into the next row, or not.
-      Row second = cursor.value;
-      if (cursor.left < pack) second = read_row(cursor.row + 1);
+  /// Maps a pack, the first element of which is counted from the start of the tile's first row.
+  KOKKOS_FORCEINLINE_FUNCTION void map(const Row* rows, int element, const Word<T, pack>& in,
+                                       Word<T, pack>& results) const {
+    int row = row_of(element);
+    int left = (row + 1) * period_ - element;
+    Row value = rows[row];
+    if (period_ >= pack) {
+      // It reaches into the next row, or not.
+      Row next = value;
+      if (left < pack) next = rows[row + 1];
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
-        if (i == cursor.left) cursor.value = second;
-        A& value = values[i / width][i % width];
-        value = f_(value, cursor.value);
-      }
-    } else if (B == Backend::cuda) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < pack; ++i) {
-        if (cursor.left == i) next_row(cursor);
-        A& value = values[i / width][i % width];
-        value = f_(value, cursor.value);
+        if (i == left) value = next;
+        results.set(i, static_cast<T>(f_(static_cast<A>(in[i]), value)));
       }
     } else {
-      for (int i = 0; i < width;) {
-        if (cursor.left == 0) next_row(cursor);
-        const int end = i + static_cast<int>(cursor.left < width - i ? cursor.left : width - i);
-        cursor.left -= end - i;
-        const Row value = cursor.value;
-        for (; i < end; ++i) values[0][i] = f_(values[0][i], value);
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) {
+        if (i == left) {
+          value = rows[++row];
+          left += period_;
+        }
+        results.set(i, static_cast<T>(f_(static_cast<A>(in[i]), value)));
       }
     }
   }
@@ -152,19 +146,15 @@ class SpreadFlat {
   F f_;
   const T* x_;
   T* y_;
-  const T* out_;
-  const T* out_grad_;
-  std::int64_t out_stride_;
-  std::int64_t out_grad_stride_;
-  Index size_;
-  Index columns_;
-  Index packs_;
-  Index runs_;
-  int head_;  ///< elements before the first pack of y
-  int run_packs_;
-  Divisor divisor_;
-  bool x_packs_;  ///< x can be read by packs where y is written by packs
-  bool streaming_;
+  RowOperand<const T> out_;
+  RowOperand<const T> out_grad_;
+  std::int64_t size_;
+  std::int64_t columns_;
+  IndexDivisor by_columns_;
+  int period_;  ///< columns, or less: what a row is taken to have
+  Divisor by_period_;
+  int head_;  ///< elements before y from where packs are aligned
+  int packs_;
 };
 
 }  // namespace portops::impl

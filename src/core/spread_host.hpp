@@ -4,6 +4,7 @@
 
 #include "core/host_rows.hpp"
 #include "core/spaces.hpp"
+#include "core/tile_shape.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,92 +12,147 @@
 
 namespace portops::impl {
 
+/// y = f(x, value of the row) on a host where rows lie one behind the other in x and y: over their memory as a whole,
+/// by packs that may reach from a row into the next ones.
+template <Backend B, class T, class F>
+class SpreadFlatHost {
+ public:
+  using A = Arithmetic<T>;
+  using Row = typename F::Row;
+  static constexpr int blocks = 0;  // a matter of GPUs
+
+  SpreadFlatHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, bool streaming)
+      : f_(f),
+        x_(reinterpret_cast<const T*>(plan.operand[operands.x].data)),
+        y_(reinterpret_cast<T*>(plan.operand[operands.y].data)),
+        out_(plan.operand[operands.out]),
+        out_grad_(plan.operand[operands.out_grad]),
+        size_(plan.kept * plan.columns),
+        columns_(plan.columns),
+        streaming_(streaming) {
+    const auto address = reinterpret_cast<std::uintptr_t>(y_);
+    constexpr auto alignment = static_cast<std::uintptr_t>(pack_alignment(B));
+    const std::uintptr_t to_pack = (alignment - address % alignment) % alignment / sizeof(T);
+    head_ = std::min(static_cast<std::int64_t>(to_pack), size_);
+    packs_ = (size_ - head_) / pack;
+    // Long runs where stores are streamed, because each ends with a fence.
+    packs_of_item_ = streaming ? 512 : 64;
+  }
+
+  /// One more, for what packs leave over.
+  std::int64_t items() const { return ceil_div(packs_, packs_of_item_) + 1; }
+
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((spread(item);)) }
+
+ private:
+  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+
+  /// A row, and how many of its columns are left.
+  struct Cursor {
+    std::int64_t row;
+    std::int64_t left;
+    Row value;
+  };
+
+  void spread(std::int64_t item) const {
+    const std::int64_t first = item * packs_of_item_;
+    if (first >= packs_) {
+      spread_elements(0, head_);
+      spread_elements(head_ + packs_ * pack, size_);
+      return;
+    }
+    Cursor cursor = cursor_at(head_ + first * pack);
+    for (std::int64_t p = first; p < std::min(first + packs_of_item_, packs_); ++p) {
+      const std::int64_t at = head_ + p * pack;
+      alignas(64) A values[pack];
+      convert_pack<B, T, pack>(values, read_pack<B, T, pack>(x_ + at), pack);
+      for (int i = 0; i < pack;) {
+        if (cursor.left == 0) cursor = cursor_at(at + i);
+        const int end = i + static_cast<int>(std::min<std::int64_t>(cursor.left, pack - i));
+        cursor.left -= end - i;
+        const Row value = cursor.value;
+        for (; i < end; ++i) values[i] = f_(values[i], value);
+      }
+      store_pack<B, T, pack>(y_ + at, values, streaming_);
+    }
+    if (streaming_) end_of_streaming<B>();
+  }
+
+  void spread_elements(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t at = begin; at < end; ++at) {
+      y_[at] = static_cast<T>(f_(static_cast<A>(x_[at]), cursor_at(at).value));
+    }
+  }
+
+  Cursor cursor_at(std::int64_t at) const {
+    const std::int64_t row = at / columns_;
+    return {row, (row + 1) * columns_ - at,
+            f_.row(static_cast<A>(out_.data[row * out_.stride[0]]),
+                   static_cast<A>(out_grad_.data[row * out_grad_.stride[0]]))};
+  }
+
+  F f_;
+  const T* x_;
+  T* y_;
+  RowOperand<const T> out_;
+  RowOperand<const T> out_grad_;
+  std::int64_t size_;
+  std::int64_t columns_;
+  std::int64_t head_;  ///< elements before the first pack of y
+  std::int64_t packs_;
+  std::int64_t packs_of_item_;
+  bool streaming_;
+};
+
 /// Spreads a value a row along rows, on a host.
 template <Backend B, class T, class F>
 class SpreadAlongHost : HostRows {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
-  static constexpr int blocks = 0;  // a matter of GPUs
+  static constexpr int blocks = 0;
 
   SpreadAlongHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
-      : f_(f),
-        axes_(plan),
-        parts_(plan),
-        out_(plan.operand[operands.out]),
-        out_grad_(plan.operand[operands.out_grad]),
-        x_(plan.operand[operands.x]),
-        y_(plan.operand[operands.y]),
-        counts_(counts),
-        groups_(plan.kept * plan.parts()),
-        groups_of_item_(std::max<std::int64_t>(item_elements / (plan.part_columns * plan.part_runs), 1)) {}
+      : f_(f), rows_(plan, operands, counts), groups_(plan) {}
 
-  std::int64_t items() const { return ceil_div(groups_, groups_of_item_); }
+  std::int64_t items() const { return groups_.items(); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
-                       for (std::int64_t group = item * groups_of_item_; group < end; ++group) spread(group);))
+    KOKKOS_IF_ON_HOST((groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { spread(kept, part); });))
   }
 
  private:
-  void spread(std::int64_t group) const {
-    const std::int64_t result = group / parts_.parts;
-    const std::int64_t part = group - result * parts_.parts;
-    const PartRange range = parts_.range(part);
-    const T* const x = x_.data + axes_.kept_offset(x_, result) + range.first_column * x_.column_stride;
-    T* const y = y_.data + axes_.kept_offset(y_, result) + range.first_column * y_.column_stride;
-    Row row = f_.row(static_cast<A>(out_.data[axes_.kept_offset(out_, result)]),
-                     static_cast<A>(out_grad_.data[axes_.kept_offset(out_grad_, result)]));
+  void spread(std::int64_t kept, std::int64_t part) const {
+    const PartRange range = rows_.parts.range(part);
+    Row row = rows_.row(f_, rows_.place(kept));
     if constexpr (F::counts) {
       std::int64_t count = 0;
-      if (counts_.mode == Ties::given) {
-        for (std::int64_t p = 0; p < parts_.parts; ++p) count += counts_.of(p, result);
+      if (rows_.counts.mode == Ties::given) {
+        for (std::int64_t p = 0; p < rows_.parts.parts; ++p) count += rows_.counts.of(p, kept);
       } else {
-        count = count_ties(x, range, row);
+        for_each_chunk(rows_.axes, rows_.x, kept, range, range.first_column, range.columns,
+                       [&](std::int64_t, std::int64_t, A(&values)[chunk], int some) {
+                         for (int i = 0; i < some; ++i) count += f_.is_tie(values[i], row) ? 1 : 0;
+                       });
       }
-      if (counts_.mode == Ties::counted) {
-        counts_.of(part, result) = static_cast<int>(count);
+      if (rows_.counts.mode == Ties::counted) {
+        rows_.counts.of(part, kept) = static_cast<int>(count);
         return;
       }
       row = f_.shared(row, static_cast<A>(count));
     }
-    for (std::int64_t run = 0; run < range.runs; ++run) {
-      const T* const from = x + axes_.run_offset(x_, range.first_run + run);
-      T* const to = y + axes_.run_offset(y_, range.first_run + run);
-      for (int c = 0; c < range.columns; c += chunk) {
-        alignas(64) A values[chunk];
-        const int count = std::min(chunk, range.columns - c);
-        load<T>(values, from + c * x_.column_stride, x_.column_stride, count);
-        for (int i = 0; i < chunk; ++i) values[i] = i < count ? f_(values[i], row) : A(0);
-        store<T>(to + c * y_.column_stride, values, y_.column_stride, count);
-      }
-    }
-  }
-
-  int count_ties(const T* x, const PartRange& range, const Row& row) const {
-    int count = 0;
-    for (std::int64_t run = 0; run < range.runs; ++run) {
-      const T* const from = x + axes_.run_offset(x_, range.first_run + run);
-      for (int c = 0; c < range.columns; c += chunk) {
-        alignas(64) A values[chunk];
-        const int some = std::min(chunk, range.columns - c);
-        load<T>(values, from + c * x_.column_stride, x_.column_stride, some);
-        for (int i = 0; i < some; ++i) count += f_.is_tie(values[i], row) ? 1 : 0;
-      }
-    }
-    return count;
+    const std::int64_t stride = rows_.y.column_stride;
+    T* const y = rows_.y.data + rows_.axes.kept_offset(rows_.y, kept) + range.first_column * stride;
+    for_each_chunk(rows_.axes, rows_.x, kept, range, range.first_column, range.columns,
+                   [&](std::int64_t run, std::int64_t column, A(&values)[chunk], int count) {
+                     for (int i = 0; i < count; ++i) values[i] = f_(values[i], row);
+                     store<T>(y + rows_.axes.run_offset(rows_.y, run) + column * stride, values, stride, count);
+                   });
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> out_;
-  RowOperand<T> out_grad_;
-  RowOperand<T> x_;
-  RowOperand<T> y_;
-  TieCounts counts_;
-  std::int64_t groups_;
-  std::int64_t groups_of_item_;
+  SpreadRows<T> rows_;
+  HostGroups groups_;
 };
 
 /// Spreads a value a column down columns, on a host.
@@ -105,22 +161,12 @@ class SpreadDownHost : HostRows {
  public:
   using A = Arithmetic<T>;
   using Row = typename F::Row;
-  static constexpr int blocks = 0;  // a matter of GPUs
+  static constexpr int blocks = 0;
 
   SpreadDownHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
-      : f_(f),
-        axes_(plan),
-        parts_(plan),
-        out_(plan.operand[operands.out]),
-        out_grad_(plan.operand[operands.out_grad]),
-        x_(plan.operand[operands.x]),
-        y_(plan.operand[operands.y]),
-        counts_(counts),
-        kept_(plan.kept),
-        columns_of_item_(static_cast<int>(std::min<std::int64_t>(most_columns, plan.columns))),
-        column_blocks_(ceil_div(plan.columns, columns_of_item_)) {}
+      : f_(f), rows_(plan, operands, counts), tiles_(plan, most_columns) {}
 
-  std::int64_t items() const { return kept_ * parts_.parts * column_blocks_; }
+  std::int64_t items() const { return tiles_.items(); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((spread(item);)) }
 
@@ -144,92 +190,52 @@ class SpreadDownHost : HostRows {
     }
   };
 
-  struct Tile {
-    std::int64_t kept;
-    std::int64_t part;
-    std::int64_t column;
-    int count;
-    PartRange range;
-  };
-
-  Tile locate(std::int64_t item) const {
-    Tile tile;
-    const std::int64_t rest = item / column_blocks_;
-    tile.column = (item - rest * column_blocks_) * columns_of_item_;
-    tile.kept = rest / parts_.parts;
-    tile.part = rest - tile.kept * parts_.parts;
-    tile.count = static_cast<int>(std::min<std::int64_t>(columns_of_item_, parts_.columns - tile.column));
-    tile.range = parts_.range(tile.part);
-    return tile;
-  }
-
   void spread(std::int64_t item) const {
-    const Tile tile = locate(item);
-    const T* const out = out_.data + axes_.kept_offset(out_, tile.kept);
-    const T* const out_grad = out_grad_.data + axes_.kept_offset(out_grad_, tile.kept);
+    const HostTile tile = tiles_.locate(rows_.parts, item);
     Rows rows;
-    for (int c = 0; c < tile.count; ++c) {
-      rows.set(c, f_.row(static_cast<A>(out[(tile.column + c) * out_.column_stride]),
-                         static_cast<A>(out_grad[(tile.column + c) * out_grad_.column_stride])));
-    }
+    const typename SpreadRows<T>::Place place = rows_.place(tile.kept);
+    for (int c = 0; c < tile.count; ++c) rows.set(c, rows_.row(f_, place, tile.column + c));
     if constexpr (F::counts) {
       if (!share_out(tile, rows)) return;
     }
-    T* const y = y_.data + axes_.kept_offset(y_, tile.kept) + tile.column * y_.column_stride;
-    for_each_chunk(tile, [&](std::int64_t run, int c, A(&values)[chunk], int count) {
-      for (int i = 0; i < count; ++i) values[i] = f_(values[i], rows.get(c + i));
-      store<T>(y + axes_.run_offset(y_, run) + c * y_.column_stride, values, y_.column_stride, count);
-    });
+    const std::int64_t stride = rows_.y.column_stride;
+    T* const y = rows_.y.data + rows_.axes.kept_offset(rows_.y, tile.kept) + tile.column * stride;
+    for_each_chunk(rows_.axes, rows_.x, tile.kept, tile.range, tile.column, tile.count,
+                   [&](std::int64_t run, std::int64_t at, A(&values)[chunk], int count) {
+                     const int c = static_cast<int>(at);
+                     for (int i = 0; i < count; ++i) values[i] = f_(values[i], rows.get(c + i));
+                     store<T>(y + rows_.axes.run_offset(rows_.y, run) + c * stride, values, stride, count);
+                   });
   }
 
   /// Shares each column's gradient out between its ties. False where these were only counted.
-  bool share_out(const Tile& tile, Rows& rows) const {
-    const std::int64_t first = tile.kept * parts_.columns + tile.column;
+  bool share_out(const HostTile& tile, Rows& rows) const {
+    const std::int64_t first = tile.kept * rows_.parts.columns + tile.column;
     std::int64_t counts[most_columns] = {};
-    if (counts_.mode == Ties::given) {
-      for (std::int64_t p = 0; p < parts_.parts; ++p) {
-        for (int c = 0; c < tile.count; ++c) counts[c] += counts_.of(p, first + c);
+    if (rows_.counts.mode == Ties::given) {
+      for (std::int64_t p = 0; p < rows_.parts.parts; ++p) {
+        for (int c = 0; c < tile.count; ++c) counts[c] += rows_.counts.of(p, first + c);
       }
     } else {
-      for_each_chunk(tile, [&](std::int64_t, int c, A(&values)[chunk], int count) {
-        for (int i = 0; i < count; ++i) counts[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1 : 0;
-      });
+      for_each_chunk(rows_.axes, rows_.x, tile.kept, tile.range, tile.column, tile.count,
+                     [&](std::int64_t, std::int64_t at, A(&values)[chunk], int count) {
+                       const int c = static_cast<int>(at);
+                       for (int i = 0; i < count; ++i) counts[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1 : 0;
+                     });
     }
     for (int c = 0; c < tile.count; ++c) {
-      if (counts_.mode == Ties::counted) {
-        counts_.of(tile.part, first + c) = static_cast<int>(counts[c]);
+      if (rows_.counts.mode == Ties::counted) {
+        rows_.counts.of(tile.part, first + c) = static_cast<int>(counts[c]);
       } else {
         rows.set(c, f_.shared(rows.get(c), static_cast<A>(counts[c])));
       }
     }
-    return counts_.mode != Ties::counted;
-  }
-
-  template <class Visit>
-  void for_each_chunk(const Tile& tile, const Visit& visit) const {
-    const T* const x = x_.data + axes_.kept_offset(x_, tile.kept) + tile.column * x_.column_stride;
-    for (std::int64_t run = tile.range.first_run; run < tile.range.first_run + tile.range.runs; ++run) {
-      const T* const row = x + axes_.run_offset(x_, run);
-      for (int c = 0; c < tile.count; c += chunk) {
-        alignas(64) A values[chunk];
-        const int count = std::min(chunk, tile.count - c);
-        load<T>(values, row + c * x_.column_stride, x_.column_stride, count);
-        visit(run, c, values, count);
-      }
-    }
+    return rows_.counts.mode != Ties::counted;
   }
 
   F f_;
-  RowAxes axes_;
-  RowParts parts_;
-  RowOperand<T> out_;
-  RowOperand<T> out_grad_;
-  RowOperand<T> x_;
-  RowOperand<T> y_;
-  TieCounts counts_;
-  std::int64_t kept_;
-  int columns_of_item_;
-  std::int64_t column_blocks_;
+  SpreadRows<T> rows_;
+  HostTiles tiles_;
 };
 
 }  // namespace portops::impl

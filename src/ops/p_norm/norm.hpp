@@ -138,7 +138,7 @@ class Norm {
   KOKKOS_FORCEINLINE_FUNCTION A finish(const Partial<A>& value) const {
     if constexpr (!rescales) return value.total;
     if constexpr (order == NormOrder::two) return value.scale * Kokkos::sqrt(value.total);
-    return value.scale * root_(value.total);
+    return value.scale * root_.exactly(value.total);
   }
 
  private:
@@ -154,58 +154,81 @@ template <class A, NormOrder order>
 class NormGrad {
  public:
   static constexpr bool counts = order == NormOrder::infinite;
-  static constexpr bool is_light = order == NormOrder::two;
 
-  /// What is computed once a row.
-  struct Row {
-    A factor;    ///< a power of two: (out + epsilon) · factor is about 1, so that neither ratio nor inverse overflows
-    A inverse;   ///< 1 / ((out + epsilon) · factor); for p = 2, out_grad times that; for ±inf, out
-    A gradient;  ///< out_grad; for ±inf, its share for each tie
+  /// What is computed once a row: |x|^(p − 1) · weight, of which the general order has the inverse norm apart, because
+  /// neither power of it alone need be representable.
+  struct alignas(8) SmallRow {
+    A factor;  ///< a power of two: (out + epsilon) · factor is about 1, so that nothing overflows; for ±inf, out
+    A weight;  ///< out_grad / ((out + epsilon) · factor)^(p − 1); for p = 0, 1, out_grad; for ±inf, a tie's share of it
   };
+  struct GeneralRow {
+    A factor;
+    A weight;   ///< out_grad
+    A inverse;  ///< 1 / ((out + epsilon) · factor)
+  };
+  using Row = std::conditional_t<order == NormOrder::general, GeneralRow, SmallRow>;
 
   NormGrad(double porder, double epsilon)
       : epsilon_(static_cast<A>(epsilon)), power_(make_norm_power<A, order, 1>(porder)) {}
 
   KOKKOS_FORCEINLINE_FUNCTION Row row(A out, A out_grad) const {
-    if constexpr (order == NormOrder::zero || order == NormOrder::one) return {A(1), A(1), out_grad};
-    if constexpr (counts) return {A(1), out, out_grad};
+    if constexpr (order == NormOrder::zero || order == NormOrder::one) return {A(1), out_grad};
+    if constexpr (counts) return {out, out_grad};
     const A norm = out + epsilon_;
-    // Ratios of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
-    if (norm == A(0) || (out_grad == A(0) && norm == norm)) return {A(1), A(0), A(0)};
-    const A factor = FloatFormat<A>::power_of_two_near_inverse(norm);
-    if constexpr (order == NormOrder::two) {
+    // Weights of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
+    if (norm == A(0) || (out_grad == A(0) && norm == norm)) return Row{};
+    const A factor = power_of_two_near_inverse(norm);
+    if constexpr (order == NormOrder::general) {
+      return {factor, out_grad, A(1) / (norm * factor)};
+    } else {
       constexpr A most = FloatFormat<A>::most;
-      const A inverse = out_grad / (norm * factor);
+      const A weight = out_grad / raise(norm * factor);
       // Overflows for a subnormal norm and a huge gradient alone: no Inf, which would make NaN of zeros.
-      const bool overflows = Kokkos::abs(inverse) > most && Kokkos::abs(out_grad) <= most;
-      return {factor, overflows ? Kokkos::copysign(most, inverse) : inverse, A(0)};
+      const bool overflows = Kokkos::abs(weight) > most && Kokkos::abs(out_grad) <= most;
+      // One that vanishes makes nothing of any x, however large.
+      return {weight == A(0) ? A(0) : factor, overflows ? Kokkos::copysign(most, weight) : weight};
     }
-    return {factor, A(1) / (norm * factor), out_grad};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION bool is_tie(A x, const Row& row) const {
-    const A norm = row.inverse;
+    const A norm = row.factor;
     return Kokkos::abs(x) == norm || (x != x && norm != norm);
   }
   /// A zero vector has gradient 0, and a NaN the gradient NaN.
   KOKKOS_FORCEINLINE_FUNCTION Row shared(const Row& row, A count) const {
-    const A norm = row.inverse;
-    return {A(1), norm, norm == A(0) ? A(0) : norm != norm ? norm : row.gradient / count};
+    const A norm = row.factor;
+    return {norm, norm == A(0) ? A(0) : norm != norm ? norm : row.weight / count};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, const Row& row) const {
     if constexpr (order == NormOrder::zero) return A(0);
-    if constexpr (order == NormOrder::one) return x > A(0) ? row.gradient : x < A(0) ? -row.gradient : x;
-    if constexpr (counts) return is_tie(x, row) ? (x < A(0) ? -row.gradient : row.gradient) : A(0);
-    const A ratio = (x * row.factor) * row.inverse;
-    if constexpr (order == NormOrder::two) return ratio;
-    const A magnitude = Kokkos::abs(ratio);
-    if constexpr (order == NormOrder::three) return ratio * magnitude * row.gradient;
-    const A power = magnitude == A(0) ? A(0) : power_(magnitude);
-    return (ratio < A(0) ? -power : power) * row.gradient;
+    if constexpr (order == NormOrder::one) return x > A(0) ? row.weight : x < A(0) ? -row.weight : x;
+    if constexpr (counts) return is_tie(x, row) ? negated_with(x, row.weight) : A(0);
+    if constexpr (order == NormOrder::general) {
+      const A ratio = (x * row.factor) * row.inverse;
+      const A magnitude = Kokkos::abs(ratio);
+      const A power = magnitude == A(0) ? A(0) : power_(magnitude);
+      return (ratio < A(0) ? -power : power) * row.weight;
+    }
+    // The weight first: |scaled| is at most about 2, and no product vanishes before the result does.
+    const A scaled = x * row.factor;
+    const A weighted = scaled * row.weight;
+    const A magnitude = Kokkos::abs(scaled);
+    if constexpr (order == NormOrder::two) return weighted;
+    if constexpr (order == NormOrder::three) return weighted * magnitude;
+    if constexpr (order == NormOrder::four) return (weighted * magnitude) * magnitude;
+    if constexpr (order == NormOrder::five_halves) return weighted * rough_root(magnitude);
+    return Kokkos::copysign(rough_root(magnitude), scaled) * row.weight;
   }
 
  private:
+  /// x^(p − 1) for x ≥ 0
+  KOKKOS_FORCEINLINE_FUNCTION A raise(A x) const {
+    if constexpr (order == NormOrder::two) return x;
+    if constexpr (order == NormOrder::three) return x * x;
+    return power_(x);
+  }
+
   A epsilon_;
   typename NormPowerOf<A, order, 1>::type power_;
 };

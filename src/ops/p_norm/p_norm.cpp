@@ -125,7 +125,7 @@ void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, c
   if (!x_grad || x.size() == 0) return;
   const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params);
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    const impl::ReducePlan plan = impl::make_spread_plan(loop, std::isinf(params.porder));
+    const impl::ReducePlan plan = impl::make_spread_plan(loop, B, std::isinf(params.porder));
     impl::PNormGradKernels<B, T>::p_norm_grad(ctx, plan, params.porder, params.epsilon, impl::writes_much(loop));
   });
 }
@@ -141,7 +141,7 @@ std::size_t p_norm_grad_workspace(const Context& ctx, const TensorRef& x, const 
   const Reduction reduction = check_p_norm_grad(ctx, x, out, out_grad, x_grad, params);
   if (!x_grad || x.size() == 0 || !std::isinf(params.porder)) return 0;
   const impl::Loop loop = make_grad_loop(x, out, out_grad, x_grad, reduction, params);
-  return impl::count_workspace(impl::make_spread_plan(loop, true));
+  return impl::count_workspace(impl::make_spread_plan(loop, ctx.backend(), true));
 }
 
 }  // namespace portops

@@ -34,10 +34,11 @@ struct PNormParams {
 /// out    has the extents of x without the reduced axes or, with keepdim, with extent 1 in their place.
 ///
 /// Both have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed
-/// shape: the same bits on every run, for any number of threads and on every backend (NaN payloads apart), whether the
-/// context asks for it or not. Nothing overflows or underflows on the way to a result that the element type can hold:
-/// where the plain sum comes out zero, not finite or so small that terms were lost, it is taken anew, relative to the
-/// element that dominates it. A result too large for the element type is Inf.
+/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not; in f64, and
+/// for p = 0, 1, 2, 3, 4 and ±inf, also on every backend (NaN payloads apart). Nothing overflows or underflows on the
+/// way to a result that the element type can hold: where the plain sum comes out zero, not finite or so small that
+/// terms were lost, it is taken anew, relative to the element that dominates it. A result too large for the element
+/// type is Inf.
 ///
 /// A NaN gives NaN (for p = 0 it counts as non-zero), an Inf gives Inf for p > 0. For p < 0 a zero gives 0. An axis
 /// without elements gives 0 for every p. `epsilon` is not used. Tensors without elements are valid.
@@ -54,7 +55,7 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 /// The gradient of p_norm, in one pass over x:
 ///
 ///   x_grad = sign(x) · |x|^(p−1) · out_grad · (out + epsilon)^(1−p)
-///          = sign(x) · (|x| / (out + epsilon))^(p−1) · out_grad       as it is computed: neither power overflows
+///          = sign(x) · (|x| / (out + epsilon))^(p−1) · out_grad       to the same effect: neither power may overflow
 ///   x_grad = sign(x) · out_grad / n where |x| = out, 0 elsewhere      for p = ±inf; n elements of the axis are such
 ///   x_grad = 0                                                        for p = 0
 ///
@@ -68,7 +69,7 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 /// gradient is 0 whatever x holds. For other p a NaN in x gives NaN there, and a NaN in `out` gives NaN in its whole
 /// row (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). For p < 1 an element is taken for
 /// zero where its ratio to the norm is too small for a number. The 16-bit types compute in f32 and round once. The
-/// result has the same bits on every backend (NaN payloads apart). Tensors without elements are valid.
+/// result has the same bits on every run and, as those of p_norm, on every backend. Tensors without elements are valid.
 ///
 /// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives, or x_grad
 /// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes;
