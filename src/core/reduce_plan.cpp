@@ -86,6 +86,15 @@ void cut_along(ReducePlan& plan, int batch) {
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
+/// How many threads lie side by side where a column's rows are to be one part: `most`, or fewer where the rows fit
+/// then.
+int lanes_of_whole_columns(const ReducePlan& plan, int most) {
+  for (int lanes = most; lanes >= warp; lanes /= 2) {
+    if (plan.runs <= longest_chain * (down_threads / lanes)) return lanes;
+  }
+  return most;
+}
+
 /// `lanes` side by side where columns and rows are many, and the most rows of a thread.
 void cut_down(ReducePlan& plan, int lanes, std::int64_t longest) {
   const std::int64_t packs = plan.columns / plan.pack;
@@ -114,18 +123,22 @@ ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
   plan.direction == Direction::along ? cut_along(plan, reduce_along_batch(pack_bytes))
-                                     : cut_down(plan, reduce_down_lanes, longest_chain);
+                                     : cut_down(plan, lanes_of_whole_columns(plan, reduce_down_lanes), longest_chain);
   return plan;
 }
 
 ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
   ReducePlan plan = make_uncut_plan(loop);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
-  // Short walks keep a GPU's memory busy until the last one.
-  constexpr std::int64_t short_walk = 8;
-  plan.direction == Direction::along
-      ? cut_along(plan, spread_along_batch(pack_bytes))
-      : cut_down(plan, spread_down_lanes, backend == Backend::cuda && !counts ? short_walk : longest_chain);
+  if (plan.direction == Direction::along) {
+    cut_along(plan, spread_along_batch(pack_bytes));
+  } else if (counts) {
+    cut_down(plan, lanes_of_whole_columns(plan, spread_down_lanes), longest_chain);
+  } else {
+    // Short walks keep a GPU's memory busy until the last one.
+    constexpr std::int64_t short_walk = 8;
+    cut_down(plan, spread_down_lanes, backend == Backend::cuda ? short_walk : longest_chain);
+  }
   return plan;
 }
 
