@@ -277,6 +277,22 @@ void check_gradients(const Context& ctx, const TestTensor<T>& x, const PNormPara
   check_gradients<T>(ctx, x.ref(), values_of(x), params, orders, out_layout, out_grad_layout, x_grad_layout);
 }
 
+/// Calls visit(x, its elements) for matrices with packs of every width, each of which starts at the first, second, ...
+/// element of its storage.
+template <class T, class Visit>
+void for_each_misaligned(const Context& ctx, const Visit& visit) {
+  constexpr std::int64_t shifts = 9;
+  for (const Extents& shape : {Extents{7, 130}, Extents{7, 131}, Extents{7, 132}, Extents{7, 136}}) {
+    for (std::int64_t shift = 0; shift < shifts; ++shift) {
+      TestTensor<T> storage(ctx, {shape.product() + shifts});
+      storage.fill_randomly(1);
+      const TensorRef x(static_cast<T*>(storage.ref().data()) + shift, shape, storage.ref().space());
+      const std::vector<double> all = values_of(storage);
+      visit(x, std::vector<double>(all.begin() + shift, all.begin() + shift + shape.product()));
+    }
+  }
+}
+
 /// Vectors side by side in a matrix: its rows (axis 1) or its columns (axis 0).
 struct Vectors {
   Extents extents;
