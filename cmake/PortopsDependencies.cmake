@@ -26,6 +26,19 @@ if(PORTOPS_HAS_CUDA)
     message(FATAL_ERROR "portops: the CUDA toolkit in ${CUDAToolkit_LIBRARY_DIR} has no cuBLAS, which computes the matrix "
                         "products on GPUs (Debian: libcublas-dev-*)")
   endif()
+  # Kokkos names its architecture in one of two ways, by version.
+  if(Kokkos_ARCH_HOPPER90 OR "HOPPER90" IN_LIST Kokkos_ARCH OR Kokkos_CUDA_ARCHITECTURES MATCHES "90")
+    set(PORTOPS_HAS_SM90 ON)
+    if(NOT CMAKE_CUDA_COMPILER)
+      set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+    endif()
+    enable_language(CUDA)
+    # Old versions of CMake do not know these of new versions of nvcc.
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+  endif()
 endif()
 
 # --- matrix products on hosts: Kokkos Kernels, else CBLAS ----------------------------------------------------

@@ -53,6 +53,11 @@ void* portops_bridge_context(int backend, void* cuda_stream) {
   });
 }
 
+/// `math` is a portops::Math.
+void portops_bridge_set_context(void* context, int math, int deterministic) {
+  static_cast<portops::Context*>(context)->math(static_cast<portops::Math>(math)).deterministic(deterministic != 0);
+}
+
 void portops_bridge_finish() { runtime.reset(); }
 
 /// The arguments of a call, none of them set yet, until portops_bridge_delete_arguments.

@@ -5,11 +5,14 @@
 
     compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter TEXT]
 
-On a GPU a time is the sum of the kernels' own time a call, read by PyTorch's profiler for both; on a CPU it is wall
-time. Every case rotates through enough sets of inputs that caches cannot serve them; outputs stay where they are, as
-those of PyTorch do, whose allocator gives the same memory again. The floor is the least traffic (each input read once,
-each output written once) at the rate of a copy measured in the same run. Results are compared with PyTorch's in float64
-before they are timed. The cases are in pytorch_cases.
+On a GPU a time is the sum of the kernels' own time a call (memset and memcpy on the device are kernels too), read by
+PyTorch's profiler for both; on a CPU it is wall time. Every case rotates through enough sets of inputs that caches
+cannot serve them; outputs stay where they are, as those of PyTorch do, whose allocator gives the same memory again. The
+floor is the least traffic (each input read once, each output written once) at the rate of a copy measured in the same
+run; or, where that is longer, the operations of the matrix products at the rate of a large one, of the same element
+type. Rows with tf32 allow it to both; rows with `deterministic` ask portops for it, PyTorch's time is that of its
+default. `conv` is PyTorch's plain convolution of the same shape. Results are compared with PyTorch's in float64 before
+they are timed. The cases are in pytorch_cases; those of deform_conv2d need torchvision.
 """
 import argparse
 import json
@@ -21,11 +24,13 @@ import torch
 
 from pytorch_cases import cases
 from pytorch_cases.bridge import open_portops
-from pytorch_cases.common import TOLERANCE
+from pytorch_cases.common import NAMES, TOLERANCE, relative_errors
+
+WALL_LIMIT = 20.0  # seconds of timed calls, after which there are no more rounds
 
 
 def kernel_seconds(calls, rounds):
-    """The kernels' own time a call: median over the rounds."""
+    """The own time a call of all that runs on the device: median over the rounds."""
     for call in calls:
         call()
     torch.cuda.synchronize()
@@ -47,27 +52,76 @@ def kernel_seconds(calls, rounds):
 
 
 def wall_seconds(calls, rounds):
-    for call in calls:
-        call()
+    """Median over the rounds but the first one; that one where it takes long enough."""
     times = []
-    for _ in range(rounds):
+    while len(times) <= rounds and sum(times) * len(calls) < WALL_LIMIT:
         start = time.perf_counter()
         for call in calls:
             call()
         times.append((time.perf_counter() - start) / len(calls))
-    return statistics.median(times)
+    return statistics.median(times[1:] or times)
 
 
-def copy_rate(device, measure):
-    """Bytes read and written a second by the best copy at hand."""
-    count = 1 << (29 if device == "cuda" else 27)
-    source = [torch.randn(count // 4, device=device) for _ in range(2)]
-    target = [torch.empty_like(s) for s in source]
-    calls = [lambda s=s, t=t: t.copy_(s) for s, t in zip(source, target)]
-    return 2 * count / measure(calls, 10)
+def use_math(math):
+    """Whether PyTorch's f32 products may use tf32."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = math == "tf32"
 
 
-def measure_case(case, portops, device, rate, arguments):
+class Rates:
+    """What the device does at best. A product is measured when it is first asked for."""
+
+    def __init__(self, device):
+        self.device, self.measure = device, kernel_seconds if device == "cuda" else wall_seconds
+        self.copy, self.gemms = self.measured_copy(), {}
+
+    def measured_copy(self):
+        """Bytes read and written a second by the best copy at hand."""
+        count = 1 << (29 if self.device == "cuda" else 27)
+        source = [torch.randn(count // 4, device=self.device) for _ in range(2)]
+        target = [torch.empty_like(s) for s in source]
+        calls = [lambda s=s, t=t: t.copy_(s) for s, t in zip(source, target)]
+        return 2 * count / self.measure(calls, 10)
+
+    def measured_gemm(self, case):
+        """Operations a second of a large matrix product, by the math in use."""
+        size = 8192 if self.device == "cuda" else 2048
+        a, b = (torch.randn(size, size, device=self.device).to(NAMES[case.dtype]) for _ in range(2))
+        return 2 * size ** 3 / self.measure([lambda: torch.matmul(a, b)], 10)
+
+    def gemm(self, case):
+        name = case.math_name()
+        if name not in self.gemms:
+            self.gemms[name] = self.measured_gemm(case)
+        return self.gemms[name]
+
+    def floor(self, case):
+        """The least seconds of a call."""
+        product = case.flops() / self.gemm(case) if case.flops() else 0.0
+        return max(case.bytes() / self.copy, product)
+
+
+def check(case, values):
+    """Compares the outputs with float64."""
+    for name, (reference, magnitude) in case.expected(values).items():
+        error = relative_errors(values[name], reference, magnitude).max().item()
+        if not error <= TOLERANCE[case.math_name()]:
+            raise RuntimeError(f"{case.name()}: {name} differs by {error:.2e} from float64")
+
+
+def torch_calls(case, sets, compiled):
+    """PyTorch's calls by name, each one for every set of values."""
+    calls = {"eager": [case.torch_call(values, False) for values in sets]}
+    if compiled and case.is_gradient():
+        calls["compiled"] = [case.torch_call(values, True) for values in sets]
+    for name in case.yardsticks(sets[0]):
+        calls[name] = [case.yardsticks(values)[name] for values in sets]
+    return {name: listed for name, listed in calls.items() if None not in listed}
+
+
+def measure_case(case, portops, rates, arguments):
+    use_math(case.math)
+    portops.set_context(case.math, case.deterministic)
+    device, measure = rates.device, rates.measure
     cache = 60e6 if device == "cuda" else 64e6
     sets = max(2, min(64, int(4 * cache / case.bytes()) + 1))
     values = [case.tensors(device) for _ in range(sets)]
@@ -77,26 +131,28 @@ def measure_case(case, portops, device, rate, arguments):
     portops.run(case.op, prepared[0])
     if device == "cuda":
         torch.cuda.synchronize()
-    expected = case.expected(values[0])
-    for name, (reference, magnitude) in expected.items():
-        error = ((values[0][name].double() - reference).abs().max() / magnitude).item()
-        if not error <= TOLERANCE[case.dtype]:
-            raise RuntimeError(f"{case.name()}: {name} differs by {error:.2e} from float64")
-    del expected, reference, magnitude
+    check(case, values[0])
     rounds = max(3, arguments.rounds // sets)
-    row = {"case": case.name(), "floor_us": case.bytes() / rate * 1e6}
+    row = {"case": case.name(), "floor_us": rates.floor(case) * 1e6}
     if device == "cuda":
-        measure = kernel_seconds
         ours = [lambda a=a: portops.run(case.op, a) for a in prepared]
         row["portops_us"] = measure(ours, rounds) * 1e6
         row["portops_wall_us"] = statistics.median(portops.seconds(case.op, prepared, rounds) for _ in range(5)) * 1e6
     else:
-        measure = wall_seconds
         row["portops_us"] = statistics.median(portops.seconds(case.op, prepared, 1) for _ in range(rounds)) * 1e6
-    row["eager_us"] = measure([case.torch_call(v, False) for v in values], rounds) * 1e6
-    if arguments.compiled and case.is_gradient():
-        row["compiled_us"] = measure([case.torch_call(v, True) for v in values], rounds) * 1e6
+    for name, calls in torch_calls(case, values, arguments.compiled).items():
+        row[f"{name}_us"] = measure(calls, rounds) * 1e6
     return row
+
+
+def text_of(row):
+    ours = row["portops_us"]
+    text = f"{row['case']:66s} {row['floor_us']:8.1f} {ours:8.1f} {row['floor_us'] / ours:6.1%} "
+    text += f"{row.get('portops_wall_us', ours):8.1f}"
+    for name in ("eager", "compiled", "conv"):
+        us = row.get(f"{name}_us")
+        text += f" {us:8.1f} {us / ours:6.2f}" if us else f" {'':8s} {'':6s}"
+    return text.rstrip()
 
 
 def main():
@@ -110,33 +166,29 @@ def main():
     arguments = parser.parse_args()
     device = arguments.device
     portops = open_portops(arguments.bridge, device)
-    measure = kernel_seconds if device == "cuda" else wall_seconds
-    rate = copy_rate(device, measure)
-    print(f"copy {rate / 1e9:.0f} GB/s, PyTorch {torch.__version__}, "
+    rates = Rates(device)
+    print(f"copy {rates.copy / 1e9:.0f} GB/s, PyTorch {torch.__version__}, "
           f"{torch.cuda.get_device_name() if device == 'cuda' else str(torch.get_num_threads()) + ' threads'}")
     print(f"{'case':66s} {'floor':>8s} {'portops':>8s} {'share':>6s} {'wall':>8s} {'eager':>8s} {'ratio':>6s} "
-          f"{'compiled':>8s} {'ratio':>6s}  [µs]")
+          f"{'compiled':>8s} {'ratio':>6s} {'conv':>8s} {'ratio':>6s}  [µs]")
     rows = []
     for case in cases(device):
         if arguments.filter not in case.name():
             continue
         try:
-            row = measure_case(case, portops, device, rate, arguments)
+            row = measure_case(case, portops, rates, arguments)
         except RuntimeError as error:
             print(f"{case.name():66s} failed: {error}")
             rows.append({"case": case.name(), "error": str(error)})
             continue
         rows.append(row)
-        ours = row["portops_us"]
-        text = f"{row['case']:66s} {row['floor_us']:8.1f} {ours:8.1f} {row['floor_us'] / ours:6.1%} "
-        text += f"{row.get('portops_wall_us', ours):8.1f} {row['eager_us']:8.1f} {row['eager_us'] / ours:6.2f}"
-        if "compiled_us" in row:
-            text += f" {row['compiled_us']:8.1f} {row['compiled_us'] / ours:6.2f}"
-        print(text, flush=True)
+        print(text_of(row), flush=True)
+    for name, rate in rates.gemms.items():
+        print(f"gemm {name} {rate / 1e12:.2f} TFLOP/s")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"copy_bytes_per_second": rate, "device": device, "torch": torch.__version__, "rows": rows}, file,
-                      indent=1)
+            json.dump({"copy_bytes_per_second": rates.copy, "gemm_flops_per_second": rates.gemms, "device": device,
+                       "torch": torch.__version__, "rows": rows}, file, indent=1)
     portops.finish()
     return 1 if any("error" in row for row in rows) else 0
 

@@ -24,8 +24,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Several times the last-level cache of any machine that this runs on.
 constexpr std::int64_t rotated_bytes = std::int64_t{256} << 20;
 
-/// Of about a hundred calls each: Google Benchmark would go by the time of one call, and take a hundred times too long.
+/// Of a hundred calls each, fewer where these would take long: Google Benchmark would go by the time of one call, and
+/// take a hundred times too long.
 constexpr int iterations = 20;
+constexpr double iteration_seconds = 0.2;
 
 std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
   const std::int64_t sets =
@@ -37,22 +39,37 @@ std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
   return calls;
 }
 
-template <class T>
-void fill(std::vector<char>& bytes) {
+int calls_an_iteration(const Context& ctx, const Call& call) {
+  const auto start = Clock::now();
+  call();
+  ctx.fence();
+  return static_cast<int>(std::clamp(iteration_seconds / seconds_since(start), 1.0, 100.0));
+}
+
+template <class T, class Distribution>
+void draw(std::vector<char>& bytes, Distribution distribution) {
   static std::mt19937 engine(1);
-  std::uniform_real_distribution<float> distribution(-1.0f, 1.0f);
   auto* elements = reinterpret_cast<T*>(bytes.data());
   for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) elements[i] = static_cast<T>(distribution(engine));
 }
 
+template <class T>
+void fill(std::vector<char>& bytes, Random kind) {
+  switch (kind) {
+    case Random::around_zero: return draw<T>(bytes, std::uniform_real_distribution<float>(-1.0f, 1.0f));
+    case Random::positive: return draw<T>(bytes, std::uniform_real_distribution<float>(0.0f, 1.0f));
+    case Random::normal: return draw<T>(bytes, std::normal_distribution<float>(0.0f, 1.5f));
+  }
+}
+
 /// The same few megabytes of random numbers over and over: making gigabytes of them would take longer than the runs.
-std::vector<char> random_piece(ElementType type) {
+std::vector<char> random_piece(ElementType type, Random kind) {
   std::vector<char> piece(std::size_t{8} << 20);
   switch (type) {
-    case ElementType::f64: fill<double>(piece); break;
-    case ElementType::f32: fill<float>(piece); break;
-    case ElementType::f16: fill<f16>(piece); break;
-    case ElementType::bf16: fill<bf16>(piece); break;
+    case ElementType::f64: fill<double>(piece, kind); break;
+    case ElementType::f32: fill<float>(piece, kind); break;
+    case ElementType::f16: fill<f16>(piece, kind); break;
+    case ElementType::bf16: fill<bf16>(piece, kind); break;
   }
   return piece;
 }
@@ -92,21 +109,30 @@ double measure_gemm_rate(Backend backend, ElementType type, Math math) {
   return best;
 }
 
+void count_products(benchmark::State& state, Backend backend, const Case& benchmark_case) {
+  const Products& products = benchmark_case.products;
+  const double floor = std::max(static_cast<double>(benchmark_case.bytes) / copy_rate(backend),
+                                products.flops / gemm_rate(backend, products.type, products.math));
+  const auto calls = static_cast<double>(state.iterations());
+  state.counters["flops_per_second"] = benchmark::Counter(products.flops * calls, benchmark::Counter::kIsRate);
+  state.counters["of_floor"] = benchmark::Counter(floor * calls, benchmark::Counter::kIsRate);
+}
+
 void run_case(benchmark::State& state, Backend backend, const Case& benchmark_case) {
   const Context ctx(backend);
   const std::vector<Call> calls = make_calls(ctx, benchmark_case);
-  const int rounds = std::max<int>(1, static_cast<int>(100 / calls.size()));
+  const int count = calls_an_iteration(ctx, calls.front());
+  std::size_t next = 0;
   for ([[maybe_unused]] auto _ : state) {
     const auto start = Clock::now();
-    for (int round = 0; round < rounds; ++round) {
-      for (const Call& call : calls) call();
-    }
+    for (int k = 0; k < count; ++k) calls[next++ % calls.size()]();
     ctx.fence();
-    state.SetIterationTime(seconds_since(start) / (rounds * static_cast<double>(calls.size())));
+    state.SetIterationTime(seconds_since(start) / count);
   }
   const double bytes = static_cast<double>(benchmark_case.bytes) * static_cast<double>(state.iterations());
   state.counters["bytes_per_second"] = benchmark::Counter(bytes, benchmark::Counter::kIsRate);
   state.counters["of_copy"] = benchmark::Counter(bytes / copy_rate(backend), benchmark::Counter::kIsRate);
+  if (benchmark_case.products.flops > 0.0) count_products(state, backend, benchmark_case);
 }
 
 void run_host_time(benchmark::State& state, Backend backend, const Case& benchmark_case) {
@@ -125,10 +151,10 @@ void run_host_time(benchmark::State& state, Backend backend, const Case& benchma
 
 }  // namespace
 
-Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extents) {
-  static std::map<ElementType, std::vector<char>> pieces;
-  std::vector<char>& piece = pieces[type];
-  if (piece.empty()) piece = random_piece(type);
+Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extents, Random kind) {
+  static std::map<std::pair<ElementType, Random>, std::vector<char>> pieces;
+  std::vector<char>& piece = pieces[{type, kind}];
+  if (piece.empty()) piece = random_piece(type, kind);
   const Tensor result(type, extents, default_memory_space(ctx.backend()));
   const auto element = static_cast<std::int64_t>(size_of(type));
   const std::int64_t elements = extents.product();

@@ -13,8 +13,11 @@
 
 namespace portops::perf {
 
+/// Between −1 and 1; between 0 and 1; normally distributed around 0, with a deviation of 1.5.
+enum class Random : std::uint8_t { around_zero, positive, normal };
+
 /// Random numbers in the backend's memory: zeros would run faster than real data.
-Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extents);
+Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extents, Random kind = Random::around_zero);
 
 /// Bytes read and written a second by a copy on this backend, measured once, when first asked for.
 double copy_rate(Backend backend);
@@ -26,16 +29,26 @@ double gemm_rate(Backend backend, ElementType type, Math math);
 /// One operator call on its own set of tensors.
 using Call = std::function<void()>;
 
-/// A case: how many bytes a call must move (each input read once, each output written once), and how to make a call on
-/// a fresh set of tensors.
+/// The matrix products inside a call.
+struct Products {
+  double flops = 0.0;
+  ElementType type = ElementType::f32;
+  Math math = Math::ieee;
+};
+
+/// A case: how many bytes a call must move (each input read once, each output written once), how to make a call on a
+/// fresh set of tensors, and what the call multiplies.
 struct Case {
   std::string name;
   std::int64_t bytes;
   std::function<Call(const Context&)> make_call;
+  Products products = {};
 };
 
 /// Registers BACKEND/NAME: the time of a call once it is enqueued often enough to hide its launch, rotating through
-/// sets of tensors that together exceed the caches. Reports bytes a second, and their share of the copy rate.
+/// sets of tensors that together exceed the caches. Reports bytes a second, and their share of the copy rate; for a
+/// case with products also floating-point operations a second, and `of_floor`, the share of the time that is taken by
+/// the bytes at the copy rate or, where that is longer, the products at the rate of a large one.
 void register_case(Backend backend, const Case& benchmark_case);
 
 /// Registers BACKEND/NAME/host: the host's time to enqueue a call.

@@ -7,6 +7,7 @@
 //   --gemm_rates  prints the rates of matrix products at the end, as the rates of copies are always printed
 
 #include "harness.hpp"
+#include "perf_deform_conv2d.hpp"
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
       portops::perf::register_launch(device.backend);
       portops::perf::register_lerp(device.backend);
       portops::perf::register_p_norm(device.backend);
+      portops::perf::register_deform_conv2d(device.backend);
     }
     benchmark::RunSpecifiedBenchmarks();
     for (const portops::Device& device : portops::devices()) {

@@ -32,7 +32,7 @@ def _paeth(left: int, above: int, corner: int) -> int:
 
 
 def read(path: str) -> tuple[int, int, bytes]:
-    """Width, height and the RGB values of a picture that is not interlaced."""
+    """Width, height and the RGB values of a picture, grey or RGB, that is not interlaced."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
@@ -43,17 +43,18 @@ def read(path: str) -> tuple[int, int, bytes]:
         position += length + 12
         if kind == b"IHDR":
             width, height, *layout = struct.unpack(">IIBBBBB", body)
-            assert layout == [8, 2, 0, 0, 0], layout
+            assert layout in ([8, 0, 0, 0, 0], [8, 2, 0, 0, 0]), layout
+            channels = CHANNELS[layout[1]]
         elif kind == b"IDAT":
             packed += body
-    rows, stride = zlib.decompress(packed), 3 * width
+    rows, stride = zlib.decompress(packed), channels * width
     pixels, above = bytearray(), bytearray(stride)
     for start in range(0, height * (stride + 1), stride + 1):
         kind, row = rows[start], bytearray(rows[start + 1 : start + 1 + stride])
         for i in range(stride if kind else 0):
-            left, corner = (row[i - 3], above[i - 3]) if i >= 3 else (0, 0)
+            left, corner = (row[i - channels], above[i - channels]) if i >= channels else (0, 0)
             predicted = (0, left, above[i], (left + above[i]) // 2, _paeth(left, above[i], corner))[kind]
             row[i] = (row[i] + predicted) & 0xFF
         pixels += row
         above = row
-    return width, height, bytes(pixels)
+    return width, height, bytes(value for value in pixels for _ in range(3 // channels))

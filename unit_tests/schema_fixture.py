@@ -134,6 +134,25 @@ def line_of(text: str, marker: str) -> int:
 # The operator and its gradient with a result that lacks the axes.
 REDUCTION = edited(GOOD, *[("broadcast(x, weight)", "reduced(x)")] * 2)
 
+# The operator and its gradient with extents that a function of the operator's own computes. The gradient does not take
+# the bias.
+COMPUTED = edited(
+    GOOD,
+    *[("      or_number: true\n      default: 0.5\n", "")] * 2,
+    *[("broadcast(x, weight)", "computed(x, weight)")] * 2,
+    (
+        "The mask.\n      optional: true\n",
+        "The mask.\n      optional: true\n      shape: computed(x, weight)\n"
+        "    - name: bias\n      description: The bias.\n      optional: true\n      shape: computed(x, weight)\n",
+    ),
+    ("name: mask  # of the gradient\n", "name: mask  # of the gradient\n      shape: computed(x, weight)\n"),
+    (
+        "  no_need_buffer:",
+        "    - name: bias_grad\n      description: The gradient with respect to the bias.\n"
+        "      shape: computed(x, weight)  # of bias_grad\n      optional: true\n  no_need_buffer:",
+    ),
+)
+
 
 def alone(*replacements: tuple[str, str]) -> str:
     """The forward operator without a gradient."""

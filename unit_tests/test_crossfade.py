@@ -7,27 +7,10 @@ from __future__ import annotations
 import os
 import random
 import re
-import resource
-import subprocess
-import tempfile
 import unittest
 
 import png_files
-
-PROGRAM = os.environ["PORTOPS_CROSSFADE"]
-
-
-def light_of(level: int) -> float:
-    value = level / 255
-    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-
-
-def level_of(light: float) -> float:
-    value = 12.92 * light if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
-    return 255 * min(max(value, 0.0), 1.0)
-
-
-LIGHT = [light_of(level) for level in range(256)]
+from picture_fixture import LIGHT, PictureProgramTest, level_of, limit_files
 
 
 def ramp(width: int) -> list[float]:
@@ -41,27 +24,18 @@ def cropped(picture: tuple[int, int, bytes], width: int, height: int) -> bytes:
     return b"".join(picture[2][start : start + 3 * width] for start in starts)
 
 
-class CrossfadeTest(unittest.TestCase):
+class CrossfadeTest(PictureProgramTest):
+    program = os.environ["PORTOPS_CROSSFADE"]
+
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="portops_test_")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         rng = random.Random(1)
         self.a, self.b = rng.randbytes(3 * 20 * 12), rng.randbytes(3 * 20 * 12)
         png_files.write(self.path("a.png"), 20, 12, self.a)
         png_files.write(self.path("b.png"), 20, 12, self.b)
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
-
-    def call(self, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300, check=False, **options
-        )
-
     def fade(self, *arguments: str) -> tuple[int, int, bytes]:
-        result = self.call(*arguments, "--repeat", "1")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.run_ok(*arguments, "--repeat", "1")
         return png_files.read(self.path("crossfade.png"))
 
     def assert_fades(self, found: bytes, a: bytes, b: bytes, weights: list[float], tolerance: float = 0.501) -> None:
@@ -74,12 +48,11 @@ class CrossfadeTest(unittest.TestCase):
         self.assertLess(worst, tolerance)
 
     def test_shipped_photographs(self) -> None:
-        result = self.call("--repeat", "3")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertRegex(result.stdout, r"time +[\d.]+ us a call \(mean of 3\), [\d.]+ MB moved, [\d.]+ GB/s\n")
-        self.assertIn("cropped  both to their middle 451 x 300\n", result.stdout)
-        self.assertIn(f"{os.path.realpath(self.folder)}/crossfade.png, 451 x 300\n", result.stdout)
-        shipped = [png_files.read(name) for name in re.findall(r"(?:from|to) +(/.*\.png),", result.stdout)]
+        output = self.run_ok("--repeat", "3")
+        self.assertRegex(output, r"time +[\d.]+ us a call \(mean of 3\), [\d.]+ MB moved, [\d.]+ GB/s\n")
+        self.assertIn("cropped  both to their middle 451 x 300\n", output)
+        self.assertIn(f"{os.path.realpath(self.folder)}/crossfade.png, 451 x 300\n", output)
+        shipped = [png_files.read(name) for name in re.findall(r"(?:from|to) +(/.*\.png),", output)]
         self.assertEqual([picture[:2] for picture in shipped], [(451, 300), (600, 400)])
         width, height, found = png_files.read(self.path("crossfade.png"))
         self.assertEqual((width, height), (451, 300))
@@ -121,14 +94,6 @@ class CrossfadeTest(unittest.TestCase):
         self.assertEqual(self.fade("grey.png", "clear.png", "--weight", "0"), (1, 2, b"\x10\x10\x10\xf0\xf0\xf0"))
         self.assertEqual(self.fade("grey.png", "clear.png", "--weight", "1"), (1, 2, b"\xff\xff\xff\x10\x20\x30"))
 
-    def wrong(self, *arguments: str, expect: str, **options) -> None:
-        before = sorted(os.listdir(self.folder))
-        result = self.call(*arguments, **options)
-        self.assertEqual(result.returncode, 2, result)
-        self.assertRegex(result.stderr, r"^portops_crossfade: [^\n]+\n$")
-        self.assertIn(expect, result.stderr)
-        self.assertEqual(sorted(os.listdir(self.folder)), before)
-
     def test_wrong_calls(self) -> None:
         with open(self.path("a.png"), "rb") as file:
             whole = file.read()
@@ -152,11 +117,7 @@ class CrossfadeTest(unittest.TestCase):
 
     def test_full_disk(self) -> None:
         self.wrong("a.png", "b.png", "--output=/dev/full", expect="/dev/full: cannot be written")
-
-        def limit() -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-
-        self.wrong("a.png", "b.png", expect="crossfade.png: cannot be written", preexec_fn=limit)
+        self.wrong("a.png", "b.png", expect="crossfade.png: cannot be written", preexec_fn=limit_files)
 
 
 if __name__ == "__main__":

@@ -307,7 +307,7 @@ TEST_P(GemmTest, takes_a_workspace) {
   const Workspace workspace{std::align(256, static_cast<std::size_t>(bytes), data, space),
                             static_cast<std::size_t>(bytes)};
   product.c.fill([](std::int64_t) { return nan; });
-  gemm(ctx, Transpose::no, Transpose::no, 1.0, product.a, product.b, 0.0, product.c, workspace);
+  gemm(ctx, Transpose::no, Transpose::no, 1.0, product.a, product.b, 0.0, product.c, {}, workspace);
   product.c.download();
   for (std::int64_t i = 0; i < 40 * 50; ++i) ASSERT_TRUE(same_bits(without.element(i), product.c.element(i))) << i;
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import FORWARD, FORWARD_OUTPUT, GOOD, GRADIENT, SchemaTest, alone, edited, line_of
+from schema_fixture import COMPUTED, FORWARD, FORWARD_OUTPUT, GOOD, GRADIENT, SchemaTest, alone, edited, line_of
 
 
 class WrongSchemaTest(SchemaTest):
@@ -219,7 +219,7 @@ class WrongSchemaTest(SchemaTest):
     def test_shape_rules(self) -> None:
         for rule, message in (
             ("x", "'shape' is 'x', expected a rule such as broadcast(x, y), like(x) or reduced(x)"),
-            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like, reduced"),
+            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like, reduced, computed"),
             ("like(x, weight)", "the shape rule like takes one name, found 2"),
             ("reduced(x, weight)", "the shape rule reduced takes one name, found 2"),
             ("reduced()", "the shape rule reduced takes one name, found 0"),
@@ -234,6 +234,11 @@ class WrongSchemaTest(SchemaTest):
             ("reduced(out)", "reduced(out) names out, which is no input; the inputs are x, weight, mask"),
             ("reduced(weight)", "reduced(weight) names weight, which may be a number and have no axes"),
             ("reduced(mask)", "reduced(mask) names mask, which is optional and may have no extents"),
+            ("computed()", "the shape rule computed takes at least one name, found 0"),
+            ("computed(x, out)", "computed(x, out) names out, which is no input; the inputs are x, weight, mask"),
+            ("computed(weight)", "computed(weight) names weight, which may be a number and have no axes"),
+            ("computed(x, mask)", "computed(x, mask) names mask, which is optional and may have no extents"),
+            ("computed(x, x)", "computed(x, x) names an input twice"),
         ):
             self.wrong(alone(("broadcast(x, weight)", rule)), ("shape:", f"norm: output out: {message}"))
         for operand in ("weight", "mask"):
@@ -251,6 +256,48 @@ class WrongSchemaTest(SchemaTest):
         self.wrong(
             alone(("the value.", "the value.\n      shape: like(mask)")),
             ("shape:", "norm: input x: like(mask) names mask, which is optional and may have no extents"),
+        )
+
+    def test_computed_extents(self) -> None:
+        self.wrong(
+            edited(COMPUTED, ("shape: computed(x, weight)\n  backward:", "shape: computed(weight, x)\n  backward:")),
+            (
+                "computed(weight, x)",
+                "norm: output out: computed(weight, x) differs from computed(x, weight) above: one function computes "
+                "all such extents",
+            ),
+            (
+                "name: out_grad",
+                "norm: as the backward of norm, norm_grad must give the input out_grad the shape of out in norm: "
+                "computed(weight, x)",
+            ),
+        )
+        self.wrong(
+            edited(COMPUTED, ("The weight.\n", "The weight.\n      shape: computed(x, weight)\n")),
+            ("shape:", "norm: input weight: computed(x, weight) says that its extents are its own"),
+            (
+                "name: weight  # of",
+                "norm: as the backward of norm, norm_grad must give the input weight the shape of weight in norm: "
+                "computed(x, weight)",
+            ),
+        )
+        for wrong in ("like(x)", "broadcast(x, weight)"):
+            self.wrong(
+                edited(COMPUTED, ("computed(x, weight)  # of bias_grad", f"{wrong}  # of bias_grad")),
+                (
+                    "# of bias_grad",
+                    "norm: as the backward of norm, norm_grad must give the output bias_grad the shape "
+                    "computed(x, weight)",
+                ),
+            )
+        mask = "name: mask  # of the gradient\n"
+        self.wrong(
+            edited(COMPUTED, (f"{mask}      shape: computed(x, weight)\n", mask)),
+            (
+                mask,
+                "norm: as the backward of norm, norm_grad must give the input mask the shape of mask in norm: "
+                "computed(x, weight)",
+            ),
         )
 
     def test_attributes_of_a_reduction(self) -> None:
@@ -321,7 +368,7 @@ class WrongSchemaTest(SchemaTest):
         )
         gradient(
             "name: out_grad",
-            "must give the input out_grad the shape of the output out: broadcast(x, weight)",
+            "must give the input out_grad the shape of out in norm: broadcast(x, weight)",
             ("broadcast(x, weight)", "like(x)"),
         )
         gradient(
@@ -330,10 +377,15 @@ class WrongSchemaTest(SchemaTest):
             (mask, ""),
             ("    - name: weight", mask + "    - name: weight"),
         )
+        gradient(
+            "name: weight  # of",
+            "must give the input weight the shape of weight in norm: none",
+            ("or_number: true\n", "or_number: true\n      shape: like(x)\n"),
+        )
         gradient("inputs:  # of", "lacks the input out_grad", ("name: out_grad", "name: out"))
         gradient(
             "name: out  # of",
-            "must give the input out the shape of the output out: broadcast(x, weight)",
+            "must give the input out the shape of out in norm: broadcast(x, weight)",
             ("    - name: out_grad", "    - name: out  # of x\n      description: As before.\n    - name: out_grad"),
         )
         gradient(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import FORWARD, GOOD, SchemaTest, alone, edited, line_of
+from schema_fixture import COMPUTED, FORWARD, GOOD, SchemaTest, alone, edited, line_of
 
 
 class CompatibilityTest(SchemaTest):
@@ -210,6 +210,23 @@ class CompatibilityTest(SchemaTest):
             "output out was changed: optional is true, released as false; a released output may not " "be changed",
             ("broadcast(x, weight)\n", "broadcast(x, weight)\n      optional: true\n"),
         )
+
+    def test_computed_extents(self) -> None:
+        self.check(COMPUTED, COMPUTED)
+        mask = "The mask.\n      optional: true\n"
+        rule = "      shape: computed(x, weight)\n"
+        changed = "norm: input mask was changed: shape is {}, released as {}; a released input may not be changed"
+        plain = alone(("      or_number: true\n      default: 0.5\n", ""))
+        computed = edited(plain, (mask, mask + rule))
+        self.check(plain, computed, ("name: mask", changed.format("computed(x, weight)", "none")))
+        self.check(computed, plain, ("name: mask", changed.format("none", "computed(x, weight)")))
+        self.check(
+            computed,
+            edited(computed, ("computed(x, weight)", "computed(x)")),
+            ("name: mask", changed.format("computed(x)", "computed(x, weight)")),
+        )
+        bias = "    - name: bias\n      description: New.\n      optional: true\n"
+        self.check(computed, edited(computed, ("  attributes:", f"{bias}{rule}  attributes:")))
 
     def test_promises(self) -> None:
         self.broken(

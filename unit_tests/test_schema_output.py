@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from schema_fixture import GOOD, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
+from schema_fixture import COMPUTED, GOOD, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
 
 SCHEMA = ROOT / "src" / "ops" / "ops.yaml"
 RELEASED = ROOT / "src" / "ops" / "released.yaml"
@@ -55,8 +55,31 @@ class OutputTest(SchemaTest):
         tables = file.read_text(encoding="utf-8")
         for part in (
             '.shape_rule = "reduced(x)", .optional = false, .needs_tensor = ""}',
-            'std::vector<Extents> norm_extents(const Call& call) {\n  return {call.reduced("x")};',
+            'std::vector<Extents> norm_output_extents(const Call& call) {\n  return {call.reduced("x")};',
             'call.check_extents("out_grad", call.reduced("x"), "reduced(x)");\n  return {call.extents("x"), ',
+        ):
+            self.assertIn(part, tables)
+
+    def test_tables_of_computed_extents(self) -> None:
+        file = self.folder / "tables.cpp"
+        self.assertEqual(self.run_schema("generate", self.write("good.yaml", COMPUTED), file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            '#include "ops/norm/norm.hpp"\n#include "ops/norm/norm_extents.hpp"\n',
+            '.shape_rule = "computed(x, weight)", .optional = false, .needs_tensor = ""}',
+            "std::vector<Extents> norm_output_extents(const Call& call) {\n"
+            '  const auto computed = norm_extents("norm",\n'
+            '                                     call.tensor("x"),\n'
+            '                                     call.tensor("weight"),\n'
+            '                                     {.mask = call.tensor("mask"), .bias = call.tensor("bias"), .porder = ',
+            '.scale = call.attribute<double>("scale")});\n'
+            '  call.check_extents("mask", computed.at("mask"), "computed(x, weight)");\n'
+            '  call.check_extents("bias", computed.at("bias"), "computed(x, weight)");\n'
+            '  return {computed.at("out")};\n',
+            'norm_extents("norm_grad",\n',
+            '{.mask = call.tensor("mask"), .porder = call.attribute<double>("porder"), ',
+            'call.check_extents("out_grad", computed.at("out_grad"), "computed(x, weight)");\n'
+            '  return {call.extents("x"), call.extents("mask"), computed.at("bias_grad")};\n',
         ):
             self.assertIn(part, tables)
 
@@ -87,6 +110,11 @@ class OutputTest(SchemaTest):
         ):
             self.assertIn(part, page)
         self.assertNotIn("reduced", page)
+        self.assertNotIn("computed", page)
+        self.assertIn(
+            "| `mask_grad` | `like(mask)` | optional, only where `mask` is given | ",
+            (folder / "norm_grad.md").read_text(encoding="utf-8"),
+        )
 
     def test_reference_of_a_reduction(self) -> None:
         folder = self.folder / "pages"
@@ -102,6 +130,45 @@ class OutputTest(SchemaTest):
             page = (folder / name).read_text(encoding="utf-8")
             self.assertIn(row, page)
             self.assertIn(rule, page)
+
+    def test_reference_of_computed_extents(self) -> None:
+        folder = self.folder / "pages"
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", COMPUTED), folder), (0, []))
+        rule = "- `computed(…)`: the extents that follow from those tensors and the attributes, as said above.\n"
+        for name, rows in (
+            (
+                "norm.md",
+                (
+                    "| `weight` | tensor | see its meaning | The weight. |\n",
+                    "| `mask` | tensor, optional | `computed(x, weight)` | The mask. |\n",
+                    "| `out` | `computed(x, weight)` | always | The out. |\n",
+                ),
+            ),
+            (
+                "norm_grad.md",
+                (
+                    "| `out_grad` | tensor | `computed(x, weight)` | The gradient with respect to out. |\n",
+                    "| `bias_grad` | `computed(x, weight)` | optional | The gradient with respect to the bias. |\n",
+                ),
+            ),
+        ):
+            page = (folder / name).read_text(encoding="utf-8")
+            for row in rows:
+                self.assertIn(row, page)
+            self.assertIn(rule, page)
+
+    def test_reference_wraps_long_signatures(self) -> None:
+        inputs = "".join(f"    - name: long_name_of_an_input_{i}\n      description: More.\n" for i in range(5))
+        folder = self.folder / "pages"
+        schema = self.write("good.yaml", alone(("    - name: mask\n", inputs + "    - name: mask\n")))
+        self.assertEqual(self.run_schema("reference", schema, folder), (0, []))
+        start = "void portops::norm("
+        self.assertIn(
+            f"{start}const Context& ctx,\n{' ' * len(start)}const TensorRef& x, const TensorOrNumber& weight, "
+            f"const TensorRef& long_name_of_an_input_0,\n{' ' * len(start)}"
+            "const TensorRef& long_name_of_an_input_1, const TensorRef& long_name_of_an_input_2,\n",
+            (folder / "norm.md").read_text(encoding="utf-8"),
+        )
 
     def test_committed_reference_is_current(self) -> None:
         folder = self.folder / "pages"

@@ -3,12 +3,12 @@
 #include "clip.hpp"
 
 #include "common/element_cast.hpp"
+#include "common/timing.hpp"
 #include "common/transfer.hpp"
 
 #include <portops/ops/p_norm.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <random>
@@ -164,13 +164,7 @@ ClipResult clip_gradients(const Context& ctx, const Gradients& gradients, const 
   result.bytes_per_call = 3 * bytes_of(flat.type(), flat.size());
 
   // From the second call on what is clipped is clipped already; it takes the same reading and writing.
-  clip(ctx, copied, scalars, options.porder);
-  ctx.fence();
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < options.repeats; ++i) clip(ctx, copied, scalars, options.porder);
-  ctx.fence();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  result.seconds_per_call = elapsed.count() / options.repeats;
+  result.seconds_per_call = seconds_per_call(ctx, options.repeats, [&] { clip(ctx, copied, scalars, options.porder); });
   return result;
 }
 

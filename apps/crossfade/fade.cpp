@@ -3,13 +3,14 @@
 #include "fade.hpp"
 
 #include "common/element_cast.hpp"
+#include "common/picture_tensor.hpp"
+#include "common/timing.hpp"
 #include "common/transfer.hpp"
 
 #include <portops/core/tensor.hpp>
 #include <portops/ops/lerp.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 namespace portops::apps {
@@ -23,30 +24,6 @@ Tensor tensor_of(const std::vector<double>& values, ElementType type, const Exte
     std::transform(values.begin(), values.end(), tensor.data<T>(), element_cast<T, double>);
   });
   return tensor;
-}
-
-Tensor light_of(const Picture& picture, ElementType type, const Extents& extents) {
-  Tensor tensor(type, extents);
-  with_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    std::vector<T> light;
-    for (const double value : light_of_levels()) light.push_back(element_cast<T>(value));
-    std::transform(picture.rgb.begin(), picture.rgb.end(), tensor.data<T>(), [&](auto level) { return light[level]; });
-  });
-  return tensor;
-}
-
-Picture picture_of(const Tensor& light, std::int64_t width, std::int64_t height) {
-  Picture picture{width, height, {}};
-  const auto count = static_cast<std::size_t>(light.ref().size());
-  picture.rgb.resize(count);
-  with_type(light.ref().type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* values = light.data<T>();
-    std::transform(values, values + count, picture.rgb.begin(),
-                   [](T value) { return level_of_light(element_cast<double>(value)); });
-  });
-  return picture;
 }
 
 /// From 0 to 1, level in the outer sixths and at its steepest in the middle.
@@ -94,16 +71,9 @@ FadeResult cross_fade(const Context& ctx, const Picture& a, const Picture& b, co
     bytes += bytes_of(weights);
   }
 
-  lerp(ctx, x, y, weight, out);
-  ctx.fence();
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < options.repeats; ++i) lerp(ctx, x, y, weight, out);
-  ctx.fence();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-
   FadeResult result;
+  result.seconds_per_call = seconds_per_call(ctx, options.repeats, [&] { lerp(ctx, x, y, weight, out); });
   result.picture = picture_of(to_host(ctx, out), a.width * frames, a.height);
-  result.seconds_per_call = elapsed.count() / options.repeats;
   result.bytes_per_call = bytes;
   return result;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "picture.hpp"
+#include "common/picture.hpp"
 
 #include <portops/core/context.hpp>
 #include <portops/core/element_type.hpp>

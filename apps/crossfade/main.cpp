@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "common/output_file.hpp"
+#include "common/picture.hpp"
 #include "common/program.hpp"
+#include "common/shipped_picture.hpp"
 #include "common/values.hpp"
 #include "fade.hpp"
-#include "picture.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/error.hpp>
@@ -36,17 +37,6 @@ struct CommandLine {
   std::string type = "f32";
   int repeats = 100;
 };
-
-/// A photograph that comes with the program: beside it in the build, in the data folder when installed.
-std::string shipped_picture(const std::string& name) {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const char* images : {"images", PORTOPS_IMAGES_FROM_BIN}) {
-    const fs::path picture = (folder / images / name).lexically_normal();
-    if (fs::exists(picture)) return picture.string();
-  }
-  throw portops::Error("the photograph " + name + " that comes with this program is not there, expected it in " +
-                       (folder / PORTOPS_IMAGES_FROM_BIN).lexically_normal().string() + " (or name two pictures)");
-}
 
 FadeOptions options_of(const CommandLine& line) {
   FadeOptions options;

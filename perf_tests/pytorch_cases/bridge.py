@@ -8,6 +8,7 @@ import torch
 
 TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
 BACKENDS = {"serial": 0, "openmp": 1, "cuda": 2}
+MATHS = {"ieee": 0, "tf32": 1}
 
 INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 INTEGERS = ctypes.POINTER(ctypes.c_int64)
@@ -15,6 +16,7 @@ INTEGERS = ctypes.POINTER(ctypes.c_int64)
 FUNCTIONS = {
     "error": (TEXT,),
     "context": (POINTER, INT, POINTER),
+    "set_context": (None, POINTER, INT, INT),
     "finish": (None,),
     "arguments": (POINTER,),
     "delete_arguments": (None, POINTER),
@@ -72,6 +74,10 @@ class Portops:
             raise RuntimeError(self.bridge.error().decode())
         return result
 
+    def set_context(self, math="ieee", deterministic=False):
+        """The options of the calls that follow."""
+        self.bridge.set_context(self.context, MATHS[math], deterministic)
+
     def arguments(self, values):
         return Arguments(self, values)
 
@@ -93,10 +99,18 @@ def integers(values):
     return (ctypes.c_int64 * len(values))(*values)
 
 
+def blocking_stream():
+    """A stream in order with the default one, where torchvision 0.26 launches deform_conv2d's kernels whatever stream
+    is current. PyTorch's own streams are not, and kernels would race."""
+    handle = ctypes.c_void_p()
+    torch.cuda.check_error(torch.cuda.cudart().cudaStreamCreate(ctypes.addressof(handle)))
+    return torch.cuda.ExternalStream(handle.value)
+
+
 def open_portops(path, device):
     """On a GPU together with a stream of its own, which becomes PyTorch's."""
     if device == "cpu":
         return Portops(path, "openmp", None)
-    stream = torch.cuda.Stream()
+    stream = blocking_stream()
     torch.cuda.set_stream(stream)
     return Portops(path, "cuda", stream.cuda_stream)

@@ -8,7 +8,7 @@ import dataclasses
 from dataclasses import field
 
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
-SHAPE_FUNCTIONS = ("broadcast", "like", "reduced")
+SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "computed")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced")  # those that take one name
 # What a call of an operator with a shape rule `reduced` says of the axes: attributes and their types.
 REDUCTION = {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"}
@@ -24,7 +24,7 @@ class SchemaError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeRule:
-    """`broadcast(x, y)`, `like(x)` or `reduced(x)`: the extents of a tensor, from those of inputs."""
+    """`broadcast(x, y)`, `like(x)`, `reduced(x)` or `computed(x, y)`: the extents of a tensor, from those of inputs."""
 
     function: str
     names: tuple[str, ...]
@@ -95,6 +95,12 @@ class Operator:
 
     def output(self, name: str) -> Output | None:
         return next((entry for entry in self.outputs if entry.name == name), None)
+
+    @property
+    def computed(self) -> ShapeRule | None:
+        """The rule `computed` of the operator's tensors: all have the same, because one function computes them."""
+        rules = (entry.shape for entry in (*self.inputs, *self.outputs) if entry.shape)
+        return next((rule for rule in rules if rule.function == "computed"), None)
 
     def needs_tensor(self, output: Output) -> str:
         """The input that must be a tensor for the output to be wanted, or "". A gradient has the extents of its

@@ -54,10 +54,7 @@ def _page(schema: Schema, op: Operator) -> str:
         "## Inputs\n",
         *_table(
             ["Name", "What it may be", "Extents", "Meaning"],
-            [
-                [f"`{entry.name}`", _kind(entry), _code(str(entry.shape)) if entry.shape else "any", entry.description]
-                for entry in op.inputs
-            ],
+            [[f"`{entry.name}`", _kind(entry), _extents(op, entry), entry.description] for entry in op.inputs],
         ),
         "",
         *_attributes(op),
@@ -108,10 +105,16 @@ def _kind(entry: Input) -> str:
     return "tensor, optional" if entry.optional else "tensor"
 
 
+def _extents(op: Operator, entry: Input) -> str:
+    if entry.shape:
+        return _code(str(entry.shape))
+    return "see its meaning" if op.computed and entry.name in op.computed.names else "any"
+
+
 def _wanted(op: Operator, entry: Output) -> str:
     operand = op.needs_tensor(entry)
     if operand:
-        return f"optional, only where `{operand}` is a tensor"
+        return f"optional, only where `{operand}` is {'a tensor' if op.input(operand).or_number else 'given'}"
     return "optional" if entry.optional else "always"
 
 
@@ -130,6 +133,8 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
             "`reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "
             "with extent 1; with `asvector` they are all axes."
         )
+    if op.computed:
+        rules.append("`computed(…)`: the extents that follow from those tensors and the attributes, as said above.")
     if any(entry.optional for entry in op.outputs):
         rules.append("An optional output that is left out (in C++: an empty `TensorRef`) costs nothing.")
     if op.inplace:
@@ -157,21 +162,29 @@ def _signature(op: Operator) -> str:
         for entry in op.inputs
         if not entry.optional
     ]
-    lines = [
-        "const Context& ctx",
-        ", ".join(inputs),
-        ", ".join(f"const TensorRef& {entry.name}" for entry in op.outputs),
-    ]
+    outputs = [f"const TensorRef& {entry.name}" for entry in op.outputs]
+    start = f"void portops::{op.name}("
+    lines = ["const Context& ctx", *_lines(inputs, len(start)), *_lines(outputs, len(start))]
     members = [*(entry for entry in op.inputs if entry.optional), *op.attributes]
     if members:
         struct = "".join(word.capitalize() for word in op.family.split("_")) + "Params"
         complete = all(entry.default is not None for entry in op.attributes)
         lines.append(f"const {struct}& params{' = {}' if complete else ''}")
-    start = f"void portops::{op.name}("
     signature = start + (",\n" + " " * len(start)).join(lines) + ");"
     if members:
         signature += f"\n\n// params: {{{', '.join(f'.{entry.name}' for entry in members)}}}"
     return signature
+
+
+def _lines(parameters: list[str], indent: int) -> list[str]:
+    """The parameters, separated by commas, in lines as wide as the project's code."""
+    lines = parameters[:1]
+    for parameter in parameters[1:]:
+        if indent + len(f"{lines[-1]}, {parameter},") <= 120:
+            lines[-1] += f", {parameter}"
+        else:
+            lines.append(parameter)
+    return lines
 
 
 def _command(op: Operator) -> str:

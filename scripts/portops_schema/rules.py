@@ -64,10 +64,12 @@ def _shapes(op: Operator) -> Messages:
                 yield rule.line, f"{what}: {rule} says that its extents are its own"
             elif operand.optional and (kind == "input" or rule.function != "like"):
                 yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
-            elif operand.or_number and rule.function == "reduced":
+            elif operand.or_number and rule.function in ("reduced", "computed"):
                 yield rule.line, f"{what}: {rule} names {name}, which may be a number and have no axes"
         if len(set(rule.names)) != len(rule.names):
             yield rule.line, f"{what}: {rule} names an input twice"
+        if rule.function == "computed" and rule != op.computed:
+            yield rule.line, f"{what}: {rule} differs from {op.computed} above: one function computes all such extents"
         if isinstance(entry, Output) and op.needs_tensor(entry) and not entry.optional:
             yield entry.line, (f"{what}: must be optional: it exists only where {rule.names[0]} is given as a tensor")
         for name, kind in REDUCTION.items() if rule.function == "reduced" else ():
@@ -120,7 +122,7 @@ def _backward(schema: Schema, op: Operator) -> Messages:
 def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
     """The forward's inputs and outputs, as far as they are needed, then the gradients of all of its outputs."""
     grads = {f"{output.name}_grad": output for output in op.outputs}
-    like_outputs = {output.name: output for output in op.outputs} | grads
+    same_extents = {entry.name: entry for entry in (*op.inputs, *op.outputs)} | grads
     allowed = [entry.name for entry in (*op.inputs, *op.outputs)] + list(grads)
     names = [entry.name for entry in gradient.inputs]
     for entry in gradient.inputs:
@@ -130,11 +132,13 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         facts = ("optional", "or_number", "default")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
-        if entry.name in like_outputs:
-            output = like_outputs[entry.name]
-            expected = output.shape
-            if entry.shape != expected and all(name in names for name in expected.names):
-                yield entry.line, f"must give the input {entry.name} the shape of the output {output.name}: {expected}"
+        if entry.name in same_extents:
+            tensor = same_extents[entry.name]
+            expected = tensor.shape
+            if entry.shape != expected and (expected is None or all(name in names for name in expected.names)):
+                yield entry.line, (
+                    f"must give the input {entry.name} the shape of {tensor.name} in {op.name}: {expected or 'none'}"
+                )
     known = [name for name in names if name in allowed]
     if known != sorted(known, key=allowed.index):
         yield gradient.lines[
@@ -162,8 +166,8 @@ def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
         operand = entry.name[: -len("_grad")]
         if not entry.optional:
             yield entry.line, f"must make the output {entry.name} optional: an unwanted gradient costs nothing"
-        expected = ShapeRule("like", (operand,), 0)
-        if gradient.input(operand) and entry.shape != expected:
+        expected = ShapeRule("like", (operand,), 0) if gradient.input(operand) else op.input(operand).shape
+        if expected and entry.shape != expected and all(gradient.input(name) for name in expected.names):
             yield entry.shape.line, f"must give the output {entry.name} the shape {expected}"
     known = [entry.name for entry in gradient.outputs if entry.name in allowed]
     if known != sorted(known, key=allowed.index):

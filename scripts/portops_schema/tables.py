@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .model import Attribute, Input, Operator, Output, Schema, ShapeRule
+from .model import Attribute, Input, Operator, Output, Schema
 
 HEADER = """\
 // SPDX-FileCopyrightText: 2026 The portops authors
@@ -26,23 +26,24 @@ CPP_TYPES = {
 
 
 def generate(schema: Schema) -> str:
-    families = sorted({op.family for op in schema.operators})
+    headers = {f"ops/{op.family}/{op.family}.hpp" for op in schema.operators}
+    headers |= {f"ops/{op.family}/{op.family}_extents.hpp" for op in schema.operators if op.computed}
     return "\n".join(
         [
             HEADER,
-            *(f'#include "ops/{family}/{family}.hpp"' for family in families),
+            *(f'#include "{header}"' for header in sorted(headers)),
             "",
             "namespace portops::impl {",
             "namespace {",
             "",
-            *("\n".join((_info(op), _extents(op), _run(op))) for op in schema.operators),
+            *("\n".join((_info(op), _output_extents(op), _run(op))) for op in schema.operators),
             "}  // namespace",
             "",
             "const OperatorTable& operator_table() {",
             "  static const OperatorTable table{",
             "      .infos = {" + ", ".join(f"{op.name}_info()" for op in schema.operators) + "},",
             "      .adapters = {"
-            + ", ".join(f"{{&{op.name}_extents, &{op.name}_run}}" for op in schema.operators)
+            + ", ".join(f"{{&{op.name}_output_extents, &{op.name}_run}}" for op in schema.operators)
             + "},",
             "  };",
             "  return table;",
@@ -115,24 +116,37 @@ def _output(op: Operator, entry: Output) -> str:
     )
 
 
-def _extents(op: Operator) -> str:
+def _output_extents(op: Operator) -> str:
     checks = [
-        f"  call.check_extents({_text(entry.name)}, {_rule(entry.shape)}, {_text(str(entry.shape))});"
+        f"  call.check_extents({_text(entry.name)}, {_rule(entry)}, {_text(str(entry.shape))});"
         for entry in op.inputs
         if entry.shape
     ]
     return "\n".join(
         [
-            f"std::vector<Extents> {op.name}_extents(const Call& call) {{",
+            f"std::vector<Extents> {op.name}_output_extents(const Call& call) {{",
+            *_computed(op),
             *checks,
-            f"  return {_list(_rule(entry.shape) for entry in op.outputs)};",
+            f"  return {_list(_rule(entry) for entry in op.outputs)};",
             "}",
             "",
         ]
     )
 
 
-def _rule(rule: ShapeRule) -> str:
+def _computed(op: Operator) -> list[str]:
+    """What the rule `computed` stands on: the extents by name, as the operator's own function gives them."""
+    if not op.computed:
+        return []
+    arguments = [_text(op.name), *(f"call.tensor({_text(name)})" for name in op.computed.names), *_params(op)]
+    call = f"  const auto computed = {op.family}_extents("
+    return [call + (",\n" + " " * len(call)).join(arguments) + ");"]
+
+
+def _rule(entry: Input | Output) -> str:
+    rule = entry.shape
+    if rule.function == "computed":
+        return f"computed.at({_text(entry.name)})"
     if rule.function == "like":
         return f"call.extents({_text(rule.names[0])})"
     if rule.function == "reduced":
@@ -146,16 +160,20 @@ def _run(op: Operator) -> str:
         if not entry.optional:
             arguments.append(f"call.{'tensor_or_number' if entry.or_number else 'tensor'}({_text(entry.name)})")
     arguments += [f"call.tensor({_text(entry.name)})" for entry in op.outputs]
-    members = [f".{entry.name} = call.tensor({_text(entry.name)})" for entry in op.inputs if entry.optional]
-    members += [
-        f".{entry.name} = call.attribute<{CPP_TYPES[entry.type]}>({_text(entry.name)})" for entry in op.attributes
-    ]
-    if members:
-        arguments.append("{" + ", ".join(members) + "}")
+    arguments += _params(op)
     separator = ",\n" + " " * (len(op.name) + 3)
     return (
         f"void {op.name}_run(const Context& ctx, const Call& call) {{\n  {op.name}({separator.join(arguments)});\n}}\n"
     )
+
+
+def _params(op: Operator) -> list[str]:
+    """The options as one argument, or none."""
+    members = [f".{entry.name} = call.tensor({_text(entry.name)})" for entry in op.inputs if entry.optional]
+    members += [
+        f".{entry.name} = call.attribute<{CPP_TYPES[entry.type]}>({_text(entry.name)})" for entry in op.attributes
+    ]
+    return [_list(members)] if members else []
 
 
 def _list(items: Iterable[str]) -> str:

@@ -3,7 +3,9 @@
 #include "blas/gemm.hpp"
 
 #include "blas/gemm_paths.hpp"
+#include "blas/gemm_sm90.hpp"
 #include "core/check.hpp"
+#include "core/cuda_device.hpp"
 #include "core/region.hpp"
 #include "portops/core/config.hpp"
 
@@ -35,7 +37,7 @@ std::int64_t row_stride(const Named& matrix) {
 }
 
 Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-              const TensorRef& b, double beta, const TensorRef& c) {
+              const TensorRef& b, double beta, const TensorRef& c, const Batch& batch) {
   constexpr std::string_view op = "gemm";
   const ElementType type = a.type();
   for (const Named& input : {Named{"a", a}, Named{"b", b}}) {
@@ -53,9 +55,12 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
                ", expected ", expected.to_string(), " (the inner extent of a, ", a.extents().to_string(),
                a_turned ? " transposed, is " : ", is ", inner, ")");
   }
-  impl::check_output(op, ctx, {"c", c}, type, "a", {rows, columns}, "the rows of op(a) and the columns of op(b)");
+  const bool widens = size_of(type) == 2 && c.type() == ElementType::f32;
+  impl::check_output(op, ctx, {"c", c}, widens ? ElementType::f32 : type, "a", {rows, columns},
+                     "the rows of op(a) and the columns of op(b)");
   impl::check_no_overlap(op, {"c", c}, std::array{Named{"a", a}, Named{"b", b}});
   return {.type = type,
+          .c_type = c.type(),
           .a_transpose = a_transpose,
           .b_transpose = b_transpose,
           .rows = rows,
@@ -68,7 +73,8 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
           .c = c.data(),
           .a_stride = row_stride({"a", a}),
           .b_stride = row_stride({"b", b}),
-          .c_stride = row_stride({"c", c})};
+          .c_stride = row_stride({"c", c}),
+          .batch = batch};
 }
 
 /// Whether the host's BLAS can compute it, and as the context wants it.
@@ -82,13 +88,22 @@ bool suits_host_blas(const Context& ctx, const Product& product) {
 }  // namespace
 
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-          const TensorRef& b, double beta, const TensorRef& c, [[maybe_unused]] Workspace workspace) {
-  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c);
-  if (c.size() == 0) return;
+          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch,
+          [[maybe_unused]] Workspace workspace) {
+  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c, batch);
+  if (c.size() == 0 || batch.count == 0) return;
   if (product.inner == 0 || alpha == 0.0) {
     const impl::Region region("portops::gemm[scale]");
     return scale(ctx, product);
   }
+#if defined(PORTOPS_HAS_SM90)
+  if (ctx.backend() == Backend::cuda && ctx.math() == Math::ieee && impl::compute_capability(ctx) == 90 &&
+      suits_sm90(product)) {
+    const impl::Region region("portops::gemm[sm90]");
+    const impl::LaunchEvent event(ctx, "portops::gemm[sm90]");
+    return multiply_by_sm90(impl::cuda_stream(ctx), impl::multiprocessors(ctx), product);
+  }
+#endif
 #if defined(PORTOPS_HAS_CUDA)
   if (ctx.backend() == Backend::cuda) {
     const impl::Region region("portops::gemm[cublas]");

@@ -14,16 +14,28 @@ namespace portops::blas {
 /// Whether a matrix enters a product as it lies or transposed.
 enum class Transpose : bool { no, yes };
 
+/// Products of the same form: how many, and how many elements the matrices of one lie after those of the one before.
+struct Batch {
+  std::int64_t count = 1;
+  std::int64_t a_step = 0;
+  std::int64_t b_step = 0;
+  std::int64_t c_step = 0;
+};
+
 /// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for.
 ///
 /// Matrices are tensors of two axes, of one element type, with neighbours along the last axis at neighbouring
-/// addresses and rows at least as far apart as they are long. Products of f32 and of half types accumulate in f32 and
-/// round once; on cuda ctx.math() may let f32 operands be rounded to tf32. c must not overlap a or b.
+/// addresses and rows at least as far apart as they are long; where a and b are of a half type, c may be f32. Products
+/// of f32 and of half types accumulate in f32 and round once; on cuda ctx.math() may let f32 operands be rounded to
+/// tf32. c must not overlap a or b. With a batch, a, b and c are the first product's; nobody checks that the others
+/// do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
 /// - alpha = 0, or an inner extent of 0, gives beta · c without reading a or b.
 /// - A c without elements is left alone.
 ///
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
+/// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 pieces on
+///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph. `workspace` is memory for
 ///   cuBLAS, as long as gemm_workspace says or shorter (at some cost in speed); without it the library's pool lends
 ///   some. The context's own workspace is never touched: it belongs to the operator that calls.
@@ -35,7 +47,7 @@ enum class Transpose : bool { no, yes };
 ///
 /// Throws Error, before anything is enqueued, for arguments that do not fit together.
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-          const TensorRef& b, double beta, const TensorRef& c, Workspace workspace = {});
+          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch = {}, Workspace workspace = {});
 
 /// The bytes of the workspace with which gemm runs at full speed; 0 on hosts.
 std::size_t gemm_workspace(const Context& ctx);

@@ -7,10 +7,10 @@
 namespace portops::blas {
 namespace {
 
-template <Backend B, class T>
+template <Backend B, class T, class C>
 void launch(const Context& ctx, const Product& product) {
   static const std::string label = "portops::gemm[fallback]";
-  using Functor = Multiply<B, T>;
+  using Functor = Multiply<B, T, C>;
   const impl::SpaceOf<B>& space = impl::instance<B>(ctx);
   const Functor functor(product, space.concurrency());
   constexpr std::int64_t most_teams = 1 << 30;
@@ -23,19 +23,26 @@ void launch(const Context& ctx, const Product& product) {
 
 void multiply_by_fallback(const Context& ctx, const Product& product) {
   impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
-    if constexpr (B != Backend::cuda) launch<B, T>(ctx, product);
+    if constexpr (B != Backend::cuda) {
+      if (product.c_type == product.type) {
+        launch<B, T, T>(ctx, product);
+      } else if constexpr (sizeof(T) == 2) {
+        launch<B, T, float>(ctx, product);
+      }
+    }
   });
 }
 
 void scale(const Context& ctx, const Product& product) {
   static const std::string label = "portops::gemm[scale]";
   if (product.beta == 1.0) return;
-  impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
-    const Scale<T> functor{static_cast<T*>(product.c), product.columns, product.c_stride,
-                           static_cast<impl::Arithmetic<T>>(product.beta)};
+  impl::dispatch(ctx.backend(), product.c_type, [&]<Backend B, class T>() {
+    const Scale<T> functor{
+        static_cast<T*>(product.c), product.rows,         product.columns,
+        product.c_stride,           product.batch.c_step, static_cast<impl::Arithmetic<T>>(product.beta)};
     Kokkos::parallel_for(label,
                          Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(
-                             impl::instance<B>(ctx), 0, product.rows * product.columns),
+                             impl::instance<B>(ctx), 0, product.batch.count * product.rows * product.columns),
                          functor);
   });
 }

@@ -115,7 +115,7 @@ void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
 }
 
 /// c = alpha · op(a) · op(b) + beta · c, a team of one thread taking a tile of c at a time.
-template <Backend B, class T>
+template <Backend B, class T, class C = T>
 class Multiply {
  public:
   using A = impl::Arithmetic<T>;
@@ -125,12 +125,12 @@ class Multiply {
 
   /// Tiles become smaller where there would be fewer than threads.
   Multiply(const Product& product, int threads)
-      : p_(product), a_(static_cast<const T*>(p_.a)), b_(static_cast<const T*>(p_.b)), c_(static_cast<T*>(p_.c)) {
+      : p_(product), a_(static_cast<const T*>(p_.a)), b_(static_cast<const T*>(p_.b)), c_(static_cast<C*>(p_.c)) {
     while (tiles() < threads && tile_columns_ > Sizes::panel_columns) tile_columns_ /= 2;
     while (tiles() < threads && tile_rows_ > Sizes::panel_rows) tile_rows_ /= 2;
   }
 
-  std::int64_t tiles() const { return tiles_down() * tiles_across(); }
+  std::int64_t tiles() const { return p_.batch.count * tiles_down() * tiles_across(); }
 
   static constexpr int scratch_bytes() {
     constexpr int elements =
@@ -141,7 +141,9 @@ class Multiply {
   void operator()(const Team& team) const {
     auto* scratch = static_cast<A*>(team.team_scratch(1).get_shmem_aligned(scratch_bytes(), alignment));
     for (std::int64_t tile = team.league_rank(); tile < tiles(); tile += team.league_size()) {
-      write_tile(tile / tiles_across() * tile_rows_, tile % tiles_across() * tile_columns_, scratch);
+      const std::int64_t row_of_tiles = tile / tiles_across();
+      write_tile(row_of_tiles / tiles_down(), row_of_tiles % tiles_down() * tile_rows_,
+                 tile % tiles_across() * tile_columns_, scratch);
     }
   }
 
@@ -151,7 +153,7 @@ class Multiply {
   std::int64_t tiles_down() const { return (p_.rows + tile_rows_ - 1) / tile_rows_; }
   std::int64_t tiles_across() const { return (p_.columns + tile_columns_ - 1) / tile_columns_; }
 
-  void write_tile(std::int64_t row, std::int64_t column, A* scratch) const {
+  void write_tile(std::int64_t product, std::int64_t row, std::int64_t column, A* scratch) const {
     A* const a_panels = scratch;
     A* const b_panels = a_panels + Sizes::tile_rows * Sizes::depth;
     A* const sums = b_panels + Sizes::tile_columns * Sizes::depth;
@@ -161,8 +163,8 @@ class Multiply {
     const bool b_turned = p_.b_transpose == Transpose::yes;
     for (std::int64_t k = 0; k < p_.inner; k += Sizes::depth) {
       const int depth = static_cast<int>(std::min<std::int64_t>(Sizes::depth, p_.inner - k));
-      const T* a = a_ + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
-      const T* b = b_ + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
+      const T* a = a_ + product * p_.batch.a_step + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
+      const T* b = b_ + product * p_.batch.b_step + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
       pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
       // A panel of columns stays in the first-level cache while all rows pass by.
@@ -174,12 +176,13 @@ class Multiply {
       }
     }
     for (int i = 0; i < rows; ++i) {
-      write_row(c_ + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns, columns);
+      write_row(c_ + product * p_.batch.c_step + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns,
+                columns);
     }
   }
 
   /// Rounds once, also where c joins in.
-  void write_row(T* c, A* sums, int columns) const {
+  void write_row(C* c, A* sums, int columns) const {
     const auto alpha = static_cast<A>(p_.alpha);
     const auto beta = static_cast<A>(p_.beta);
     for (int j = 0; j < columns; ++j) sums[j] *= alpha;
@@ -194,7 +197,7 @@ class Multiply {
   Product p_;
   const T* a_;
   const T* b_;
-  T* c_;
+  C* c_;
   int tile_rows_ = Sizes::tile_rows;
   int tile_columns_ = Sizes::tile_columns;
 };
@@ -204,12 +207,15 @@ template <class T>
 struct Scale {
   using A = impl::Arithmetic<T>;
   T* c;
+  std::int64_t rows;
   std::int64_t columns;
   std::int64_t stride;
+  std::int64_t step;  ///< from one matrix of a batch to the next
   A beta;
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    T& element = c[index / columns * stride + index % columns];
+    const std::int64_t row = index / columns;
+    T& element = c[row / rows * step + row % rows * stride + index % columns];
     element = beta == A(0) ? static_cast<T>(A(0)) : static_cast<T>(beta * static_cast<A>(element));
   }
 };

@@ -25,10 +25,9 @@ Matrix<T, Space> transpose_of(T* data, std::int64_t rows, std::int64_t columns, 
 
 /// op(x), rows × columns, of a matrix that lies in memory as `transpose` says.
 template <class Space, class T>
-Matrix<T, Space> operand(const void* data, Transpose transpose, std::int64_t rows, std::int64_t columns,
-                         std::int64_t stride) {
+Matrix<T, Space> operand(T* data, Transpose transpose, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
   if (transpose == Transpose::yes) std::swap(rows, columns);
-  return transpose_of<Space>(static_cast<T*>(data), rows, columns, stride);
+  return transpose_of<Space>(data, rows, columns, stride);
 }
 
 const char* letter(Transpose transpose) { return transpose == Transpose::yes ? "T" : "N"; }
@@ -39,10 +38,15 @@ const char* letter(Transpose transpose) { return transpose == Transpose::yes ? "
 template <Backend B, class T>
 void multiply(const Context& ctx, const Product& p) {
   using Space = impl::SpaceOf<B>;
-  KokkosBlas::gemm(impl::instance<B>(ctx), letter(p.b_transpose), letter(p.a_transpose), static_cast<T>(p.alpha),
-                   operand<Space, const T>(p.b, p.b_transpose, p.inner, p.columns, p.b_stride),
-                   operand<Space, const T>(p.a, p.a_transpose, p.rows, p.inner, p.a_stride), static_cast<T>(p.beta),
-                   transpose_of<Space>(static_cast<T*>(p.c), p.rows, p.columns, p.c_stride));
+  for (std::int64_t k = 0; k < p.batch.count; ++k) {
+    const T* const a = static_cast<const T*>(p.a) + k * p.batch.a_step;
+    const T* const b = static_cast<const T*>(p.b) + k * p.batch.b_step;
+    T* const c = static_cast<T*>(p.c) + k * p.batch.c_step;
+    KokkosBlas::gemm(impl::instance<B>(ctx), letter(p.b_transpose), letter(p.a_transpose), static_cast<T>(p.alpha),
+                     operand<Space>(b, p.b_transpose, p.inner, p.columns, p.b_stride),
+                     operand<Space>(a, p.a_transpose, p.rows, p.inner, p.a_stride), static_cast<T>(p.beta),
+                     transpose_of<Space>(c, p.rows, p.columns, p.c_stride));
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace portops::blas {
 /// A checked product: c is rows × columns, and has elements; the strides are those of the rows as they lie in memory.
 struct Product {
   ElementType type;
+  ElementType c_type;
   Transpose a_transpose, b_transpose;
   std::int64_t rows, columns, inner;
   double alpha, beta;
@@ -18,6 +19,7 @@ struct Product {
   const void* b;
   void* c;
   std::int64_t a_stride, b_stride, c_stride;
+  Batch batch;
 };
 
 /// c = beta · c, on every backend.

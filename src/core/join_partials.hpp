@@ -73,7 +73,15 @@ class JoinPartials {
       const std::int64_t kept = columns_ == 1 ? result : quotient(result, columns_);
       const std::int64_t column = result - kept * columns_;
       out_.data[axes_.kept_offset(out_, kept) + column * out_.column_stride] =
-          static_cast<T>(static_cast<A>(f_.finish(f_.rescaled(scales[m], totals[m]))));
+          static_cast<T>(static_cast<A>(f_.finish(whole(scales[m], totals[m]))));
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Partial<double> whole(double scale, double total) const {
+    if constexpr (F::rescales) {
+      return f_.rescaled(scale, total);
+    } else {
+      return {scale, total};
     }
   }
 

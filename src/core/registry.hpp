@@ -112,8 +112,8 @@ std::span<const OperatorInfo> operators();
 const OperatorInfo& find_operator(std::string_view name);
 
 /// What every output of the call would be, by the schema's shape rules, whether `arguments` has it or not; an output
-/// like a number has the extents []. Throws Error on a missing, unknown or mistyped argument, on element types that
-/// differ and on extents that do not fit.
+/// like an input that is a number or left out has the extents []. Throws Error on a missing, unknown or mistyped
+/// argument, on element types that differ and on extents that do not fit.
 std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments);
 
 /// Calls the operator. Optional outputs that are not set are not computed. Throws what infer and the operator throw.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "common/output_file.hpp"
+#include "output_file.hpp"
 
 #include <cstddef>
 #include <cstdint>

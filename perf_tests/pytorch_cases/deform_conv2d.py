@@ -1,0 +1,228 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""deform_conv2d and deform_conv2d_grad, beside torchvision's; and torchvision's in float64 as their reference."""
+import dataclasses
+
+import torch
+from torchvision.ops import deform_conv2d
+
+from .common import NAMES, Case, count
+
+# The types that torchvision has it for.
+TORCHVISION = {"cuda": ("f64", "f32", "f16"), "cpu": ("f64", "f32")}
+INPUTS = ("x", "offset", "weight", "mask", "bias", "out_grad")
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """A call but for its element type. `padding` has two numbers, or four: above, left, below, right."""
+    name: str
+    x: tuple
+    out_channels: int
+    kernel: tuple = (3, 3)
+    stride: tuple = (1, 1)
+    padding: tuple = (1, 1)
+    dilation: tuple = (1, 1)
+    groups: int = 1
+    deformable_groups: int = 1
+    mask: bool = True
+    bias: bool = True
+
+    def taps(self):
+        return self.deformable_groups * count(self.kernel)
+
+    def out(self):
+        top, left, bottom, right = sides(self.padding)
+        image = [extent + more for extent, more in zip(self.x[2:], (top + bottom, left + right))]
+        return (self.x[0], self.out_channels,
+                *((h - d * (k - 1) - 1) // s + 1 for h, k, s, d in zip(image, self.kernel, self.stride, self.dilation)))
+
+    def tensors(self):
+        """The extents of the inputs by name."""
+        batch, _, *windows = self.out()
+        extents = {"x": self.x, "offset": (batch, 2 * self.taps(), *windows),
+                   "weight": (self.out_channels, self.x[1] // self.groups, *self.kernel)}
+        if self.mask:
+            extents["mask"] = (batch, self.taps(), *windows)
+        if self.bias:
+            extents["bias"] = (self.out_channels,)
+        return extents
+
+    def attributes(self):
+        return {"stride": self.stride, "padding": self.padding, "dilation": self.dilation, "groups": self.groups,
+                "deformable_groups": self.deformable_groups}
+
+
+def sides(padding):
+    return padding if len(padding) == 4 else (*padding, *padding)
+
+
+def offsets(shape, dtype, device, spread):
+    """Multiples of 1/1024 (of more in the 16-bit types) beside pixels: a position is then exact in float32 and has the
+    same neighbours in float64, without which derivatives would differ."""
+    step = max(2.0 ** -10, 32 * torch.finfo(dtype).eps)
+    values = (torch.randn(shape, device=device, dtype=torch.float64) * spread).clamp(-63, 62)
+    pixels = values.floor()
+    return (pixels + ((values - pixels) / step).round().clamp(1, 1 / step - 1) * step).to(dtype)
+
+
+def inputs(shape, dtype, device, spread=1.5):
+    """Random inputs and the attributes, by the names that portops gives them."""
+    extents, dtype = shape.tensors(), NAMES[dtype]
+    values = {name: torch.randn(e, device=device).to(dtype) for name, e in extents.items()}
+    values["offset"] = offsets(extents["offset"], dtype, device, spread)
+    if shape.mask:
+        values["mask"] = (0.1 + 0.9 * torch.rand(extents["mask"], device=device)).to(dtype)
+    return {**values, **shape.attributes()}
+
+
+def convolved(v):
+    """torchvision's operator on portops' arguments."""
+    top, left, bottom, right = sides(v["padding"])
+    x, padding = v["x"], (top, left)
+    if (top, left) != (bottom, right):
+        x, padding = torch.nn.functional.pad(x, (left, right, top, bottom)), (0, 0)
+    return deform_conv2d(x, v["offset"], v["weight"], v.get("bias"), v["stride"], padding, v["dilation"], v.get("mask"))
+
+
+def gradient_call(v):
+    """A call of all gradients of torchvision's operator, and their names."""
+    bias = v["bias"] if "bias" in v else v["weight"].new_zeros(len(v["weight"]))
+    wanted = {name: t.detach().requires_grad_() for name, t in {**v, "bias": bias}.items()
+              if name in ("x", "offset", "weight", "mask", "bias")}
+    out = convolved({**v, **wanted})
+    call = lambda: torch.autograd.grad(out, list(wanted.values()), v["out_grad"], retain_graph=True)
+    return call, [f"{name}_grad" for name in wanted]
+
+
+def gradients(v):
+    call, names = gradient_call(v)
+    return dict(zip(names, call()))
+
+
+def wide(values, change=lambda t: t):
+    return {k: change(v.double()) if k in INPUTS else v for k, v in values.items()}
+
+
+def positions(v):
+    """Where the samples are, in the order of `offset`."""
+    offset, (top, left, *_) = v["offset"], sides(v["padding"])
+
+    def starts(axis, before):
+        taps = torch.arange(v["weight"].shape[2 + axis], device=offset.device) * v["dilation"][axis]
+        windows = torch.arange(offset.shape[2 + axis], device=offset.device) * v["stride"][axis]
+        return taps[:, None] + windows - before
+
+    down, across = starts(0, top)[:, None, :, None], starts(1, left)[None, :, None, :]
+    grid = torch.stack(torch.broadcast_tensors(down, across), 2).flatten(0, 2)
+    return offset + grid.repeat(v["deformable_groups"], 1, 1)
+
+
+def results(values):
+    """What portops must give. A derivative at −1 is 0, as are all where a sample is outside; in torchvision it is that
+    of the positions above."""
+    v = wide(values)
+    if "out_grad" not in v:
+        return {"out": convolved(v)}
+    result = gradients(v)
+    result["offset_grad"] = result["offset_grad"].masked_fill(positions(v) == -1, 0.0)
+    return result
+
+
+def magnitudes(values):
+    """The results if all terms of their sums were positive. A derivative by an offset is a difference of neighbours: it
+    becomes their sum where they alternate in sign."""
+    v = {**wide(values, torch.abs), "offset": values["offset"].double()}
+    if "out_grad" not in v:
+        return {"out": convolved(v)}
+    result, x = gradients(v), v["x"]
+    signs = [1.0 - 2.0 * (torch.arange(extent, device=x.device) % 2) for extent in x.shape[2:]]
+    down = gradients({**v, "x": x * signs[0][:, None]})["offset_grad"]
+    across = gradients({**v, "x": x * signs[1]})["offset_grad"]
+    result["offset_grad"] = torch.stack((down[:, 0::2], across[:, 1::2]), 2).flatten(1, 2).abs()
+    return result
+
+
+class DeformConv2d(Case):
+    """A shape, and the element type or "tf32"."""
+
+    def __init__(self, op, shape, kind, deterministic=False):
+        gradients_of = [name for name in ("x", "offset", "weight", "mask", "bias") if name != "mask" or shape.mask]
+        outputs = ["out"] if op == "deform_conv2d" else [f"{name}_grad" for name in gradients_of]
+        super().__init__(op, "f32" if kind == "tf32" else kind, outputs, "tf32" if kind == "tf32" else "ieee",
+                         deterministic)
+        self.shape = shape
+
+    def name(self):
+        return f"{self.op} {self.shape.name} {self.math_name()}{' deterministic' if self.deterministic else ''}"
+
+    def extents(self):
+        extents = {**self.shape.tensors(), "out": self.shape.out(), "bias": (self.shape.out_channels,)}
+        return {**extents, **{f"{name}_grad": extent for name, extent in extents.items()}}
+
+    def tensors(self, device):
+        values, extents = inputs(self.shape, self.dtype, device), self.extents()
+        if self.is_gradient():
+            values.pop("bias", None)
+            values["out_grad"] = self.random(extents["out"], device)
+        return {**values, **{name: self.poison(extents[name], device) for name in self.outputs}}
+
+    def bytes(self):
+        moved = [*self.shape.tensors(), *self.outputs]
+        if self.is_gradient():
+            moved = [name for name in moved if name != "bias"] + ["out_grad"]
+        return self.element_size() * sum(count(self.extents()[name]) for name in moved)
+
+    def flops(self):
+        """Backwards there are two products."""
+        products = 2 if self.is_gradient() else 1
+        return products * 2 * count(self.shape.out()) * count(self.shape.tensors()["weight"][1:])
+
+    def expected(self, values):
+        sums = magnitudes(values)
+        return {name: (result, sums[name]) for name, result in results(values).items()}
+
+    def torch_call(self, values, compiled):
+        if compiled or self.dtype not in TORCHVISION[values["x"].device.type]:
+            return None
+        return gradient_call(values)[0] if self.is_gradient() else lambda: convolved(values)
+
+    def yardsticks(self, values):
+        """The plain convolution: the product without the samples."""
+        v, shape = values, self.shape
+        if self.is_gradient() or len(shape.padding) == 4:
+            return {}
+        return {"conv": lambda: torch.nn.functional.conv2d(v["x"], v["weight"], v.get("bias"), shape.stride,
+                                                           shape.padding, shape.dilation, shape.groups)}
+
+
+SEED = Shape("seed", (6, 512, 19, 34), 256)
+RES4 = Shape("res4", (2, 256, 50, 84), 256)
+BIG = Shape("big", (16, 256, 64, 64), 256)
+OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 channels 25x42", (2, 512, 25, 42), 512),
+          dataclasses.replace(RES4, name="res4 batch 1", x=(1, 256, 50, 84)),
+          dataclasses.replace(RES4, name="res4 groups 4", groups=4, deformable_groups=4),
+          dataclasses.replace(RES4, name="res4 1x1", kernel=(1, 1), padding=(0, 0)),
+          dataclasses.replace(RES4, name="res4 5x5", kernel=(5, 5), padding=(2, 2)),
+          dataclasses.replace(RES4, name="res4 stride 2", stride=(2, 2)))
+
+
+def rows(shape, kinds, deterministic=()):
+    """Both operators; the gradient of some types in deterministic mode too."""
+    listed = [DeformConv2d("deform_conv2d", shape, kind) for kind in kinds]
+    for kind in kinds:
+        listed.append(DeformConv2d("deform_conv2d_grad", shape, kind))
+        if kind in deterministic:
+            listed.append(DeformConv2d("deform_conv2d_grad", shape, kind, deterministic=True))
+    return listed
+
+
+def cases(device):
+    if device == "cpu":
+        return rows(SEED, ("f32", "f64", "f16", "bf16"), ("f32",)) + rows(RES4, ("f32",))
+    listed = rows(SEED, ("f32", "tf32", "f16", "bf16", "f64"), ("f32", "tf32", "f16"))
+    for shape in (RES4, BIG):
+        listed += rows(shape, ("f32", "tf32", "f16", "bf16"), ("f32", "tf32", "f16"))
+    for shape in OTHERS:
+        listed += rows(shape, ("f32", "tf32", "f16"))
+    return listed

@@ -1,0 +1,350 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+// The tile product of fused kernels on GPUs of compute capability 9.0: what a team of threads multiplies out of shared
+// memory, with the asynchronous copies and barriers that feed it. For files compiled for sm_90a alone.
+
+namespace portops::blas::sm90 {
+
+/// How numbers enter a product. The sums are f32.
+enum class Operand : std::uint8_t {
+  f16,
+  bf16,
+  tf32,  ///< f32 rounded to 11 significant bits
+  f32    ///< f32 as the sum of three bf16 pieces, of which the products that matter are taken: the error of f32
+};
+
+/// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, in pieces
+/// one behind the other. The 16-byte parts of a row are swizzled so that neither a row nor a column of parts meets the
+/// same banks. A tile begins at a multiple of 1024 bytes.
+template <Operand operand>
+struct Tile {
+  static constexpr int pieces = operand == Operand::f32 ? 3 : 1;
+  static constexpr int row_bytes = operand == Operand::f32 ? 64 : 128;
+  static constexpr int parts = row_bytes / 16;
+  static constexpr int channels = operand == Operand::f16 || operand == Operand::bf16 ? 64 : 32;
+  static constexpr int instructions = row_bytes / 32;  ///< that a row takes
+
+  __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * pieces; }
+  /// Where a part of a row lies in a piece.
+  __host__ __device__ static constexpr int offset(int row, int part) {
+    return row * row_bytes + ((part ^ (operand == Operand::f32 ? (row >> 1) & 3 : row & 7)) << 4);
+  }
+};
+
+// --- numbers -----------------------------------------------------------------------------------------------
+
+/// Two numbers as bf16, the first one in the lower half.
+__device__ __forceinline__ std::uint32_t bf16_pair(float first, float second) {
+  std::uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
+  return bits;
+}
+
+__device__ __forceinline__ std::uint32_t f16_pair(float first, float second) {
+  std::uint32_t bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
+  return bits;
+}
+
+__device__ __forceinline__ float first_of_bf16_pair(std::uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float second_of_bf16_pair(std::uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
+
+/// Pairs of bf16 that add up to the two numbers, the largest first: each takes 8 bits of what the last one left.
+__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&piece)[3]) {
+#pragma unroll
+  for (std::uint32_t& pair : piece) {
+    pair = bf16_pair(first, second);
+    first -= first_of_bf16_pair(pair);
+    second -= second_of_bf16_pair(pair);
+  }
+}
+
+__device__ __forceinline__ std::uint32_t tf32_bits(float number) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(number));
+  return bits;
+}
+
+// --- shared memory, barriers and copies --------------------------------------------------------------------
+
+using SharedAddress = std::uint32_t;
+
+__device__ __forceinline__ SharedAddress shared_address(const void* data) {
+  return static_cast<SharedAddress>(__cvta_generic_to_shared(data));
+}
+
+/// A barrier in shared memory, 8 bytes. It changes its phase, which counts from 0, when as many threads as it was made
+/// for have arrived and the bytes that were announced have been copied.
+class Barrier {
+ public:
+  __device__ __forceinline__ explicit Barrier(SharedAddress address) : address_(address) {}
+
+  __device__ __forceinline__ void make(int arrivals) const {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_), "r"(arrivals) : "memory");
+  }
+  __device__ __forceinline__ void arrive() const {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_) : "memory");
+  }
+  /// Waits until the phase of that parity is over.
+  __device__ __forceinline__ void wait(int parity) const {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}" ::"r"(address_),
+        "r"(parity)
+        : "memory");
+  }
+  /// Arrives, and copies from device memory to shared memory before the phase ends; all are multiples of 16 bytes.
+  __device__ __forceinline__ void arrive_with_copy(SharedAddress to, const void* from, int bytes) const {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(address_)
+                 : "memory");
+  }
+
+ private:
+  SharedAddress address_;
+};
+
+/// After the threads of a block have made its barriers, before others use them.
+__device__ __forceinline__ void fence_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+/// Makes what this thread has written to shared memory visible to products.
+__device__ __forceinline__ void fence_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// So many threads of a block wait for each other. `barrier` is one of 1 to 15, for each set of threads its own.
+template <int barrier, int threads>
+__device__ __forceinline__ void synchronize() {
+  asm volatile("bar.sync %0, %1;" ::"n"(barrier), "n"(threads) : "memory");
+}
+
+/// Stages of tiles that some threads fill and others use, in turn. Each stage has two barriers: for that it is full,
+/// and for that it is empty.
+struct Ring {
+  SharedAddress barriers;  ///< 16 bytes a stage
+  int stages;
+  int stage = 0;
+  int round = 0;  ///< its parity
+
+  /// By one thread, before all others of the block use it: how many threads arrive at each barrier.
+  __device__ __forceinline__ void make(int fill, int use) const {
+    for (int i = 0; i < stages; ++i) {
+      Barrier(barriers + 16 * i).make(fill);
+      Barrier(barriers + 16 * i + 8).make(use);
+    }
+    fence_barriers();
+  }
+  __device__ __forceinline__ Barrier full() const { return Barrier(barriers + 16 * stage); }
+  __device__ __forceinline__ Barrier empty() const { return Barrier(barriers + 16 * stage + 8); }
+  __device__ __forceinline__ void advance() {
+    if (++stage == stages) {
+      stage = 0;
+      round ^= 1;
+    }
+  }
+};
+
+/// All threads of the blocks of a cluster wait for each other.
+__device__ __forceinline__ void synchronize_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// A float in the shared memory of a block of the cluster, at the address that it has in this block's own.
+__device__ __forceinline__ float read_of_block(SharedAddress address, int block) {
+  float value;
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %1, %2;\n"
+      "ld.shared::cluster.f32 %0, [remote];\n"
+      "}"
+      : "=f"(value)
+      : "r"(address), "r"(block)
+      : "memory");
+  return value;
+}
+
+/// Registers of each thread of this warpgroup from here on. The registers of a block's threads must not exceed 65536.
+template <int registers>
+__device__ __forceinline__ void take_registers() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+#endif
+}
+template <int registers>
+__device__ __forceinline__ void leave_registers() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+#endif
+}
+
+// --- products ----------------------------------------------------------------------------------------------
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define PORTOPS_SUMS_8(i)                                                                                 \
+  "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
+      "+f"(sum[i + 6]), "+f"(sum[i + 7])
+#define PORTOPS_SUMS_32(i) PORTOPS_SUMS_8(i), PORTOPS_SUMS_8(i + 8), PORTOPS_SUMS_8(i + 16), PORTOPS_SUMS_8(i + 24)
+#define PORTOPS_NAMES_32                                                                           \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
+  "%26,%27,%28,%29,%30,%31"
+#define PORTOPS_NAMES_64                                                                                  \
+  PORTOPS_NAMES_32                                                                                        \
+  ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
+  "%57,%58,%59,%60,%61,%62,%63"
+#define PORTOPS_PRODUCT_128(form, end)                                                                     \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128" form \
+               " {" PORTOPS_NAMES_64 "}, %64, %65, adds, 1, 1" end ";\n}"                                  \
+               : PORTOPS_SUMS_32(0), PORTOPS_SUMS_32(32)                                                   \
+               : "l"(a), "l"(b), "r"(adds))
+#define PORTOPS_PRODUCT_64(form, end)                                                                     \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64" form \
+               " {" PORTOPS_NAMES_32 "}, %32, %33, adds, 1, 1" end ";\n}"                                 \
+               : PORTOPS_SUMS_32(0)                                                                       \
+               : "l"(a), "l"(b), "r"(adds))
+#define PORTOPS_PRODUCT(columns)                              \
+  if constexpr (operand == Operand::f16) {                    \
+    PORTOPS_PRODUCT_##columns("k16.f32.f16.f16", ", 0, 0");   \
+  } else if constexpr (operand == Operand::tf32) {            \
+    PORTOPS_PRODUCT_##columns("k8.f32.tf32.tf32", "");        \
+  } else {                                                    \
+    PORTOPS_PRODUCT_##columns("k16.f32.bf16.bf16", ", 0, 0"); \
+  }
+#endif
+
+/// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis.
+template <Operand operand, int columns>
+__device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
+                                                  [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
+                                                  [[maybe_unused]] int adds) {
+  static_assert(columns == 64 || columns == 128);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (columns == 128) {
+    PORTOPS_PRODUCT(128)
+  } else {
+    PORTOPS_PRODUCT(64)
+  }
+#endif
+}
+
+#undef PORTOPS_PRODUCT
+#undef PORTOPS_PRODUCT_64
+#undef PORTOPS_PRODUCT_128
+#undef PORTOPS_NAMES_64
+#undef PORTOPS_NAMES_32
+#undef PORTOPS_SUMS_32
+#undef PORTOPS_SUMS_8
+
+/// The product of a tile of `blocks` · 64 rows and one of `columns` rows, for a warpgroup: sums += a · transpose(b).
+/// Products with the same sums follow one another; a tile may be written anew when its product is over.
+template <Operand operand, int blocks, int columns>
+class TileProduct {
+ public:
+  using Layout = Tile<operand>;
+  static constexpr int rows = 64 * blocks;
+
+  /// Enqueues a product. `a` is where this warpgroup's rows begin in a tile of `a_rows` rows. Returns when the product
+  /// before is over.
+  __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    if constexpr (operand == Operand::f32) {
+      // Small products come first.
+#pragma unroll
+      for (int block = 0; block < blocks; ++block) {
+#pragma unroll
+        for (int small = 2; small >= 0; --small) {
+#pragma unroll
+          for (int piece = 0; piece <= small; ++piece) {
+#pragma unroll
+            for (int k = 0; k < Layout::instructions; ++k) {
+              const bool is_first = small == 2 && piece == 0 && k == 0;
+              multiply_32_bytes<operand, columns>(
+                  recent_[block], describe(a + piece * a_rows * Layout::row_bytes + block * block_bytes + 32 * k),
+                  describe(b + (small - piece) * columns * Layout::row_bytes + 32 * k), is_first ? pending_ : 1);
+            }
+          }
+        }
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < Layout::instructions; ++k) {
+#pragma unroll
+        for (int block = 0; block < blocks; ++block) {
+          multiply_32_bytes<operand, columns>(sums_[block], describe(a + block * block_bytes + 32 * k),
+                                              describe(b + 32 * k), 1);
+        }
+      }
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;" ::: "memory");
+    if constexpr (operand == Operand::f32) {
+      if (++pending_ == most_pending) collect();
+    }
+  }
+
+  /// Waits for the last product.
+  __device__ __forceinline__ void finish() {
+    if constexpr (operand == Operand::f32) {
+      collect();
+    } else {
+      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }
+  }
+
+  /// Writes the sums row by row, `stride` floats apart.
+  __device__ __forceinline__ void store(float* to, int stride) const {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+    for (int block = 0; block < blocks; ++block) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float* const row = to + (block * 64 + warp * 16 + half * 8 + lane / 4) * stride + lane % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < columns / 8; ++i) {
+          *reinterpret_cast<float2*>(row + 8 * i) =
+              make_float2(sums_[block][4 * i + 2 * half], sums_[block][4 * i + 2 * half + 1]);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int block_bytes = 64 * Layout::row_bytes;
+
+  /// A matrix descriptor: rows along which the inner axis runs, swizzled over 128 or 64 bytes.
+  __device__ __forceinline__ static std::uint64_t describe(SharedAddress address) {
+    constexpr std::uint64_t bytes_of_8_rows = 8 * Layout::row_bytes;
+    constexpr std::uint64_t swizzle = Layout::row_bytes == 128 ? 1 : 2;
+    return static_cast<std::uint64_t>(address >> 4 & 0x3fff) | std::uint64_t{1} << 16 | bytes_of_8_rows >> 4 << 32 |
+           swizzle << 62;
+  }
+
+  /// Tensor cores truncate their sums: they hold those of a few products only, which are then added with rounding.
+  static constexpr int most_pending = 4;
+
+  __device__ __forceinline__ void collect() {
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+    for (int block = 0; block < blocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < columns / 2; ++i) {
+        if (pending_ > 0) sums_[block][i] += recent_[block][i];
+      }
+    }
+    pending_ = 0;
+  }
+
+  float sums_[blocks][columns / 2] = {};
+  float recent_[operand == Operand::f32 ? blocks : 1][operand == Operand::f32 ? columns / 2 : 1];
+  int pending_ = 0;  ///< products in `recent_`
+};
+
+}  // namespace portops::blas::sm90

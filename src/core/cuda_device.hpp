@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/context.hpp"
+
+#include <cstdint>
+
+// What host code without Kokkos asks of the device of a context whose backend is cuda.
+
+namespace portops::impl {
+
+/// The compute capability: 90 for 9.0.
+int compute_capability(const Context& ctx);
+int multiprocessors(const Context& ctx);
+/// The instance's cudaStream_t.
+void* cuda_stream(const Context& ctx);
+
+/// Tells Kokkos' tools of a kernel that is launched without Kokkos while this lives.
+class LaunchEvent {
+ public:
+  LaunchEvent(const Context& ctx, const char* label);
+  ~LaunchEvent();
+  LaunchEvent(const LaunchEvent&) = delete;
+  LaunchEvent& operator=(const LaunchEvent&) = delete;
+
+ private:
+  std::uint64_t id_ = 0;
+  bool active_;
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/macros.hpp"
+
+#include <cstdint>
+
+namespace portops::impl {
+
+/// The same elements in two layouts: batches of matrices of so many rows, whose columns may lie along two axes. Nothing
+/// here knows Kokkos.
+struct Rearrangement {
+  /// Data and strides, in elements.
+  struct Side {
+    void* data = nullptr;
+    std::int64_t batch = 0;
+    std::int64_t row = 0;
+    std::int64_t y = 0;
+    std::int64_t x = 0;
+  };
+
+  std::int64_t batches = 1;
+  std::int64_t rows = 1;
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  Side from, to;
+
+  PORTOPS_FUNCTION std::int64_t columns() const { return height * width; }
+  std::int64_t size() const { return batches * rows * columns(); }
+
+  /// Joins the columns' two axes where both sides allow it: no division is needed then to find an element.
+  void merge_columns() {
+    if (height != 1 && from.y == width * from.x && to.y == width * to.x) {
+      width *= height;
+      height = 1;
+    }
+  }
+};
+
+}  // namespace portops::impl

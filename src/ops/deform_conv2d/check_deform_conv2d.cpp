@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/check_deform_conv2d.hpp"
+
+#include "core/check.hpp"
+#include "ops/deform_conv2d/deform_conv2d_extents.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace portops::impl {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::string to_string(const Numbers& numbers) {
+  std::string text = "[";
+  for (const std::int64_t number : numbers) text += (text.size() == 1 ? "" : ", ") + std::to_string(number);
+  return text + "]";
+}
+
+bool all_at_least(const Numbers& numbers, std::int64_t least) {
+  return std::all_of(numbers.begin(), numbers.end(), [least](std::int64_t number) { return number >= least; });
+}
+
+void check_pair(std::string_view op, const char* name, const Numbers& numbers) {
+  if (numbers.size() == 2 && all_at_least(numbers, 1)) return;
+  fail("portops::", op, ": ", name, " is ", to_string(numbers), ", expected two positive numbers");
+}
+
+void check_padding(std::string_view op, const Numbers& numbers) {
+  if ((numbers.size() == 2 || numbers.size() == 4) && all_at_least(numbers, 0)) return;
+  fail("portops::", op, ": padding is ", to_string(numbers), ", expected two or four numbers that are not negative");
+}
+
+void check_positive(std::string_view op, const char* name, std::int64_t number) {
+  if (number < 1) fail("portops::", op, ": ", name, " is ", number, ", expected a positive number");
+}
+
+void check_divisor(std::string_view op, const char* name, std::int64_t number, std::int64_t channels,
+                   const char* origin) {
+  if (channels % number == 0) return;
+  fail("portops::", op, ": ", name, " is ", number, ", expected a divisor of the ", origin);
+}
+
+/// How many windows lie in an axis: 0 where one is larger than the padded image.
+std::int64_t windows_along(std::string_view op, std::int64_t extent, std::int64_t before, std::int64_t after,
+                           std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
+  std::int64_t padded = 0;
+  std::int64_t reach = 0;
+  if (__builtin_add_overflow(extent, before, &padded) || __builtin_add_overflow(padded, after, &padded) ||
+      __builtin_mul_overflow(dilation, kernel - 1, &reach)) {
+    fail("portops::", op, ": padding or dilation is too large for 64-bit positions");
+  }
+  return padded <= reach ? 0 : (padded - reach - 1) / stride + 1;
+}
+
+void check_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin) {
+  if (input.tensor.extents() == expected) return;
+  fail("portops::", op, ": ", input.name, " has extents ", input.tensor.extents().to_string(), ", expected ",
+       expected.to_string(), " (", origin, ")");
+}
+
+constexpr std::string_view offset_origin = "2 · deformable_groups · taps channels, and the extents of out";
+constexpr std::string_view mask_origin = "deformable_groups · taps channels, and the extents of out";
+constexpr std::string_view out_origin = "the extents that x, weight, stride, padding and dilation give";
+constexpr std::string_view bias_origin = "axis 0 of weight";
+
+}  // namespace
+
+Windows make_windows(std::string_view op, const TensorRef& x, const TensorRef& weight,
+                     const DeformConv2dParams& params) {
+  if (x.rank() != 4) {
+    fail("portops::", op, ": x has extents ", x.extents().to_string(),
+         ", expected four axes (images, channels, height, width)");
+  }
+  if (weight.rank() != 4) {
+    fail("portops::", op, ": weight has extents ", weight.extents().to_string(),
+         ", expected four axes (out channels, channels / groups, height, width)");
+  }
+  if (weight.extent(2) == 0 || weight.extent(3) == 0) {
+    fail("portops::", op, ": weight has extents ", weight.extents().to_string(),
+         ", expected at least one tap (axes 2 and 3)");
+  }
+  check_pair(op, "stride", params.stride);
+  check_padding(op, params.padding);
+  check_pair(op, "dilation", params.dilation);
+  check_positive(op, "groups", params.groups);
+  check_positive(op, "deformable_groups", params.deformable_groups);
+  check_positive(op, "im2col_step", params.im2col_step);
+  const std::int64_t channels = x.extent(1);
+  const std::string of_x = "channels of x, " + std::to_string(channels);
+  check_divisor(op, "groups", params.groups, channels, of_x.c_str());
+  check_divisor(op, "groups", params.groups, weight.extent(0),
+                ("out channels, " + std::to_string(weight.extent(0)) + " (axis 0 of weight)").c_str());
+  check_divisor(op, "deformable_groups", params.deformable_groups, channels, of_x.c_str());
+  if (weight.extent(1) != channels / params.groups) {
+    fail("portops::", op, ": weight has ", weight.extent(1), " channels, expected ", channels / params.groups,
+         " (the channels of x, ", channels, ", divided by groups, ", params.groups, ")");
+  }
+  const Numbers& padding = params.padding;
+  const bool is_symmetric = padding.size() == 2;
+  const std::int64_t top = padding[0], left = padding[1];
+  const std::int64_t bottom = is_symmetric ? top : padding[2], right = is_symmetric ? left : padding[3];
+  return {
+      .images = x.extent(0),
+      .channels = channels,
+      .height = x.extent(2),
+      .width = x.extent(3),
+      .out_channels = weight.extent(0),
+      .out_height = windows_along(op, x.extent(2), top, bottom, weight.extent(2), params.dilation[0], params.stride[0]),
+      .out_width = windows_along(op, x.extent(3), left, right, weight.extent(3), params.dilation[1], params.stride[1]),
+      .kernel_height = weight.extent(2),
+      .kernel_width = weight.extent(3),
+      .stride_y = params.stride[0],
+      .stride_x = params.stride[1],
+      .top = top,
+      .left = left,
+      .dilation_y = params.dilation[0],
+      .dilation_x = params.dilation[1],
+      .groups = params.groups,
+      .deformable_groups = params.deformable_groups};
+}
+
+Windows check_deform_conv2d(const Context& ctx, const DeformConv2dTensors& tensors, const DeformConv2dParams& params) {
+  constexpr std::string_view op = "deform_conv2d";
+  const auto& [x, offset, weight, mask, bias, out] = tensors;
+  const ElementType type = x.type();
+  check_input(op, ctx, {"x", x}, type, "x");
+  check_input(op, ctx, {"offset", offset}, type, "x");
+  check_input(op, ctx, {"weight", weight}, type, "x");
+  if (mask) check_input(op, ctx, {"mask", mask}, type, "x");
+  if (bias) check_input(op, ctx, {"bias", bias}, type, "x");
+  const Windows windows = make_windows(op, x, weight, params);
+  const auto extents = deform_conv2d_extents(op, x, weight, params);
+  check_extents(op, {"offset", offset}, extents.at("offset"), offset_origin);
+  if (mask) check_extents(op, {"mask", mask}, extents.at("mask"), mask_origin);
+  if (bias) check_extents(op, {"bias", bias}, extents.at("bias"), bias_origin);
+  check_output(op, ctx, {"out", out}, type, "x", extents.at("out"), out_origin);
+  check_no_overlap(op, {"out", out},
+                   std::array{Named{"x", x}, Named{"offset", offset}, Named{"weight", weight}, Named{"mask", mask},
+                              Named{"bias", bias}});
+  return windows;
+}
+
+Windows check_deform_conv2d_grad(const Context& ctx, const DeformConv2dGradTensors& tensors,
+                                 const DeformConv2dParams& params) {
+  constexpr std::string_view op = "deform_conv2d_grad";
+  const DeformConv2dGradTensors& t = tensors;
+  const ElementType type = t.x.type();
+  check_input(op, ctx, {"x", t.x}, type, "x");
+  check_input(op, ctx, {"offset", t.offset}, type, "x");
+  check_input(op, ctx, {"weight", t.weight}, type, "x");
+  if (t.mask) check_input(op, ctx, {"mask", t.mask}, type, "x");
+  check_input(op, ctx, {"out_grad", t.out_grad}, type, "x");
+  const Windows windows = make_windows(op, t.x, t.weight, params);
+  const auto extents = deform_conv2d_extents(op, t.x, t.weight, params);
+  check_extents(op, {"offset", t.offset}, extents.at("offset"), offset_origin);
+  if (t.mask) check_extents(op, {"mask", t.mask}, extents.at("mask"), mask_origin);
+  check_extents(op, {"out_grad", t.out_grad}, extents.at("out_grad"), out_origin);
+  if (t.mask_grad && !t.mask) fail("portops::", op, ": mask_grad is wanted, but there is no mask");
+
+  struct Result {
+    Named named;
+    std::string_view origin;
+  };
+  const std::array results{
+      Result{{"x_grad", t.x_grad}, "the extents of x"}, Result{{"offset_grad", t.offset_grad}, "the extents of offset"},
+      Result{{"weight_grad", t.weight_grad}, "the extents of weight"},
+      Result{{"mask_grad", t.mask_grad}, "the extents of mask"}, Result{{"bias_grad", t.bias_grad}, bias_origin}};
+  std::vector<Named> others{
+      {"x", t.x}, {"offset", t.offset}, {"weight", t.weight}, {"mask", t.mask}, {"out_grad", t.out_grad}};
+  for (const auto& [named, origin] : results) {
+    if (!named.tensor) continue;
+    check_output(op, ctx, named, type, "x", extents.find(named.name)->second, origin);
+    check_no_overlap(op, named, others);
+    others.push_back(named);
+  }
+  return windows;
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/deform_conv2d.hpp"
+
+#include "core/axes.hpp"
+#include "core/dispatch.hpp"
+#include "core/loop.hpp"
+#include "core/region.hpp"
+#include "core/workspace.hpp"
+#include "ops/deform_conv2d/check_deform_conv2d.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/fused.hpp"
+#include "ops/deform_conv2d/im2col.hpp"
+#include "ops/deform_conv2d/layouts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace portops {
+namespace {
+
+using impl::DeformConv2dGradTensors;
+using impl::DeformConv2dTensors;
+using impl::Windows;
+
+std::int64_t step_of(const Windows& windows, const DeformConv2dParams& params) {
+  return std::min(windows.images, params.im2col_step);
+}
+
+/// Writes a channel's bias to all of its pixels, or 0.
+void fill(const Context& ctx, const TensorRef& tensor, const TensorRef& bias = {}) {
+  if (!tensor || tensor.size() == 0) return;
+  const auto axis = [&](int k) { return k < tensor.rank() ? tensor.extent(k) : 1; };
+  const auto stride = [&](int k) { return k < tensor.rank() ? tensor.stride(k) : 0; };
+  impl::dispatch(ctx.backend(), tensor.type(), [&]<Backend B, class T>() {
+    impl::DeformConv2dKernels<B, T>::fill(ctx, {axis(0), axis(1), axis(2), axis(3)},
+                                          {tensor.data(), {stride(0), stride(1), stride(2), stride(3)}},
+                                          bias ? bias.data() : nullptr, bias ? bias.stride(0) : 0);
+  });
+}
+
+/// The sum over all axes of out_grad but the channels.
+impl::ReducePlan bias_grad_plan(const DeformConv2dGradTensors& t) {
+  const Extents bias_extents{1, t.out_grad.extent(1), 1, 1};
+  const TensorOrNumber bias_grad = TensorRef(t.bias_grad.data(), t.bias_grad.type(), bias_extents,
+                                             {0, t.bias_grad.stride(0), 0, 0}, t.bias_grad.space());
+  const impl::AxisSet reduced{true, false, true, true};
+  return impl::make_reduce_plan(impl::make_loop(t.out_grad.type(), t.out_grad.extents(), std::array{&bias_grad},
+                                                std::array{&t.out_grad}, reduced));
+}
+
+void sum_bias_grad(const Context& ctx, const DeformConv2dGradTensors& t) {
+  if (t.out_grad.size() == 0) return fill(ctx, t.bias_grad);
+  const impl::ReducePlan plan = bias_grad_plan(t);
+  impl::dispatch(ctx.backend(), t.out_grad.type(),
+                 [&]<Backend B, class T>() { impl::DeformConv2dGradKernels<B, T>::bias_grad(ctx, plan); });
+}
+
+std::size_t bias_grad_workspace(const DeformConv2dGradTensors& t) {
+  return t.bias_grad && t.out_grad.size() > 0 ? impl::reduce_workspace(bias_grad_plan(t), t.out_grad.type()) : 0;
+}
+
+/// Whether the gradients that need the windows are sums over nothing.
+bool has_no_windows(const Windows& windows) {
+  return windows.images == 0 || windows.pixels() == 0 || windows.out_channels == 0 || windows.channels == 0;
+}
+
+bool wants_windows(const DeformConv2dGradTensors& t) {
+  return t.x_grad || t.offset_grad || t.weight_grad || t.mask_grad;
+}
+
+std::size_t grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                           const DeformConv2dParams& params) {
+  const std::size_t bias_bytes = bias_grad_workspace(tensors);
+  if (!wants_windows(tensors) || has_no_windows(windows)) return bias_bytes;
+  return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
+}
+
+}  // namespace
+
+void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
+                   const TensorRef& out, const DeformConv2dParams& params) {
+  const impl::Region region("portops::deform_conv2d");
+  const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
+  const Windows windows = impl::check_deform_conv2d(ctx, tensors, params);
+  if (out.size() == 0) return;
+  if (windows.channels == 0) return fill(ctx, out, params.bias);
+  if (impl::can_fuse(ctx, windows, tensors)) return impl::deform_conv2d_fused(ctx, windows, tensors);
+  impl::deform_conv2d_by_im2col(ctx, windows, tensors, step_of(windows, params));
+}
+
+std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                    const TensorRef& weight, const TensorRef& out, const DeformConv2dParams& params) {
+  const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
+  const Windows windows = impl::check_deform_conv2d(ctx, tensors, params);
+  if (out.size() == 0 || windows.channels == 0) return 0;
+  if (impl::can_fuse(ctx, windows, tensors)) return impl::fused_workspace(ctx, windows, tensors);
+  return impl::im2col_workspace(ctx, windows, tensors, step_of(windows, params));
+}
+
+void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
+                        const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& offset_grad,
+                        const TensorRef& weight_grad, const TensorRef& mask_grad, const TensorRef& bias_grad,
+                        const DeformConv2dParams& params) {
+  const impl::Region region("portops::deform_conv2d_grad");
+  const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
+                                        x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
+  const Windows windows = impl::check_deform_conv2d_grad(ctx, tensors, params);
+  // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
+  const std::size_t bytes = grad_workspace(ctx, windows, tensors, params);
+  const impl::Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", bytes);
+  const Context lent = Context(ctx).workspace({memory.data(), bytes});
+  if (bias_grad) sum_bias_grad(lent, tensors);
+  if (!wants_windows(tensors)) return;
+  if (has_no_windows(windows)) {
+    for (const TensorRef* result : {&x_grad, &offset_grad, &weight_grad, &mask_grad}) fill(ctx, *result);
+    return;
+  }
+  impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step_of(windows, params));
+}
+
+std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                         const TensorRef& weight, const TensorRef& out_grad, const TensorRef& x_grad,
+                                         const TensorRef& offset_grad, const TensorRef& weight_grad,
+                                         const TensorRef& mask_grad, const TensorRef& bias_grad,
+                                         const DeformConv2dParams& params) {
+  const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
+                                        x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
+  const Windows windows = impl::check_deform_conv2d_grad(ctx, tensors, params);
+  return grad_workspace(ctx, windows, tensors, params);
+}
+
+}  // namespace portops

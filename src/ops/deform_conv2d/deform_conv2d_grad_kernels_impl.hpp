@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/memory_layout.hpp"
+#include "core/rearrange.hpp"
+#include "core/sum.hpp"
+#include "core/zeros.hpp"
+#include "ops/deform_conv2d/channel_packs.hpp"
+#include "ops/deform_conv2d/columns_grad.hpp"
+#include "ops/deform_conv2d/contributions.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The memory of a step's lists, one part after the other.
+template <class A>
+struct ContributionMemory {
+  std::size_t counts, starts, contributions, bytes;
+
+  explicit ContributionMemory(const Windows& windows) {
+    MemoryLayout layout;
+    const std::int64_t lists = ContributionLists<A>::lists(windows);
+    counts = layout.add<std::int64_t>(lists);
+    starts = layout.add<std::int64_t>(lists + 1);
+    contributions = layout.add<Contribution<A>>(ContributionLists<A>::capacity(windows));
+    bytes = layout.bytes();
+  }
+};
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::rearrange_sums(const Context& ctx, const char* label, const Rearrangement& what) {
+  impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
+}
+
+template <Backend B, class T>
+std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ctx, const Windows& windows,
+                                                               bool wants_x_grad, bool wants_products) {
+  using A = Arithmetic<T>;
+  if constexpr (B == Backend::cuda) {
+    return wants_x_grad && ctx.deterministic() ? ContributionMemory<A>(windows).bytes : 0;
+  } else {
+    if (!wants_products) return 0;
+    std::size_t bytes = 0;
+    with_channel_packs<B, T, Arithmetic<T>>(Step{.windows = windows}, [&]<int N>() {
+      MemoryLayout layout;
+      layout.add<A>(corners * windows.images * windows.pixels() * windows.samples() *
+                    ColumnsGradHost<B, T, N>::blocks_of_channels(windows));
+      bytes = layout.bytes();
+    });
+    return bytes;
+  }
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// x_grad by lists of contributions.
+template <class T, int N>
+void gather_x_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+  static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
+  static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
+  static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
+  static const std::string sort_label = "portops::deform_conv2d_grad::sort[lists]";
+  static const std::string gather_label = "portops::deform_conv2d_grad::x_grad[lists]";
+  constexpr Backend B = Backend::cuda;
+  using A = Arithmetic<T>;
+  const ContributionMemory<A> memory(step.windows);
+  auto* const bytes = static_cast<std::byte*>(grads.memory);
+  const ContributionLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
+                                   reinterpret_cast<std::int64_t*>(bytes + memory.starts),
+                                   reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
+  const std::int64_t count = lists.lists(step.windows);
+  const SamplerOf<T> sampler(step.windows, step.offset, step.mask);
+  zero<B>(ctx, count_label, lists.counts, memory.contributions - memory.counts);
+  launch_by_items<B>(ctx, count_label, CollectContributions<B, T, false>(step.windows, sampler, lists));
+  launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
+  launch_by_items<B>(ctx, fill_label, CollectContributions<B, T, true>(step.windows, sampler, lists));
+  launch_by_items<B>(ctx, sort_label, SortLists<B, A>(count, lists));
+  launch_by_items<B>(
+      ctx, gather_label,
+      GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, static_cast<A*>(grads.x_grad)));
+}
+#endif
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+  static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
+  static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
+  using A = Arithmetic<T>;
+  const Windows& windows = step.windows;
+  const SamplerOf<T> sampler(windows, step.offset, step.mask);
+  const auto* const x = static_cast<const T*>(step.x.data);
+  const auto* const column_grads = static_cast<const T*>(step.columns);
+  ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};
+  const std::size_t x_grad_bytes =
+      sizeof(A) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
+  with_channel_packs<B, T, Arithmetic<T>>(step, [&]<int N>() {
+    if constexpr (B == Backend::cuda) {
+      if (targets.x_grad != nullptr && ctx.deterministic()) {
+        gather_x_grad<T, N>(ctx, step, grads);
+        targets.x_grad = nullptr;
+      }
+      if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+      if (targets.x_grad == nullptr && !targets.wants_products()) return;
+      launch_by_teams<B>(ctx, label,
+                         ColumnsGrad<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets));
+    } else {
+      static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
+      auto* const products = static_cast<A*>(grads.memory);
+      if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+      using Kernel = ColumnsGradHost<B, T, N>;
+      launch_by_items<B>(ctx, label,
+                         Kernel(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));
+      if (!targets.wants_products()) return;
+      launch_by_items<B>(
+          ctx, products_label,
+          ProductsOfBlocks<B, T>(windows, sampler, targets, products, Kernel::blocks_of_channels(windows)));
+    }
+  });
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::bias_grad(const Context& ctx, const ReducePlan& plan) {
+  static const ReduceLabels labels("deform_conv2d_grad");
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>(), Sum<double>(), plan, 1, 0);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/context.hpp"
+#include "core/rearrangement.hpp"
+#include "core/reduce_plan.hpp"
+#include "core/tensor_ref.hpp"
+#include "ops/deform_conv2d/windows.hpp"
+
+#include <cstddef>
+
+namespace portops::impl {
+
+/// The images that are worked on at once, and where they lie. Numbers of images are those of the step.
+struct Step {
+  Windows windows{};
+  Tensor4 offset{}, mask{};  ///< mask: null data for none
+  Tensor4 x{};               ///< with neighbouring channels at neighbouring addresses
+  void* columns = nullptr;   ///< of the element type: rows of Windows::column() elements, one a pixel of out
+};
+
+/// The gradients of a step that follow from those of its columns. What is not wanted is null.
+struct StepGrads {
+  void* x_grad = nullptr;  ///< of the type that sums have: all channels of a pixel side by side, without gaps
+  Tensor4 offset_grad, mask_grad;
+  void* memory = nullptr;  ///< columns_grad_memory() bytes
+};
+
+/// The kernels of deform_conv2d and its gradient on one backend for one element type. Defined in
+/// deform_conv2d_kernels_impl.hpp and compiled once for each pair. All enqueue and return.
+template <Backend B, class T>
+struct DeformConv2dKernels {
+  /// Copies elements into another layout.
+  static void rearrange(const Context& ctx, const char* label, const Rearrangement& what);
+  /// Writes to all elements of a tensor of four axes the bias of their channel, or 0 where bias is null.
+  static void fill(const Context& ctx, const Extents& extents, const Tensor4& tensor, const void* bias,
+                   std::int64_t bias_stride);
+  static void columns(const Context& ctx, const Step& step);
+};
+
+/// The same of the gradient.
+template <Backend B, class T>
+struct DeformConv2dGradKernels {
+  /// Copies sums, which are f32 or f64, into elements of another layout, each rounded once.
+  static void rearrange_sums(const Context& ctx, const char* label, const Rearrangement& what);
+  /// The memory that columns_grad needs.
+  static std::size_t columns_grad_memory(const Context& ctx, const Windows& windows, bool wants_x_grad,
+                                         bool wants_products);
+  /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
+  static void columns_grad(const Context& ctx, const Step& step, const StepGrads& grads);
+  /// Operands: bias_grad, out_grad.
+  static void bias_grad(const Context& ctx, const ReducePlan& plan);
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/rearrange.hpp"
+#include "ops/deform_conv2d/channel_packs.hpp"
+#include "ops/deform_conv2d/columns.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// Writes the bias of a channel to all of its pixels, an item an element.
+template <class T>
+struct FillWithBias {
+  std::int64_t extent[4];
+  Tensor4 tensor;
+  const T* bias;
+  std::int64_t bias_stride;
+  static constexpr int blocks = 0;
+
+  std::int64_t items() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t row = quotient(index, extent[3]);
+    const std::int64_t plane = quotient(row, extent[2]);
+    const std::int64_t image = quotient(plane, extent[1]);
+    const std::int64_t channel = plane - image * extent[1];
+    T* const to = static_cast<T*>(tensor.data) + image * tensor.stride[0] + channel * tensor.stride[1] +
+                  (row - plane * extent[2]) * tensor.stride[2] + (index - row * extent[3]) * tensor.stride[3];
+    *to = bias != nullptr ? bias[channel * bias_stride] : T(0.0f);
+  }
+};
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::rearrange(const Context& ctx, const char* label, const Rearrangement& what) {
+  impl::rearrange<B, T, T>(ctx, label, what);
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::fill(const Context& ctx, const Extents& extents, const Tensor4& tensor,
+                                     const void* bias, std::int64_t bias_stride) {
+  static const std::string label = "portops::deform_conv2d::fill";
+  launch_by_items<B>(
+      ctx, label,
+      FillWithBias<T>{
+          {extents[0], extents[1], extents[2], extents[3]}, tensor, static_cast<const T*>(bias), bias_stride});
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::columns(const Context& ctx, const Step& step) {
+  static const std::string label = "portops::deform_conv2d::columns[im2col]";
+  with_channel_packs<B, T, T>(step, [&]<int N>() {
+    launch_by_teams<B>(
+        ctx, label,
+        Columns<B, T, N>(step.windows, SamplerOf<T>(step.windows, step.offset, step.mask),
+                         static_cast<const T*>(step.x.data), pixel_strides(step.x), static_cast<T*>(step.columns)));
+  });
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/fused.hpp"
+
+#include "core/cuda_device.hpp"
+#include "core/dispatch.hpp"
+#include "core/memory_layout.hpp"
+#include "core/tile_shape.hpp"
+#include "core/workspace.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/fused_sm90.hpp"
+#include "ops/deform_conv2d/layouts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace portops::impl {
+namespace {
+
+/// What a block of one form takes for a step, in nanoseconds on an H200, measured; see docs/performance.md.
+struct Form {
+  int rows;
+  int pixels;
+  int step_time;
+};
+
+std::array<Form, 3> forms(ElementType type, bool tf32) {
+  if (size_of(type) == 2) return {Form{256, 128, 1700}, Form{256, 64, 1020}, Form{128, 128, 1280}};
+  if (tf32) return {Form{256, 128, 1270}, Form{256, 64, 890}, Form{128, 128, 930}};
+  return {Form{128, 128, 1570}, Form{256, 64, 1600}, Form{128, 128, 1570}};
+}
+
+/// What a launch, the first loads and the sums at the end take, and what each further split adds, in nanoseconds.
+constexpr std::int64_t fixed_time = 8000;
+constexpr std::int64_t split_time = 1000;
+
+/// Channels of a step.
+int chunk_channels(ElementType type) { return 128 / static_cast<int>(size_of(type)); }
+
+FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type) {
+  FusedPlan plan{.type = type, .tf32 = type == ElementType::f32 && ctx.math() == Math::tf32};
+  const std::int64_t run = windows.channel_run();
+  plan.run_chunks = static_cast<int>(ceil_div(run, chunk_channels(type)));
+  plan.group_chunks = static_cast<int>(windows.group_channels() / run) * plan.run_chunks;
+  plan.steps = static_cast<int>(windows.taps()) * plan.group_chunks;
+  const std::int64_t phases = ceil_div(windows.taps(), FusedPlan::most_phase_taps);
+  plan.phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
+
+  const std::int64_t at_once = multiprocessors(ctx);
+  std::int64_t best = INT64_MAX;
+  for (const Form& form : forms(type, plan.tf32)) {
+    const std::int64_t row_tiles = ceil_div(windows.group_out_channels(), form.rows);
+    const std::int64_t pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
+    for (const int splits : {1, 2, 4}) {
+      if (splits > plan.steps) break;
+      const std::int64_t blocks = row_tiles * windows.groups * pixel_tiles * splits;
+      const std::int64_t waves = ceil_div(blocks, at_once);
+      const std::int64_t time =
+          waves * (fixed_time + (splits - 1) * split_time + ceil_div(plan.steps, splits) * form.step_time);
+      if (time >= best) continue;
+      best = time;
+      plan.rows = form.rows;
+      plan.pixels = form.pixels;
+      plan.splits = splits;
+      plan.row_tiles = static_cast<int>(row_tiles);
+      plan.pixel_tiles = pixel_tiles;
+    }
+  }
+  return plan;
+}
+
+/// Whether x can be read where it lies.
+bool is_ready(const TensorRef& x, const Windows& windows, const FusedPlan& plan) {
+  const std::int64_t width = 16 / static_cast<std::int64_t>(size_of(x.type()));
+  const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
+  const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
+  return windows.channel_run() == plan.run_chunks * chunk_channels(x.type()) && has_channels_last(x) &&
+         reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0 && is_aligned(0) && is_aligned(2) && is_aligned(3) &&
+         is_forward(0) && is_forward(2) && is_forward(3);
+}
+
+struct FusedMemory {
+  MemoryLayout layout;
+  FusedPlan plan;
+  std::size_t weight = 0;
+  std::size_t x = 0;
+  bool copies_x = false;
+
+  FusedMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t)
+      : plan(make_plan(ctx, windows, t.x.type())), copies_x(!is_ready(t.x, windows, plan)) {
+    weight = layout.add_bytes(plan.weight_bytes(windows));
+    if (copies_x) {
+      x = layout.add_bytes(static_cast<std::size_t>(windows.images * windows.area() * plan.pixel_bytes(windows)));
+    }
+  }
+};
+
+/// Copies x with its channels last, each run of them padded with zeros to whole chunks.
+template <Backend B, class T>
+void copy_x(const Context& ctx, const Windows& windows, const TensorRef& x, const FusedPlan& plan, void* copy) {
+  const std::int64_t run = windows.channel_run();
+  const std::int64_t padded_run = plan.run_chunks * chunk_channels(x.type());
+  const std::int64_t runs = windows.channels / run;
+  const std::int64_t pixel = runs * padded_run;
+  Rearrangement what = to_channels_last(x, 0, windows.images, copy);
+  what.to = {copy, windows.area() * pixel, 1, windows.width * pixel, pixel};
+  constexpr const char* label = "portops::deform_conv2d::x[channels_last]";
+  if (padded_run == run) return DeformConv2dKernels<B, T>::rearrange(ctx, label, what);
+  DeformConv2dKernels<B, T>::fill(ctx, {windows.images, pixel, windows.height, windows.width},
+                                  {copy, {windows.area() * pixel, 1, windows.width * pixel, pixel}}, nullptr, 0);
+  what.rows = run;
+  for (std::int64_t k = 0; k < runs; ++k) {
+    Rearrangement of_run = what;
+    of_run.from.data = static_cast<T*>(what.from.data) + k * run * what.from.row;
+    of_run.to.data = static_cast<T*>(copy) + k * padded_run;
+    DeformConv2dKernels<B, T>::rearrange(ctx, label, of_run);
+  }
+}
+
+}  // namespace
+
+bool can_fuse(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
+  const ElementType type = t.x.type();
+  if (ctx.backend() != Backend::cuda || type == ElementType::f64 || compute_capability(ctx) != 90) return false;
+  const std::int64_t chunk = chunk_channels(type);
+  const std::int64_t padded_run = ceil_div(windows.channel_run(), chunk) * chunk;
+  // Where most of a chunk would be padding, columns in memory cost less.
+  if (windows.channel_run() * 2 < padded_run) return false;
+  const std::int64_t pixel_bytes =
+      windows.channels / windows.channel_run() * padded_run * static_cast<std::int64_t>(size_of(type));
+  constexpr std::int64_t most_bytes = std::int64_t{8} << 30;
+  const auto reach = [&](int axis) {
+    return t.x.extent(axis) <= 1 ? 0 : (t.x.extent(axis) - 1) * std::abs(t.x.stride(axis));
+  };
+  const std::int64_t span = (reach(0) + reach(1) + reach(2) + reach(3)) * static_cast<std::int64_t>(size_of(type));
+  return windows.images * windows.area() * pixel_bytes < most_bytes && span < most_bytes &&
+         windows.taps() * windows.channels < INT32_MAX / 4 &&
+         windows.groups * ceil_div(windows.group_out_channels(), 128) < 65536 &&
+         windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
+}
+
+void deform_conv2d_fused(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
+  const FusedMemory plan(ctx, windows, t);
+  const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
+  auto* const bytes = static_cast<std::byte*>(memory.data());
+  FusedOperands operands{.x = t.x.data(),
+                         .offset = tensor4(t.offset),
+                         .mask = tensor4(t.mask),
+                         .weight = tensor4(t.weight),
+                         .out = tensor4(t.out),
+                         .bias = t.bias ? t.bias.data() : nullptr,
+                         .bias_stride = t.bias ? t.bias.stride(0) : 0,
+                         .packed_weight = bytes + plan.weight};
+  const std::int64_t width = 16 / static_cast<std::int64_t>(size_of(t.x.type()));
+  if (plan.copies_x) {
+    operands.x = bytes + plan.x;
+    operands.x_pixel = plan.plan.pixel_bytes(windows) / 16;
+    operands.x_row = windows.width * operands.x_pixel;
+    operands.x_image = windows.area() * operands.x_pixel;
+    dispatch_type(t.x.type(),
+                  [&]<class T>() { copy_x<Backend::cuda, T>(ctx, windows, t.x, plan.plan, bytes + plan.x); });
+  } else {
+    operands.x_image = t.x.stride(0) / width;
+    operands.x_row = t.x.stride(2) / width;
+    operands.x_pixel = t.x.stride(3) / width;
+  }
+  const LaunchEvent event(ctx, "portops::deform_conv2d[fused]");
+  deform_conv2d_sm90(cuda_stream(ctx), windows, plan.plan, operands);
+}
+
+std::size_t fused_workspace(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
+  return FusedMemory(ctx, windows, t).layout.bytes();
+}
+
+}  // namespace portops::impl

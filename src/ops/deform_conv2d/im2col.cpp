@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/im2col.hpp"
+
+#include "blas/gemm.hpp"
+#include "core/dispatch.hpp"
+#include "core/memory_layout.hpp"
+#include "core/runtime.hpp"
+#include "core/workspace.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/layouts.hpp"
+
+#include <algorithm>
+
+namespace portops::impl {
+namespace {
+
+using blas::Batch;
+using blas::Transpose;
+
+std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
+ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
+
+/// A part of a call's temporary memory: an array that it needs, or none where a tensor can be used as it lies.
+class Part {
+ public:
+  Part() = default;
+  Part(MemoryLayout& layout, std::int64_t count, std::size_t element)
+      : at_(layout.add_bytes(static_cast<std::size_t>(count) * element)), exists_(true) {}
+
+  explicit operator bool() const { return exists_; }
+  void* in(void* memory) const { return exists_ ? static_cast<std::byte*>(memory) + at_ : nullptr; }
+
+ private:
+  std::size_t at_ = 0;
+  bool exists_ = false;
+};
+
+/// Matrices as gemm takes them.
+class Matrices {
+ public:
+  Matrices(const Context& ctx, ElementType type) : space_(default_memory_space(ctx.backend())), type_(type) {}
+
+  TensorRef operator()(void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride) const {
+    return {data, type_, {rows, columns}, {stride, 1}, space_};
+  }
+
+ private:
+  MemorySpace space_;
+  ElementType type_;
+};
+
+void* advanced(void* data, std::int64_t elements, ElementType type) {
+  return static_cast<std::byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
+}
+
+/// The parts that both directions need.
+struct Operands {
+  Part x, weight, columns, gemm;
+
+  Operands(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
+           const TensorRef& weight_tensor, std::int64_t step) {
+    const std::size_t element = size_of(x_tensor.type());
+    if (!has_channels_last(x_tensor)) x = Part(layout, step * windows.channels * windows.area(), element);
+    if (!is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
+    columns = Part(layout, step * windows.pixels() * windows.column(), element);
+    gemm = Part(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
+  }
+
+  Workspace gemm_workspace(const Context& ctx, void* memory) const {
+    return {gemm.in(memory), blas::gemm_workspace(ctx)};
+  }
+};
+
+/// Runs a call step by step with the kernels of one backend and element type.
+template <Backend B, class T>
+class Im2col {
+ public:
+  using Kernels = DeformConv2dKernels<B, T>;
+
+  Im2col(const Context& ctx, const Operands& operands, void* memory, const TensorRef& weight)
+      : ctx_(ctx), operands_(operands), memory_(memory), weight_(weight.data()) {
+    if (!operands.weight) return;
+    weight_ = operands.weight.in(memory);
+    Kernels::rearrange(ctx, "portops::deform_conv2d::weight[channels_last]",
+                       to_channels_last(weight, 0, weight.extent(0), weight_));
+  }
+
+  /// The step of `count` images from `first` on; x with its channels last.
+  Step step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x, const TensorRef& offset,
+            const TensorRef& mask) const {
+    Step step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
+    step.windows.images = count;
+    step.columns = operands_.columns.in(memory_);
+    step.x = tensor4(x, first);
+    if (operands_.x) {
+      const Rearrangement copy = to_channels_last(x, first, count, operands_.x.in(memory_));
+      Kernels::rearrange(ctx_, "portops::deform_conv2d::x[channels_last]", copy);
+      const std::int64_t pixel = all.channels;
+      step.x = {operands_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
+    }
+    return step;
+  }
+
+  void* weight() const { return weight_; }
+  Workspace workspace() const { return operands_.gemm_workspace(ctx_, memory_); }
+
+ private:
+  const Context& ctx_;
+  const Operands& operands_;
+  void* memory_;
+  void* weight_;
+};
+
+/// Calls action(first, count) for steps of images.
+template <class Action>
+void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
+  for (std::int64_t first = 0; first < images; first += step) action(first, std::min(step, images - first));
+}
+
+struct ForwardMemory {
+  MemoryLayout layout;
+  Operands operands;
+  Part out;  ///< where the product cannot write into the tensor itself
+
+  ForwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step)
+      : operands(layout, ctx, windows, t.x, t.weight, step) {
+    if (!is_matrix_of_planes(t.out) && !is_matrix_of_pixels(t.out)) {
+      out = Part(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
+    }
+  }
+};
+
+/// out + = weight · columns, group by group. out has a matrix of channels and pixels for each image.
+void multiply_planes(const Context& ctx, const Windows& w, const Matrices& matrix, ElementType type, void* weight,
+                     void* columns, const Tensor4& out, double beta, Workspace workspace) {
+  const std::int64_t m = w.group_out_channels(), k = w.group_column(), p = w.pixels();
+  // One batch of all images of a group, or of all groups of an image, whichever are more.
+  const bool by_group = w.images >= w.groups;
+  const Batch batch =
+      by_group ? Batch{w.images, 0, p * w.column(), out.stride[0]} : Batch{w.groups, m * k, k, m * out.stride[1]};
+  const std::int64_t products = by_group ? w.groups : w.images;
+  for (std::int64_t i = 0; i < products; ++i) {
+    void* const a = advanced(weight, by_group ? i * m * k : 0, type);
+    void* const b = advanced(columns, i * (by_group ? k : p * w.column()), type);
+    void* const c = advanced(out.data, i * (by_group ? m * out.stride[1] : out.stride[0]), type);
+    blas::gemm(ctx, Transpose::no, Transpose::yes, 1.0, matrix(a, m, k, k), matrix(b, p, k, w.column()), beta,
+               matrix(c, m, p, out.stride[1]), batch, workspace);
+  }
+}
+
+/// The same for an out whose pixels are the rows of one matrix, `distance` apart.
+void multiply_pixels(const Context& ctx, const Windows& w, const Matrices& matrix, void* weight, void* columns,
+                     void* out, std::int64_t distance, double beta, Workspace workspace) {
+  const std::int64_t m = w.group_out_channels(), k = w.group_column(), p = w.images * w.pixels();
+  blas::gemm(ctx, Transpose::no, Transpose::yes, 1.0, matrix(columns, p, k, w.column()), matrix(weight, m, k, k), beta,
+             matrix(out, p, m, distance), Batch{w.groups, k, m * k, m}, workspace);
+}
+
+template <Backend B, class T>
+void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step) {
+  const ForwardMemory plan(ctx, windows, t, step);
+  const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
+  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const ElementType type = t.x.type();
+  const Matrices matrix(ctx, type);
+  for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
+    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    DeformConv2dKernels<B, T>::columns(ctx, s);
+    Tensor4 out = tensor4(t.out, first);
+    if (plan.out) {
+      const Extents strides = t.out.extents().row_major_strides();
+      out = {plan.out.in(memory.data()), {strides[0], strides[1], strides[2], strides[3]}};
+    }
+    if (t.bias) {
+      Extents extents = t.out.extents();
+      extents[0] = count;
+      DeformConv2dKernels<B, T>::fill(ctx, extents, out, t.bias.data(), t.bias.stride(0));
+    }
+    const double beta = t.bias ? 1.0 : 0.0;
+    if (plan.out || is_matrix_of_planes(t.out)) {
+      multiply_planes(ctx, s.windows, matrix, type, im2col.weight(), s.columns, out, beta, im2col.workspace());
+    } else {
+      multiply_pixels(ctx, s.windows, matrix, im2col.weight(), s.columns, out.data, pixel_distance(t.out), beta,
+                      im2col.workspace());
+    }
+    if (plan.out) {
+      DeformConv2dKernels<B, T>::rearrange(ctx, "portops::deform_conv2d::out[strided]",
+                                           from_contiguous(t.out, first, count, out.data));
+    }
+  });
+}
+
+struct BackwardMemory {
+  MemoryLayout layout;
+  Operands operands;
+  Part out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
+  Part x_grad, weight_grad;
+  Part columns_grad;
+
+  BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
+      : operands(layout, ctx, windows, t.x, t.weight, step) {
+    const ElementType type = t.x.type();
+    if (!is_matrix_of_pixels(t.out_grad)) {
+      out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
+    }
+    if (t.x_grad) x_grad = Part(layout, step * windows.area() * windows.channels, arithmetic_size(type));
+    if (t.weight_grad) weight_grad = Part(layout, t.weight.size(), arithmetic_size(type));
+    Windows of_step = windows;
+    of_step.images = step;
+    const std::size_t bytes = dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
+      return DeformConv2dGradKernels<B, T>::columns_grad_memory(ctx, of_step, static_cast<bool>(t.x_grad),
+                                                                t.offset_grad || t.mask_grad);
+    });
+    columns_grad = Part(layout, static_cast<std::int64_t>(bytes), 1);
+  }
+};
+
+template <Backend B, class T>
+void run_backward(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step) {
+  const BackwardMemory plan(ctx, windows, t, step);
+  const Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", plan.layout.bytes());
+  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const ElementType type = t.x.type();
+  const Matrices matrix(ctx, type);
+  const Matrices sums(ctx, arithmetic_type(type));
+  const std::int64_t m = windows.group_out_channels(), k = windows.group_column();
+  const bool wants_columns_grad = t.x_grad || t.offset_grad || t.mask_grad;
+  for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
+    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    const std::int64_t p = count * windows.pixels();
+    void* out_grad = tensor4(t.out_grad, first).data;
+    std::int64_t distance = pixel_distance(t.out_grad);
+    if (plan.out_grad) {
+      out_grad = plan.out_grad.in(memory.data());
+      distance = windows.out_channels;
+      DeformConv2dKernels<B, T>::rearrange(ctx, "portops::deform_conv2d_grad::out_grad[channels_last]",
+                                           to_channels_last(t.out_grad, first, count, out_grad));
+    }
+    const TensorRef grads = matrix(out_grad, p, m, distance);
+    const TensorRef columns = matrix(s.columns, p, k, windows.column());
+    if (t.weight_grad) {
+      DeformConv2dKernels<B, T>::columns(ctx, s);
+      blas::gemm(ctx, Transpose::yes, Transpose::no, 1.0, grads, columns, first > 0 ? 1.0 : 0.0,
+                 sums(plan.weight_grad.in(memory.data()), m, k, k), Batch{windows.groups, m, k, m * k},
+                 im2col.workspace());
+    }
+    if (!wants_columns_grad) return;
+    blas::gemm(ctx, Transpose::no, Transpose::no, 1.0, grads, matrix(im2col.weight(), m, k, k), 0.0, columns,
+               Batch{windows.groups, m, m * k, k}, im2col.workspace());
+    DeformConv2dGradKernels<B, T>::columns_grad(ctx, s,
+                                                {plan.x_grad.in(memory.data()), tensor4(t.offset_grad, first),
+                                                 tensor4(t.mask_grad, first), plan.columns_grad.in(memory.data())});
+    if (t.x_grad) {
+      DeformConv2dGradKernels<B, T>::rearrange_sums(
+          ctx, "portops::deform_conv2d_grad::x_grad[strided]",
+          from_channels_last(t.x_grad, first, count, plan.x_grad.in(memory.data())));
+    }
+  });
+  if (t.weight_grad) {
+    DeformConv2dGradKernels<B, T>::rearrange_sums(
+        ctx, "portops::deform_conv2d_grad::weight_grad[strided]",
+        from_channels_last(t.weight_grad, 0, windows.out_channels, plan.weight_grad.in(memory.data())));
+  }
+}
+
+}  // namespace
+
+void deform_conv2d_by_im2col(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors,
+                             std::int64_t step) {
+  dispatch(ctx.backend(), tensors.x.type(),
+           [&]<Backend B, class T>() { run_forward<B, T>(ctx, windows, tensors, step); });
+}
+
+void deform_conv2d_grad_by_im2col(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                                  std::int64_t step) {
+  dispatch(ctx.backend(), tensors.x.type(),
+           [&]<Backend B, class T>() { run_backward<B, T>(ctx, windows, tensors, step); });
+}
+
+std::size_t im2col_workspace(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors,
+                             std::int64_t step) {
+  return ForwardMemory(ctx, windows, tensors, step).layout.bytes();
+}
+
+std::size_t im2col_grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                                  std::int64_t step) {
+  return BackwardMemory(ctx, windows, tensors, step).layout.bytes();
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/deform_conv2d/check_deform_conv2d.hpp"
+
+#include <cstddef>
+
+// The portable path: columns in memory, a step of images at a time, and matrix products of src/blas.
+
+namespace portops::impl {
+
+void deform_conv2d_by_im2col(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors,
+                             std::int64_t step);
+void deform_conv2d_grad_by_im2col(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                                  std::int64_t step);
+
+/// The workspace that they need.
+std::size_t im2col_workspace(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors,
+                             std::int64_t step);
+std::size_t im2col_grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                                  std::int64_t step);
+
+}  // namespace portops::impl

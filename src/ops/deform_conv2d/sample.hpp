@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/macros.hpp"
+#include "ops/deform_conv2d/windows.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+// Where windows sample an image, on host and device. Nothing here knows Kokkos.
+
+namespace portops::impl {
+
+/// x, or a tensor like it, with neighbouring channels at neighbouring addresses: where its pixels lie, in elements.
+struct PixelStrides {
+  std::int64_t image, y, x;
+};
+
+/// The four corners of a position between pixels are counted above left, above right, below left, below right.
+inline constexpr int corners = 4;
+
+/// A sample, as far as it does not depend on the channel.
+template <class A>
+struct Sample {
+  std::int64_t image, y, x;       ///< the corner above left, moved into the image where it lies outside
+  A down, right;                  ///< how far the position is from the corner above left
+  A factor;                       ///< the mask's
+  std::int32_t deformable_group;  ///< whose channels it is for
+  bool exists[corners];           ///< whether the corner is a pixel; none is where the sample lies outside
+  bool steps_down, steps_right;   ///< whether the corners below, or right, are other pixels than those above, or left
+  bool is_nan;                    ///< whether the position is
+
+  PORTOPS_FUNCTION bool is_outside() const { return !(exists[0] || exists[1] || exists[2] || exists[3]); }
+
+  /// The bilinear weights of the corners; 0 for those that are no pixels.
+  PORTOPS_FUNCTION void weights(A (&weight)[corners]) const {
+    const A up = A(1) - down, left = A(1) - right;
+    const A all[corners] = {up * left, up * right, down * left, down * right};
+    PORTOPS_UNROLL
+    for (int k = 0; k < corners; ++k) weight[k] = exists[k] ? all[k] : A(0);
+  }
+
+  /// The offset of a corner's channels from those of the whole tensor; of a corner that does not exist, that of
+  /// another.
+  PORTOPS_FUNCTION std::int64_t offset(const PixelStrides& strides, int corner) const {
+    return image * strides.image + (y + (corner >= 2 && steps_down ? 1 : 0)) * strides.y +
+           (x + (corner % 2 == 1 && steps_right ? 1 : 0)) * strides.x;
+  }
+};
+
+/// Finds samples, by the offsets and masks of a step's images. Positions are computed in type A.
+template <class T, class A>
+class Sampler {
+ public:
+  /// The mask's data may be null.
+  PORTOPS_FUNCTION Sampler(const Windows& windows, const Tensor4& offset, const Tensor4& mask)
+      : windows_(windows), offset_(offset), mask_(mask) {}
+
+  PORTOPS_FUNCTION Sample<A> operator()(const SampleIndex& at) const {
+    const std::int64_t i = quotient(at.pixel, windows_.out_width);
+    const std::int64_t j = at.pixel - i * windows_.out_width;
+    const std::int64_t k = quotient(at.tap, windows_.kernel_width);
+    const std::int64_t l = at.tap - k * windows_.kernel_width;
+    const std::int64_t channel = at.deformable_group * windows_.taps() + at.tap;
+    const std::int64_t whole_v = i * windows_.stride_y - windows_.top + k * windows_.dilation_y;
+    const std::int64_t whole_u = j * windows_.stride_x - windows_.left + l * windows_.dilation_x;
+    const A v = static_cast<A>(whole_v) + element(offset_, at.image, 2 * channel, i, j);
+    const A u = static_cast<A>(whole_u) + element(offset_, at.image, 2 * channel + 1, i, j);
+    Sample<A> sample{};
+    sample.image = at.image;
+    sample.deformable_group = static_cast<std::int32_t>(at.deformable_group);
+    sample.factor = mask_.data == nullptr ? A(1) : element(mask_, at.image, channel, i, j);
+    sample.is_nan = v != v || u != u;
+    if (v > A(-1) && v < static_cast<A>(windows_.height) && u > A(-1) && u < static_cast<A>(windows_.width)) {
+      place(sample, v, u);
+    }
+    return sample;
+  }
+
+ private:
+  PORTOPS_FUNCTION void place(Sample<A>& sample, A v, A u) const {
+    const A floor_v = std::floor(v), floor_u = std::floor(u);
+    const auto y = static_cast<std::int64_t>(floor_v), x = static_cast<std::int64_t>(floor_u);
+    sample.down = v - floor_v;
+    sample.right = u - floor_u;
+    const bool above = y >= 0, below = y + 1 < windows_.height;
+    const bool left = x >= 0, right = x + 1 < windows_.width;
+    sample.exists[0] = above && left;
+    sample.exists[1] = above && right;
+    sample.exists[2] = below && left;
+    sample.exists[3] = below && right;
+    sample.y = above ? y : 0;
+    sample.x = left ? x : 0;
+    sample.steps_down = above && below;
+    sample.steps_right = left && right;
+  }
+
+  PORTOPS_FUNCTION static A element(const Tensor4& tensor, std::int64_t image, std::int64_t channel, std::int64_t i,
+                                    std::int64_t j) {
+    return static_cast<A>(static_cast<const T*>(tensor.data)[image * tensor.stride[0] + channel * tensor.stride[1] +
+                                                             i * tensor.stride[2] + j * tensor.stride[3]]);
+  }
+
+  Windows windows_;
+  Tensor4 offset_, mask_;
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/column_access.hpp"
+#include "core/pack.hpp"
+#include "ops/deform_conv2d/sample.hpp"
+
+#include <Kokkos_Core.hpp>
+
+// How kernels take the channels of samples.
+
+namespace portops::impl {
+
+/// Positions and weights are computed in the type that sums have.
+template <class T>
+using SamplerOf = Sampler<T, Arithmetic<T>>;
+
+/// How the channels of a deformable group are taken: in packs of up to N neighbours, all of one group. On a GPU all
+/// packs are whole.
+template <int N>
+class ChannelPacks {
+ public:
+  explicit ChannelPacks(const Windows& windows)
+      : channels_(static_cast<int>(windows.deformable_channels())),
+        group_channels_(static_cast<int>(windows.group_channels())),
+        group_gap_(windows.groups == 1 ? 0 : windows.group_column() - windows.group_channels()),
+        run_(static_cast<int>(windows.channel_run())),
+        run_packs_((run_ + N - 1) / N) {}
+
+  struct Pack {
+    int channel;          ///< its first one
+    int count;            ///< of its channels
+    std::int64_t column;  ///< where it lies in the columns, from the first group's first channel of the same tap
+  };
+
+  /// Of a deformable group.
+  KOKKOS_FUNCTION int count() const { return run_ == channels_ ? run_packs_ : channels_ / run_ * run_packs_; }
+
+  KOKKOS_FUNCTION Pack operator()(int deformable_group, int index) const {
+    const int run = run_ == channels_ ? 0 : index / run_packs_;
+    const int in_run = (index - run * run_packs_) * N;
+    const int channel = deformable_group * channels_ + run * run_ + in_run;
+    const int group = group_gap_ == 0 ? 0 : channel / group_channels_;
+    return {channel, run_ - in_run < N ? run_ - in_run : N, channel + group * group_gap_};
+  }
+
+ private:
+  int channels_;
+  int group_channels_;
+  std::int64_t group_gap_;  ///< from a group's channels of a tap to the next group's
+  int run_;
+  int run_packs_;
+};
+
+/// Reads `count` neighbours and fills the pack up with zeros. A pack of several on a GPU is whole and aligned.
+template <Backend B, class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void read_channels(Arithmetic<T> (&values)[N], const T* from, [[maybe_unused]] int count) {
+  using A = Arithmetic<T>;
+  if constexpr (B == Backend::cuda) {
+    const auto word = *reinterpret_cast<const Word<T, N>*>(in_device_memory(from));
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) values[i] = static_cast<A>(word[i]);
+  } else {
+    KOKKOS_IF_ON_HOST((
+        if (count == N) { host::convert<T, N>(values, from, N); } else {
+          for (int i = 0; i < N; ++i) values[i] = i < count ? static_cast<A>(from[i]) : A(0);
+        }))
+  }
+}
+
+template <Backend B, class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void write_channels(T* to, const Arithmetic<T> (&values)[N], [[maybe_unused]] int count) {
+  if constexpr (B == Backend::cuda) {
+    Word<T, N> word;
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) word.set(i, static_cast<T>(values[i]));
+    *reinterpret_cast<Word<T, N>*>(in_device_memory(to)) = word;
+  } else {
+    KOKKOS_IF_ON_HOST((
+        if (count == N) { host::store<T, N>(to, values, false); } else {
+          for (int i = 0; i < count; ++i) to[i] = static_cast<T>(values[i]);
+        }))
+  }
+}
+
+}  // namespace portops::impl
