@@ -31,7 +31,6 @@ struct Operand {
   std::int64_t stride;
   std::int64_t step;  ///< of a batch
   std::int64_t lines;
-  bool inner_is_contiguous;
 };
 
 struct Call {
@@ -43,64 +42,54 @@ struct Call {
   int splits;
 };
 
-/// What a thread brings of a tile and step: four vectors of four neighbours along the inner axis, of four lines.
+/// What a thread brings of a tile and step: four vectors of four neighbours in memory, along the inner axis or, in a
+/// turned tile, of the lines.
+template <bool turned>
 struct Piece {
   float4 vector[4];
 
   /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
   __device__ __forceinline__ void load(const Operand& operand, std::int64_t inner, std::int64_t line, std::int64_t k,
                                        int thread) {
-    if (operand.inner_is_contiguous) {
-      const std::int64_t at = k + thread % 8 * 4;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const std::int64_t own = line + thread / 8 + 32 * i;
-        vector[i] = own < operand.lines && at < inner
-                        ? *reinterpret_cast<const float4*>(operand.data + own * operand.stride + at)
-                        : float4{};
-      }
-    } else {
-      const std::int64_t own = line + thread / 8 * 4;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const std::int64_t at = k + thread % 8 * 4 + i;
-        vector[i] = own < operand.lines && at < inner
-                        ? *reinterpret_cast<const float4*>(operand.data + at * operand.stride + own)
-                        : float4{};
-      }
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t own_line = line + line_of(thread, i), own_k = k + inner_of(thread, i);
+      const float* const from =
+          operand.data + (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
+      vector[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      if (own_line < operand.lines && own_k < inner) vector[i] = *reinterpret_cast<const float4*>(from);
     }
   }
 
-  __device__ __forceinline__ void store(const Operand& operand, char* tile, int thread) const {
-    if (operand.inner_is_contiguous) {
+  /// As bf16 pieces.
+  __device__ __forceinline__ void store(char* tile, int thread) const {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        write(tile, thread / 8 + 32 * i, thread % 8, vector[i].x, vector[i].y, vector[i].z, vector[i].w);
+    for (int i = 0; i < 4; ++i) {
+      std::uint32_t first[3], second[3];
+      sm90::split_pair(vector[i].x, vector[i].y, first);
+      sm90::split_pair(vector[i].z, vector[i].w, second);
+      const int line = line_of(thread, i), inner = inner_of(thread, i);
+      char* const to = tile + (turned ? sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2
+                                      : Layout::offset(line, inner / 8) + (inner & 4) * 2);
+#pragma unroll
+      for (int piece = 0; piece < 3; ++piece) {
+        *reinterpret_cast<uint2*>(to + piece * side * Layout::row_bytes) = make_uint2(first[piece], second[piece]);
       }
-    } else {
-      const int line = thread / 8 * 4;
-      write(tile, line, thread % 8, vector[0].x, vector[1].x, vector[2].x, vector[3].x);
-      write(tile, line + 1, thread % 8, vector[0].y, vector[1].y, vector[2].y, vector[3].y);
-      write(tile, line + 2, thread % 8, vector[0].z, vector[1].z, vector[2].z, vector[3].z);
-      write(tile, line + 3, thread % 8, vector[0].w, vector[1].w, vector[2].w, vector[3].w);
     }
   }
 
  private:
-  /// Four neighbours of a row of the tile, as bf16 pieces.
-  __device__ __forceinline__ static void write(char* tile, int row, int four, float x, float y, float z, float w) {
-    std::uint32_t first[3], second[3];
-    sm90::split_pair(x, y, first);
-    sm90::split_pair(z, w, second);
-    char* const to = tile + Layout::offset(row, four / 2) + four % 2 * 8;
-#pragma unroll
-    for (int piece = 0; piece < 3; ++piece) {
-      *reinterpret_cast<uint2*>(to + piece * side * Layout::row_bytes) = make_uint2(first[piece], second[piece]);
-    }
+  // A warp reads whole rows of the tile in memory.
+  __device__ __forceinline__ static int line_of(int thread, int i) {
+    return turned ? thread % 32 * 4 : thread / 8 + 32 * i;
+  }
+  __device__ __forceinline__ static int inner_of(int thread, int i) {
+    return turned ? thread / 32 + 8 * i : thread % 8 * 4;
   }
 };
 
 /// A tile of c. Blocks of a cluster share the inner axis and add their sums in a fixed order.
+template <bool a_turned, bool b_turned>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Call call) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
@@ -121,15 +110,16 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
   if (thread >= consumers) {
     sm90::leave_registers<96>();
     const int own = thread - consumers;
-    Piece of_a, of_b;
+    Piece<a_turned> of_a;
+    Piece<b_turned> of_b;
     of_a.load(a, call.inner, row, first * depth, own);
     of_b.load(b, call.inner, column, first * depth, own);
     for (std::int64_t step = first; step < last; ++step) {
       char* const tiles = shared + ring.stage * 2 * tile_bytes;
       ring.empty().wait(ring.round ^ 1);
-      of_a.store(a, tiles, own);
+      of_a.store(tiles, own);
       if (step + 1 < last) of_a.load(a, call.inner, row, (step + 1) * depth, own);
-      of_b.store(b, tiles + tile_bytes, own);
+      of_b.store(tiles + tile_bytes, own);
       if (step + 1 < last) of_b.load(b, call.inner, column, (step + 1) * depth, own);
       sm90::fence_products();
       ring.full().arrive();
@@ -137,15 +127,13 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
     }
   } else {
     sm90::take_registers<160>();
-    sm90::TileProduct<sm90::Operand::f32, 1, side> sums;
+    sm90::TileProduct<sm90::Operand::f32, 1, side, a_turned, b_turned> sums;
     const int warpgroup = thread / 128;
-    sm90::Ring before = ring;
     for (std::int64_t step = first; step < last; ++step) {
       ring.full().wait(ring.round);
       const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
       sums.add(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
-      if (thread % 128 == 0 && step > first) before.empty().arrive();
-      before = ring;
+      if (thread % 128 == 0 && step > first) ring.empty_before().arrive();
       ring.advance();
     }
     sums.finish();
@@ -180,6 +168,12 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
   if (call.splits > 1) sm90::synchronize_cluster();
 }
 
+/// How many clusters of so many blocks run at once, each on multiprocessors of one group: those of an H200 have 16 or
+/// 18, of which clusters of three or four leave up to two idle.
+std::int64_t clusters(int multiprocessors, int splits) {
+  return splits <= 2 ? multiprocessors / splits : multiprocessors * 15 / 16 / splits;
+}
+
 bool is_aligned(const void* data, std::int64_t stride, std::int64_t step, std::int64_t contiguous) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && step % 4 == 0 && contiguous % 4 == 0;
 }
@@ -197,9 +191,8 @@ bool suits_sm90(const Product& p) {
 }
 
 void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
-  const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
-  Call call{{static_cast<const float*>(p.a), p.a_stride, p.batch.a_step, p.rows, a_inner},
-            {static_cast<const float*>(p.b), p.b_stride, p.batch.b_step, p.columns, b_inner},
+  Call call{{static_cast<const float*>(p.a), p.a_stride, p.batch.a_step, p.rows},
+            {static_cast<const float*>(p.b), p.b_stride, p.batch.b_step, p.columns},
             static_cast<float*>(p.c),
             p.c_stride,
             p.batch.c_step,
@@ -213,9 +206,9 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
   // add to those of the others.
   constexpr std::int64_t fixed_steps = 6;
   std::int64_t best = INT64_MAX;
-  for (int splits = 1; splits <= 8; ++splits) {
+  for (const int splits : {1, 2, 3, 4}) {
     const std::int64_t steps = impl::ceil_div(impl::ceil_div(p.inner, depth), splits) + fixed_steps + splits;
-    const std::int64_t time = impl::ceil_div(tiles * splits, multiprocessors) * steps;
+    const std::int64_t time = impl::ceil_div(tiles, clusters(multiprocessors, splits)) * steps;
     if (time >= best) continue;
     best = time;
     call.splits = splits;
@@ -223,7 +216,10 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
   const auto fail_if = [](cudaError_t status, const char* what) {
     if (status != cudaSuccess) impl::fail("portops::gemm: ", what, " failed: ", cudaGetErrorString(status));
   };
-  fail_if(cudaFuncSetAttribute(multiply, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+  constexpr decltype(&multiply<false, false>) kernels[2][2] = {{multiply<false, false>, multiply<false, true>},
+                                                               {multiply<true, false>, multiply<true, true>}};
+  const auto kernel = kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no];
+  fail_if(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "cudaFuncSetAttribute");
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -236,7 +232,7 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
   config.stream = static_cast<cudaStream_t>(stream);
   config.attrs = &cluster;
   config.numAttrs = call.splits > 1 ? 1 : 0;
-  fail_if(cudaLaunchKernelEx(&config, multiply, call), "the launch");
+  fail_if(cudaLaunchKernelEx(&config, kernel, call), "the launch");
 }
 
 }  // namespace portops::blas

@@ -38,6 +38,18 @@ struct Tile {
   }
 };
 
+/// A tile of bf16 pieces whose rows are neighbours in memory instead of its inner axis: turned. 64 lines (rows, when
+/// not turned) of all 32 positions along the inner axis, then the next 64; as long as a Tile of as many lines.
+struct TurnedTile {
+  static constexpr int row_bytes = 128;
+  static constexpr int bytes_of_lines = Tile<Operand::f32>::channels * row_bytes;
+
+  /// Where eight lines from `line` on, a multiple of 8, lie in a piece.
+  __host__ __device__ static constexpr int offset(int line, int inner) {
+    return line / 64 * bytes_of_lines + inner * row_bytes + ((line % 64 / 8 ^ inner % 8) << 4);
+  }
+};
+
 // --- numbers -----------------------------------------------------------------------------------------------
 
 /// Two numbers as bf16, the first one in the lower half.
@@ -145,6 +157,10 @@ struct Ring {
   }
   __device__ __forceinline__ Barrier full() const { return Barrier(barriers + 16 * stage); }
   __device__ __forceinline__ Barrier empty() const { return Barrier(barriers + 16 * stage + 8); }
+  /// Of the stage before.
+  __device__ __forceinline__ Barrier empty_before() const {
+    return Barrier(barriers + 16 * (stage == 0 ? stages - 1 : stage - 1) + 8);
+  }
   __device__ __forceinline__ void advance() {
     if (++stage == stages) {
       stage = 0;
@@ -201,37 +217,38 @@ __device__ __forceinline__ void leave_registers() {
   PORTOPS_NAMES_32                                                                                        \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
   "%57,%58,%59,%60,%61,%62,%63"
-#define PORTOPS_PRODUCT_128(form, end)                                                                     \
+#define PORTOPS_PRODUCT_128(form, end, ...)                                                                \
   asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128" form \
                " {" PORTOPS_NAMES_64 "}, %64, %65, adds, 1, 1" end ";\n}"                                  \
                : PORTOPS_SUMS_32(0), PORTOPS_SUMS_32(32)                                                   \
-               : "l"(a), "l"(b), "r"(adds))
-#define PORTOPS_PRODUCT_64(form, end)                                                                     \
+               : "l"(a), "l"(b), "r"(adds)__VA_OPT__(, ) __VA_ARGS__)
+#define PORTOPS_PRODUCT_64(form, end, ...)                                                                \
   asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64" form \
                " {" PORTOPS_NAMES_32 "}, %32, %33, adds, 1, 1" end ";\n}"                                 \
                : PORTOPS_SUMS_32(0)                                                                       \
-               : "l"(a), "l"(b), "r"(adds))
-#define PORTOPS_PRODUCT(columns)                              \
-  if constexpr (operand == Operand::f16) {                    \
-    PORTOPS_PRODUCT_##columns("k16.f32.f16.f16", ", 0, 0");   \
-  } else if constexpr (operand == Operand::tf32) {            \
-    PORTOPS_PRODUCT_##columns("k8.f32.tf32.tf32", "");        \
-  } else {                                                    \
-    PORTOPS_PRODUCT_##columns("k16.f32.bf16.bf16", ", 0, 0"); \
+               : "l"(a), "l"(b), "r"(adds)__VA_OPT__(, ) __VA_ARGS__)
+#define PORTOPS_PRODUCT(columns, end)                                                                  \
+  if constexpr (operand == Operand::f16) {                                                             \
+    PORTOPS_PRODUCT_##columns("k16.f32.f16.f16", end, "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0));   \
+  } else if constexpr (operand == Operand::tf32) {                                                     \
+    PORTOPS_PRODUCT_##columns("k8.f32.tf32.tf32", "");                                                 \
+  } else {                                                                                             \
+    PORTOPS_PRODUCT_##columns("k16.f32.bf16.bf16", end, "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0)); \
   }
 #endif
 
 /// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis.
-template <Operand operand, int columns>
+template <Operand operand, int columns, bool a_turned, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
                                                   [[maybe_unused]] int adds) {
   static_assert(columns == 64 || columns == 128);
+  static_assert(operand != Operand::tf32 || (!a_turned && !b_turned), "tf32 operands cannot be turned");
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (columns == 128) {
-    PORTOPS_PRODUCT(128)
+    PORTOPS_PRODUCT(128, ", %67, %68")
   } else {
-    PORTOPS_PRODUCT(64)
+    PORTOPS_PRODUCT(64, ", %35, %36")
   }
 #endif
 }
@@ -245,8 +262,9 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #undef PORTOPS_SUMS_8
 
 /// The product of a tile of `blocks` · 64 rows and one of `columns` rows, for a warpgroup: sums += a · transpose(b).
-/// Products with the same sums follow one another; a tile may be written anew when its product is over.
-template <Operand operand, int blocks, int columns>
+/// Products with the same sums follow one another; a tile may be written anew when its product is over. Tiles of bf16
+/// pieces may be turned.
+template <Operand operand, int blocks, int columns, bool a_turned = false, bool b_turned = false>
 class TileProduct {
  public:
   using Layout = Tile<operand>;
@@ -267,9 +285,9 @@ class TileProduct {
 #pragma unroll
             for (int k = 0; k < Layout::instructions; ++k) {
               const bool is_first = small == 2 && piece == 0 && k == 0;
-              multiply_32_bytes<operand, columns>(
-                  recent_[block], describe(a + piece * a_rows * Layout::row_bytes + block * block_bytes + 32 * k),
-                  describe(b + (small - piece) * columns * Layout::row_bytes + 32 * k), is_first ? pending_ : 1);
+              multiply_32_bytes<operand, columns, a_turned, b_turned>(
+                  recent_[block], describe<a_turned>(a + piece * a_rows * Layout::row_bytes + block * block_bytes, k),
+                  describe<b_turned>(b + (small - piece) * columns * Layout::row_bytes, k), is_first ? pending_ : 1);
             }
           }
         }
@@ -279,8 +297,8 @@ class TileProduct {
       for (int k = 0; k < Layout::instructions; ++k) {
 #pragma unroll
         for (int block = 0; block < blocks; ++block) {
-          multiply_32_bytes<operand, columns>(sums_[block], describe(a + block * block_bytes + 32 * k),
-                                              describe(b + 32 * k), 1);
+          multiply_32_bytes<operand, columns, a_turned, b_turned>(
+              sums_[block], describe<a_turned>(a + block * block_bytes, k), describe<b_turned>(b, k), 1);
         }
       }
     }
@@ -319,11 +337,15 @@ class TileProduct {
  private:
   static constexpr int block_bytes = 64 * Layout::row_bytes;
 
-  /// A matrix descriptor: rows along which the inner axis runs, swizzled over 128 or 64 bytes.
-  __device__ __forceinline__ static std::uint64_t describe(SharedAddress address) {
-    constexpr std::uint64_t bytes_of_8_rows = 8 * Layout::row_bytes;
-    constexpr std::uint64_t swizzle = Layout::row_bytes == 128 ? 1 : 2;
-    return static_cast<std::uint64_t>(address >> 4 & 0x3fff) | std::uint64_t{1} << 16 | bytes_of_8_rows >> 4 << 32 |
+  /// The descriptor of the k-th instruction's operand in a tile.
+  template <bool turned>
+  __device__ __forceinline__ static std::uint64_t describe(SharedAddress tile, int k) {
+    constexpr int row_bytes = turned ? TurnedTile::row_bytes : Layout::row_bytes;
+    constexpr std::uint64_t bytes_of_8_rows = 8 * row_bytes;
+    constexpr std::uint64_t bytes_of_lines = turned ? TurnedTile::bytes_of_lines : 16;
+    constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
+    const SharedAddress address = tile + k * (turned ? 16 * row_bytes : 32);
+    return static_cast<std::uint64_t>(address >> 4 & 0x3fff) | bytes_of_lines >> 4 << 16 | bytes_of_8_rows >> 4 << 32 |
            swizzle << 62;
   }
 

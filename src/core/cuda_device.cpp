@@ -13,6 +13,8 @@ int compute_capability(const Context& ctx) {
 
 int multiprocessors(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_device_prop().multiProcessorCount; }
 
+int cuda_device(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_device(); }
+
 void* cuda_stream(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_stream(); }
 
 LaunchEvent::LaunchEvent(const Context& ctx, const char* label) : active_(Kokkos::Tools::profileLibraryLoaded()) {

@@ -13,6 +13,8 @@ namespace portops::impl {
 /// The compute capability: 90 for 9.0.
 int compute_capability(const Context& ctx);
 int multiprocessors(const Context& ctx);
+/// Its number.
+int cuda_device(const Context& ctx);
 /// The instance's cudaStream_t.
 void* cuda_stream(const Context& ctx);
 

@@ -18,7 +18,7 @@ class Rearrange {
  public:
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int threads = B == Backend::cuda ? 256 : 1;
-  static constexpr int blocks = 0;
+  static constexpr int blocks = 4;
   std::int64_t first_team = 0;
 
   explicit Rearrange(const Rearrangement& what)
@@ -60,7 +60,7 @@ class Rearrange {
   }
 
  private:
-  static constexpr int side = sizeof(From) == 2 && sizeof(To) == 2 ? 64 : 32;
+  static constexpr int side = sizeof(From) == 8 ? 32 : 64;
   static constexpr int lanes = 32;
   static constexpr int groups = (threads + lanes - 1) / lanes;
   static constexpr int lane_steps = side / lanes;

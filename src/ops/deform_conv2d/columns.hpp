@@ -8,9 +8,6 @@
 
 namespace portops::impl {
 
-/// Samples of a team, which it finds first and then takes channel by channel: a group of lanes a sample.
-inline constexpr int team_samples = 64;
-
 /// Modulated im2col: a step's windows, each a row of group after group, in it tap after tap, channels fastest.
 template <Backend B, class T, int N>
 class Columns {
@@ -19,6 +16,8 @@ class Columns {
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int threads = B == Backend::cuda ? 256 : 1;
   static constexpr int blocks = 0;
+  /// Of a team, which it finds first and then takes channel by channel: a group of lanes a sample.
+  static constexpr int team_samples = 64;
   std::int64_t first_team = 0;
 
   Columns(const Windows& windows, const SamplerOf<T>& sampler, const T* x, const PixelStrides& strides, T* columns)

@@ -120,6 +120,8 @@ class ColumnsGrad {
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int threads = 256;
   static constexpr int blocks = 3;
+  /// Of a team: fewer than of Columns, so that teams end at different times.
+  static constexpr int team_samples = 32;
   std::int64_t first_team = 0;
 
   ColumnsGrad(const Windows& windows, const SamplerOf<T>& sampler, const T* x, const PixelStrides& strides,

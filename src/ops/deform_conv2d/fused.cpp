@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 
 namespace portops::impl {
 namespace {
@@ -37,6 +39,20 @@ constexpr std::int64_t split_time = 1000;
 /// Channels of a step.
 int chunk_channels(ElementType type) { return 128 / static_cast<int>(size_of(type)); }
 
+/// How many tiles the device works on at once: where several blocks share one, they must be neighbours on it. Asked
+/// once for each form and device, as it takes long.
+std::int64_t at_once(const Context& ctx, const FusedPlan& plan) {
+  if (plan.splits == 1) return multiprocessors(ctx);
+  static std::mutex mutex;
+  static std::map<std::array<int, 6>, int> known;
+  const std::lock_guard lock(mutex);
+  const std::array key{
+      cuda_device(ctx), static_cast<int>(plan.type), static_cast<int>(plan.tf32), plan.rows, plan.pixels, plan.splits};
+  const auto [entry, is_new] = known.try_emplace(key, 0);
+  if (is_new) entry->second = std::max(clusters_at_once(plan), 1);
+  return entry->second;
+}
+
 FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type) {
   FusedPlan plan{.type = type, .tf32 = type == ElementType::f32 && ctx.math() == Math::tf32};
   const std::int64_t run = windows.channel_run();
@@ -46,27 +62,24 @@ FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type
   const std::int64_t phases = ceil_div(windows.taps(), FusedPlan::most_phase_taps);
   plan.phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
 
-  const std::int64_t at_once = multiprocessors(ctx);
-  std::int64_t best = INT64_MAX;
+  FusedPlan best = plan;
+  std::int64_t least = INT64_MAX;
   for (const Form& form : forms(type, plan.tf32)) {
-    const std::int64_t row_tiles = ceil_div(windows.group_out_channels(), form.rows);
-    const std::int64_t pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
-    for (const int splits : {1, 2, 4}) {
-      if (splits > plan.steps) break;
-      const std::int64_t blocks = row_tiles * windows.groups * pixel_tiles * splits;
-      const std::int64_t waves = ceil_div(blocks, at_once);
+    plan.rows = form.rows;
+    plan.pixels = form.pixels;
+    plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
+    plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
+    const std::int64_t tiles = plan.row_tiles * windows.groups * plan.pixel_tiles;
+    for (plan.splits = 1; plan.splits <= std::min(FusedPlan::most_splits, plan.steps); plan.splits *= 2) {
+      const std::int64_t waves = ceil_div(tiles, at_once(ctx, plan));
       const std::int64_t time =
-          waves * (fixed_time + (splits - 1) * split_time + ceil_div(plan.steps, splits) * form.step_time);
-      if (time >= best) continue;
-      best = time;
-      plan.rows = form.rows;
-      plan.pixels = form.pixels;
-      plan.splits = splits;
-      plan.row_tiles = static_cast<int>(row_tiles);
-      plan.pixel_tiles = pixel_tiles;
+          waves * (fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * form.step_time);
+      if (time >= least) continue;
+      least = time;
+      best = plan;
     }
   }
-  return plan;
+  return best;
 }
 
 /// Whether x can be read where it lies.
@@ -128,7 +141,7 @@ bool can_fuse(const Context& ctx, const Windows& windows, const DeformConv2dTens
   if (windows.channel_run() * 2 < padded_run) return false;
   const std::int64_t pixel_bytes =
       windows.channels / windows.channel_run() * padded_run * static_cast<std::int64_t>(size_of(type));
-  constexpr std::int64_t most_bytes = std::int64_t{8} << 30;
+  constexpr std::int64_t most_bytes = std::int64_t{4} << 30;
   const auto reach = [&](int axis) {
     return t.x.extent(axis) <= 1 ? 0 : (t.x.extent(axis) - 1) * std::abs(t.x.stride(axis));
   };

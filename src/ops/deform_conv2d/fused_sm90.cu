@@ -21,6 +21,7 @@ constexpr int threads = 512;
 constexpr int consumers = 256;
 constexpr int producers = 256;
 constexpr int chunk_bytes = 128;
+constexpr int most_splits = FusedPlan::most_splits;
 
 template <class T>
 constexpr Operand operand_of(bool tf32) {
@@ -121,7 +122,7 @@ __device__ StepPlace locate_step(const Call& call, int step) {
 // --- the weight --------------------------------------------------------------------------------------------
 
 /// Rows of the weight that a block packs at once.
-constexpr int packed_rows = 8;
+constexpr int packed_rows = 4;
 
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. A block takes a few rows of one
 /// chunk and phase, which are neighbours in the weight, and writes them tap by tap.
@@ -144,22 +145,21 @@ __global__ void pack_weight(Call call, int tile_rows) {
   // A row's elements are neighbours where the weight is contiguous and has one phase.
   const bool is_row = taps == windows.taps() && weight.stride[3] == 1 && weight.stride[2] == windows.kernel_width &&
                       weight.stride[1] == taps;
-  for (int row = 0; row < packed_rows; ++row) {
-    const std::int64_t m = row_in_group + row;
-    const T* const from = static_cast<const T*>(weight.data) +
-                          (group * windows.group_out_channels() + m) * weight.stride[0] +
-                          first_channel * weight.stride[1];
-    const int count = m < windows.group_out_channels() ? channels * taps : 0;
-#pragma unroll 4
-    for (int i = threadIdx.x; i < Layout::channels * taps; i += blockDim.x) {
-      std::int64_t at = i;
-      if (!is_row) {
-        const int channel = i / taps, tap = first_tap + i % taps;
-        const int k = tap / static_cast<int>(windows.kernel_width), l = tap % static_cast<int>(windows.kernel_width);
-        at = channel * weight.stride[1] + k * weight.stride[2] + l * weight.stride[3];
-      }
-      elements[row * Layout::channels * taps + i] = i < count ? static_cast<float>(from[at]) : 0.0f;
+  const int row_elements = Layout::channels * taps;
+  const T* const first_row = static_cast<const T*>(weight.data) +
+                             (group * windows.group_out_channels() + row_in_group) * weight.stride[0] +
+                             first_channel * weight.stride[1];
+#pragma unroll 6
+  for (int i = threadIdx.x; i < packed_rows * row_elements; i += blockDim.x) {
+    const int row = i / row_elements, in_row = i - row * row_elements;
+    std::int64_t at = in_row;
+    if (!is_row) {
+      const int channel = in_row / taps, tap = first_tap + in_row % taps;
+      const int k = tap / static_cast<int>(windows.kernel_width), l = tap % static_cast<int>(windows.kernel_width);
+      at = channel * weight.stride[1] + k * weight.stride[2] + l * weight.stride[3];
     }
+    const bool exists = row_in_group + row < windows.group_out_channels() && in_row < channels * taps;
+    elements[i] = exists ? static_cast<float>(first_row[row * weight.stride[0] + at]) : 0.0f;
   }
   __syncthreads();
   constexpr int part_channels = Layout::channels / Layout::parts;
@@ -342,36 +342,29 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
 
       Vector<T, operand> loads[ahead][tasks];
       const char* x = static_cast<const char*>(call.operands.x) +
-                      (static_cast<std::int64_t>(group) * call.group_chunks + phase.chunk) * chunk_bytes + vector * 16;
-      int load_tap = phase.tap, tap = phase.tap;
-      const auto load = [&](Vector<T, operand>(&to)[tasks]) {
-#pragma unroll
-        for (int i = 0; i < tasks; ++i) {
-          const Place place = places[load_tap * pixels + first_row + i * row_step];
-          if (place == outside) {
-#pragma unroll
-            for (uint4& corner : to[i].corner) corner = make_uint4(0, 0, 0, 0);
-          } else {
-            const Place at = place >> 2;
-            const Place right = (place & 1) * static_cast<Place>(call.operands.x_pixel);
-            const Place down = (place >> 1 & 1) * static_cast<Place>(call.operands.x_row);
-            const auto read = [&](Place unit) {
-              return *reinterpret_cast<const uint4*>(x + static_cast<std::uint64_t>(unit) * 16);
-            };
-            to[i].corner[0] = read(at);
-            to[i].corner[1] = read(at + right);
-            to[i].corner[2] = read(at + down);
-            to[i].corner[3] = read(at + down + right);
-          }
-        }
-        if (++load_tap == phase.taps) {
-          load_tap = 0;
-          x += chunk_bytes;
-        }
+                      (static_cast<std::int64_t>(group) * call.group_chunks + phase.chunk) * chunk_bytes;
+      int tap = phase.tap;
+      const auto load = [&](Vector<T, operand>& to, int load_tap, int i) {
+        const Place place = places[load_tap * pixels + first_row + i * row_step];
+        const Place right = (place & 1) * static_cast<Place>(call.operands.x_pixel * 16);
+        const Place down = (place >> 1 & 1) * static_cast<Place>(call.operands.x_row * 16);
+        const Place at = (place & ~Place{3}) * 4 + vector * 16;
+        const auto read = [&](Place offset) {
+          return place != outside ? *reinterpret_cast<const uint4*>(x + offset) : make_uint4(0, 0, 0, 0);
+        };
+        to.corner[0] = read(at);
+        to.corner[1] = read(at + right);
+        to.corner[2] = read(at + down);
+        to.corner[3] = read(at + down + right);
       };
+      const auto next = [&](int of) { return of + 1 == phase.taps ? 0 : of + 1; };
 #pragma unroll
       for (int a = 0; a < ahead; ++a) {
-        if (begin + a < end) load(loads[a]);
+        if (begin + a >= end) break;
+        const int load_tap = a == 0 ? tap : next(tap);
+        if (a > 0 && load_tap == 0) x += chunk_bytes;
+#pragma unroll
+        for (int i = 0; i < tasks; ++i) load(loads[a][i], load_tap, i);
       }
       for (int step = begin; step < end; step += ahead) {
 #pragma unroll
@@ -385,16 +378,20 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
             ring.full().arrive_with_copy(blas::sm90::shared_address(weight_tile),
                                          static_cast<const char*>(call.operands.packed_weight) + tile, weight_bytes);
           }
+          const bool loads_more = step + a + ahead < end;
+          const int load_tap = ahead == 1 ? next(tap) : next(next(tap));
+          if (load_tap == 0) x += chunk_bytes;
 #pragma unroll
           for (int i = 0; i < tasks; ++i) {
             const int pixel = first_row + i * row_step;
             loads[a][i].blend_into(column_tile, pixels, pixel, vector, sample_weights[tap * pixels + pixel]);
+            // The registers are free again, and the loads have a whole step to arrive.
+            if (loads_more) load(loads[a][i], load_tap, i);
           }
-          if (step + a + ahead < end) load(loads[a]);
           blas::sm90::fence_products();
           ring.full().arrive();
           ring.advance();
-          if (++tap == phase.taps) tap = 0;
+          tap = next(tap);
         }
       }
       begin = end;
@@ -413,13 +410,11 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
     blas::sm90::TileProduct<operand, blocks, pixels> product;
     const int warpgroup = thread / 128;
     const bool signals = thread % 128 == 0;
-    blas::sm90::Ring before = ring;
     for (int step = first; step < last; ++step) {
       ring.full().wait(ring.round);
       const SharedAddress weight_tile = blas::sm90::shared_address(shared + ring.stage * layout.stage);
       product.add(weight_tile + warpgroup * 64 * blocks * Layout::row_bytes, rows, weight_tile + weight_bytes);
-      if (signals && step > first) before.empty().arrive();
-      before = ring;
+      if (signals && step > first) ring.empty_before().arrive();
       ring.advance();
     }
     product.finish();
@@ -452,7 +447,10 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
       if (call.splits == 1) {
         sum += reinterpret_cast<const float*>(shared)[at];
       } else {
-        for (int block = 0; block < call.splits; ++block) sum += blas::sm90::read_of_block(sums + 4 * at, block);
+#pragma unroll
+        for (int block = 0; block < most_splits; ++block) {
+          if (block < call.splits) sum += blas::sm90::read_of_block(sums + 4 * at, block);
+        }
       }
       if (targets[pixel] != no_target) out[targets[pixel]] = static_cast<T>(sum);
     }
@@ -466,26 +464,27 @@ void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess) fail("portops::deform_conv2d: ", what, " failed: ", cudaGetErrorString(status));
 }
 
-template <class T, Operand operand, int blocks, int pixels>
-void launch(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
-  constexpr auto kernel = convolve<T, operand, blocks, pixels>;
-  // Once a device would do; it takes less than a microsecond.
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared_bytes())),
-      "cudaFuncSetAttribute");
-  cudaLaunchAttribute cluster{};
+cudaLaunchConfig_t configure(cudaLaunchAttribute& cluster, const FusedPlan& plan, unsigned groups) {
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {1, 1, static_cast<unsigned>(plan.splits)};
   cudaLaunchConfig_t config{};
-  config.gridDim =
-      dim3(static_cast<unsigned>(plan.pixel_tiles), static_cast<unsigned>(call.windows.groups * plan.row_tiles),
-           static_cast<unsigned>(plan.splits));
+  config.gridDim = dim3(static_cast<unsigned>(plan.pixel_tiles), groups * static_cast<unsigned>(plan.row_tiles),
+                        static_cast<unsigned>(plan.splits));
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = plan.shared_bytes();
-  config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = plan.splits > 1 ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, call), "the launch of the convolution");
+  return config;
+}
+
+/// Calls action(kernel) with the one that the plan is for.
+template <class T, Operand operand, class Action>
+auto with_kernel(const FusedPlan& plan, const Action& action) {
+  if (plan.rows == 128) return action(convolve<T, operand, 1, 128>);
+  if constexpr (operand != Operand::f32) {
+    if (plan.pixels == 128) return action(convolve<T, operand, 2, 128>);
+  }
+  return action(convolve<T, operand, 2, 64>);
 }
 
 template <class T, Operand operand>
@@ -500,9 +499,27 @@ void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
   pack_weight<T, operand>
       <<<dim3(rows, static_cast<unsigned>(plan.group_chunks), phases), 256, bytes, stream>>>(call, plan.rows);
   check(cudaGetLastError(), "the launch of the packing of the weight");
-  if (plan.rows == 256 && plan.pixels == 64) return launch<T, operand, 2, 64>(stream, call, plan);
-  if (plan.rows == 128) return launch<T, operand, 1, 128>(stream, call, plan);
-  if constexpr (operand != Operand::f32) launch<T, operand, 2, 128>(stream, call, plan);
+  with_kernel<T, operand>(plan, [&](auto* kernel) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(plan.shared_bytes())),
+          "cudaFuncSetAttribute");
+    cudaLaunchAttribute cluster{};
+    cudaLaunchConfig_t config = configure(cluster, plan, static_cast<unsigned>(call.windows.groups));
+    config.stream = stream;
+    check(cudaLaunchKernelEx(&config, kernel, call), "the launch of the convolution");
+  });
+}
+
+/// Calls action<T, operand>() with those of the plan.
+template <class Action>
+auto with_operand(const FusedPlan& plan, const Action& action) {
+  switch (plan.type) {
+    case ElementType::f16: return action.template operator()<f16, Operand::f16>();
+    case ElementType::bf16: return action.template operator()<bf16, Operand::bf16>();
+    default: break;
+  }
+  if (plan.tf32) return action.template operator()<float, Operand::tf32>();
+  return action.template operator()<float, Operand::f32>();
 }
 
 }  // namespace
@@ -520,14 +537,25 @@ std::size_t FusedPlan::shared_bytes() const {
 void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
   const Call call{windows,           operands,        plan.splits, plan.run_chunks,
                   plan.group_chunks, plan.phase_taps, plan.steps,  plan.row_tiles};
-  auto* const cuda_stream = static_cast<cudaStream_t>(stream);
-  switch (plan.type) {
-    case ElementType::f16: return run<f16, Operand::f16>(cuda_stream, call, plan);
-    case ElementType::bf16: return run<bf16, Operand::bf16>(cuda_stream, call, plan);
-    default: break;
-  }
-  if (plan.tf32) return run<float, Operand::tf32>(cuda_stream, call, plan);
-  run<float, Operand::f32>(cuda_stream, call, plan);
+  with_operand(plan,
+               [&]<class T, Operand operand>() { run<T, operand>(static_cast<cudaStream_t>(stream), call, plan); });
+}
+
+int clusters_at_once(const FusedPlan& plan) {
+  return with_operand(plan, [&]<class T, Operand operand>() {
+    return with_kernel<T, operand>(plan, [&](auto* kernel) {
+      FusedPlan one = plan;
+      one.pixel_tiles = one.row_tiles = 1;
+      cudaLaunchAttribute cluster{};
+      const cudaLaunchConfig_t config = configure(cluster, one, 1);
+      int count = 0;
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(plan.shared_bytes())),
+            "cudaFuncSetAttribute");
+      check(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "cudaOccupancyMaxActiveClusters");
+      return count;
+    });
+  });
 }
 
 }  // namespace portops::impl

@@ -19,6 +19,7 @@ namespace portops::impl {
 /// add their sums through each other's shared memory, in a fixed order.
 struct FusedPlan {
   static constexpr int most_phase_taps = 25;
+  static constexpr int most_splits = 4;
 
   ElementType type = ElementType::f32;
   bool tf32 = false;  ///< f32 only: operands are rounded to tf32
@@ -42,7 +43,7 @@ struct FusedPlan {
   std::size_t shared_bytes() const;
 };
 
-/// The tensors of a call. x has its channels last and padded, its pixels at multiples of 16 bytes, and less than 16 GiB
+/// The tensors of a call. x has its channels last and padded, its pixels at multiples of 16 bytes, and less than 4 GiB
 /// from its first element to its last.
 struct FusedOperands {
   const void* x = nullptr;
@@ -52,6 +53,9 @@ struct FusedOperands {
   std::int64_t bias_stride = 0;
   void* packed_weight = nullptr;  ///< FusedPlan::weight_bytes(), aligned to 256 bytes
 };
+
+/// How many groups of blocks that share the inner axis the current device runs at once.
+int clusters_at_once(const FusedPlan& plan);
 
 /// Packs the weight, and then computes, both on `stream`. Throws Error where the launch fails.
 void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands);
