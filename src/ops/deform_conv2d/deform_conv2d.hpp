@@ -61,7 +61,8 @@ struct DeformConv2dParams {
 /// is infinitely far away is 0. An Inf among the products gives Inf or NaN. Tensors without elements are valid, but the
 /// window has at least one tap: without channels, out is the bias.
 ///
-/// With ctx.deterministic() the same call gives the same bits on every run and for any number of threads.
+/// The same call gives the same bits on every run and for any number of threads; on a GPU of compute capability other
+/// than 9.0 with ctx.deterministic() only.
 ///
 /// Throws portops::Error, before anything is enqueued, when a tensor has another rank or other extents than said above,
 /// an attribute is out of its range, element types differ, a tensor is empty (not given) or lies where the context's
@@ -95,8 +96,8 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
 /// weight_grad, and nothing to x_grad. Sums are accumulated in f32 (f64 for f64) and rounded once. Tensors without
 /// elements are valid; sums over nothing are 0.
 ///
-/// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run; on hosts in
-/// products of other threads than before only with ctx.deterministic().
+/// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run and for any number
+/// of threads; else x_grad on a GPU is summed by atomic additions, in any order.
 ///
 /// Throws portops::Error as deform_conv2d does, and when mask_grad is given without a mask, or a result overlaps an
 /// input or another result. Temporaries: deform_conv2d_grad_workspace gives their size.

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "deform_conv2d_reference.hpp"
+#include "ops/deform_conv2d/fused.hpp"
+#include "ops/deform_conv2d/im2col.hpp"
+
+// The paths of deform_conv2d, each made to compute the same calls.
+
+namespace portops::test {
+namespace {
+
+/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 128
+/// or 256 output channels; and long inner axes, which blocks share.
+const std::vector<DeformConv2dCase> cases{
+    {.images = 1, .channels = 64, .out_channels = 128},
+    {.images = 3, .channels = 128, .height = 9, .out_channels = 300},
+    {.images = 1, .channels = 96, .height = 12, .width = 37, .out_channels = 65},
+    {.images = 2, .channels = 160, .out_channels = 16, .kernel = {1, 1}, .padding = {0, 0}},
+    {.images = 1, .channels = 64, .out_channels = 8, .kernel = {5, 5}, .padding = {2, 2}},
+    {.images = 1, .channels = 64, .height = 9, .out_channels = 8, .kernel = {7, 8}, .padding = {3, 3}},
+    {.images = 2, .channels = 256, .out_channels = 24, .groups = 2, .deformable_groups = 4},
+    {.images = 2, .channels = 256, .out_channels = 24, .groups = 4, .deformable_groups = 2},
+    {.images = 1, .channels = 192, .out_channels = 24, .groups = 3, .deformable_groups = 1, .has_bias = false},
+    {.images = 1, .channels = 144, .out_channels = 10, .groups = 1, .deformable_groups = 3, .has_mask = false},
+    {.images = 2,
+     .channels = 64,
+     .height = 20,
+     .width = 23,
+     .out_channels = 9,
+     .stride = {2, 3},
+     .padding = {0, 1, 2, 0},
+     .dilation = {3, 2}},
+    {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4}};
+
+class DeformConv2dPathsTest : public OnEveryBackend {};
+
+PORTOPS_ON_EVERY_BACKEND(DeformConv2dPathsTest);
+
+/// That the path's results equal the reference. `run` takes the geometry and the tensors.
+template <class T, class Run>
+void check_path(const Context& ctx, const DeformConv2dCase& c, double tolerance, const Run& run) {
+  DeformConv2dProblem<T> problem(ctx, c);
+  const DeformConv2dParams params = problem.params();
+  const impl::DeformConv2dTensors tensors{
+      problem.refs.at("x"), problem.refs.at("offset"), problem.refs.at("weight"), params.mask,
+      params.bias,          problem.refs.at("out")};
+  run(impl::check_deform_conv2d(ctx, tensors, params), tensors);
+  problem.expect("out", problem.expected().at("out"), tolerance);
+}
+
+TEST_P(DeformConv2dPathsTest, columns_in_memory_equal_the_reference) {
+  for (const DeformConv2dCase& c : cases) {
+    for_each_type([&]<class T>() {
+      check_path<T>(ctx, c, DeformConv2dProblem<T>::default_tolerance,
+                    [&](const impl::Windows& windows, const impl::DeformConv2dTensors& tensors) {
+                      impl::deform_conv2d_by_im2col(ctx, windows, tensors, 1);
+                    });
+    });
+  }
+}
+
+TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
+  int fused = 0;
+  for (const DeformConv2dCase& c : cases) {
+    for_each_type([&]<class T>() {
+      for (const Math math : {Math::ieee, Math::tf32}) {
+        const Context with_math = Context(ctx).math(math);
+        const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
+        check_path<T>(with_math, c, rounds ? 0x1p-10 : DeformConv2dProblem<T>::default_tolerance,
+                      [&](const impl::Windows& windows, const impl::DeformConv2dTensors& tensors) {
+                        if (impl::can_fuse(with_math, windows, tensors)) {
+                          ++fused;
+                          impl::deform_conv2d_fused(with_math, windows, tensors);
+                        } else {
+                          impl::deform_conv2d_by_im2col(with_math, windows, tensors, 64);
+                        }
+                      });
+      }
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(DeformConv2dPathsTest, gradients_of_products_of_several_tiles) {
+  for (const DeformConv2dCase& c : {cases[1], cases[2], cases[6]}) {
+    for_each_type([&]<class T>() { DeformConv2dProblem<T>(ctx, c).check_grad(ctx); });
+  }
+}
+
+}  // namespace
+}  // namespace portops::test
