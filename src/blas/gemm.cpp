@@ -100,6 +100,7 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
   if (ctx.backend() == Backend::cuda && ctx.math() == Math::ieee && impl::compute_capability(ctx) == 90 &&
       suits_sm90(product)) {
     const impl::Region region("portops::gemm[sm90]");
+    const impl::CurrentDevice device(ctx);
     const impl::LaunchEvent event(ctx, "portops::gemm[sm90]");
     return multiply_by_sm90(impl::cuda_stream(ctx), impl::multiprocessors(ctx), product);
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_paths.hpp"
 #include "core/check.hpp"
+#include "core/cuda_device.hpp"
 #include "core/spaces.hpp"
 #include "core/workspace.hpp"
 
@@ -23,30 +24,6 @@ void check(cublasStatus_t status, const char* call) {
     impl::fail("portops::gemm: ", call, " failed: ", cublasGetStatusString(status));
   }
 }
-
-void check(cudaError_t status, const char* call) {
-  if (status != cudaSuccess) impl::fail("portops::gemm: ", call, " failed: ", cudaGetErrorString(status));
-}
-
-/// Makes a device current while it lives: cuBLAS wants the handle's, and a host thread starts with the first one.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int device) {
-    check(cudaGetDevice(&before_), "cudaGetDevice");
-    if (before_ == device) return;
-    check(cudaSetDevice(device), "cudaSetDevice");
-    changed_ = true;
-  }
-  ~CurrentDevice() {
-    if (changed_) cudaSetDevice(before_);
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
 
 cublasHandle_t make_handle() {
   cublasHandle_t handle = nullptr;
@@ -153,7 +130,8 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& p, Math math) {
 
 void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace) {
   const Kokkos::Cuda& space = impl::instance<Backend::cuda>(ctx);
-  const CurrentDevice device(space.cuda_device());
+  // cuBLAS wants the handle's device.
+  const impl::CurrentDevice device(ctx);
   // cuBLAS's own workspace would be shared by the streams that a handle serves, and make its choice of algorithm, and
   // so the bits, depend on what runs beside. The pool's memory belongs to this call and comes back in stream order.
   std::optional<impl::Temporary> pooled;

@@ -18,6 +18,20 @@ int cuda_device(const Context& ctx);
 /// The instance's cudaStream_t.
 void* cuda_stream(const Context& ctx);
 
+/// Makes the context's device current while it lives: a host thread starts with the first one. Throws Error where that
+/// fails.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Context& ctx);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
 /// Tells Kokkos' tools of a kernel that is launched without Kokkos while this lives.
 class LaunchEvent {
  public:

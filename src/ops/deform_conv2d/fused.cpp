@@ -49,7 +49,10 @@ std::int64_t at_once(const Context& ctx, const FusedPlan& plan) {
   const std::array key{
       cuda_device(ctx), static_cast<int>(plan.type), static_cast<int>(plan.tf32), plan.rows, plan.pixels, plan.splits};
   const auto [entry, is_new] = known.try_emplace(key, 0);
-  if (is_new) entry->second = std::max(clusters_at_once(plan), 1);
+  if (is_new) {
+    const CurrentDevice device(ctx);
+    entry->second = std::max(clusters_at_once(plan), 1);
+  }
   return entry->second;
 }
 
@@ -177,6 +180,7 @@ void deform_conv2d_fused(const Context& ctx, const Windows& windows, const Defor
     operands.x_row = t.x.stride(2) / width;
     operands.x_pixel = t.x.stride(3) / width;
   }
+  const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, "portops::deform_conv2d[fused]");
   deform_conv2d_sm90(cuda_stream(ctx), windows, plan.plan, operands);
 }

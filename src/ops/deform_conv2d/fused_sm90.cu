@@ -487,22 +487,27 @@ auto with_kernel(const FusedPlan& plan, const Action& action) {
   return action(convolve<T, operand, 2, 64>);
 }
 
+/// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
+template <class Kernel>
+void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
+  plan.phase_taps = most_phase_taps;
+  check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared_bytes())),
+      "cudaFuncSetAttribute");
+}
+
 template <class T, Operand operand>
 void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
   const auto rows = static_cast<unsigned>(call.windows.groups * plan.row_tiles * plan.rows / packed_rows);
   const auto phases = static_cast<unsigned>((call.windows.taps() + plan.phase_taps - 1) / plan.phase_taps);
-  const std::size_t bytes =
-      sizeof(float) * packed_rows * Tile<operand>::channels * static_cast<std::size_t>(plan.phase_taps);
-  check(cudaFuncSetAttribute(pack_weight<T, operand>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "cudaFuncSetAttribute");
+  constexpr std::size_t bytes_of_tap = sizeof(float) * packed_rows * Tile<operand>::channels;
+  static_assert(bytes_of_tap * most_phase_taps <= 48 << 10, "what a kernel may take without asking");
+  const std::size_t bytes = bytes_of_tap * static_cast<std::size_t>(plan.phase_taps);
   pack_weight<T, operand>
       <<<dim3(rows, static_cast<unsigned>(plan.group_chunks), phases), 256, bytes, stream>>>(call, plan.rows);
   check(cudaGetLastError(), "the launch of the packing of the weight");
   with_kernel<T, operand>(plan, [&](auto* kernel) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(plan.shared_bytes())),
-          "cudaFuncSetAttribute");
+    allow_shared_memory(kernel, plan);
     cudaLaunchAttribute cluster{};
     cudaLaunchConfig_t config = configure(cluster, plan, static_cast<unsigned>(call.windows.groups));
     config.stream = stream;
@@ -549,9 +554,7 @@ int clusters_at_once(const FusedPlan& plan) {
       cudaLaunchAttribute cluster{};
       const cudaLaunchConfig_t config = configure(cluster, one, 1);
       int count = 0;
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(plan.shared_bytes())),
-            "cudaFuncSetAttribute");
+      allow_shared_memory(kernel, plan);
       check(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "cudaOccupancyMaxActiveClusters");
       return count;
     });
