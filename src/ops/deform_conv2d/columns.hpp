@@ -21,17 +21,20 @@ class Columns {
   std::int64_t first_team = 0;
 
   Columns(const Windows& windows, const SamplerOf<T>& sampler, const T* x, const PixelStrides& strides, T* columns)
-      : windows_(windows), sampler_(sampler), packs_(windows), x_(x), strides_(strides), columns_(columns) {
-    while (lanes_ < most_lanes && lanes_ < packs_.count()) lanes_ *= 2;
-  }
+      : windows_(windows),
+        sampler_(sampler),
+        packs_(windows),
+        x_(x),
+        strides_(strides),
+        columns_(columns),
+        lanes_(packs_.template lanes<B>()) {}
 
-  std::int64_t samples() const { return windows_.images * windows_.pixels() * windows_.samples(); }
-  std::int64_t teams() const { return ceil_div(samples(), team_samples); }
+  std::int64_t teams() const { return ceil_div(windows_.all_samples(), team_samples); }
   static std::size_t scratch_bytes() { return team_samples * sizeof(Entry); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t first = (first_team + team.league_rank()) * team_samples;
-    const std::int64_t left = windows_.images * windows_.pixels() * windows_.samples() - first;
+    const std::int64_t left = windows_.all_samples() - first;
     const int count = left < team_samples ? static_cast<int>(left) : team_samples;
     Entry* const entries = scratch_of<Entry>(team);
     for (int i = team.team_rank(); i < count; i += threads) entries[i] = make_entry(first + i);
@@ -41,8 +44,6 @@ class Columns {
   }
 
  private:
-  static constexpr int most_lanes = B == Backend::cuda ? 32 : 1;
-
   /// A sample, as far as it does not depend on the channel.
   struct Entry {
     std::int64_t corner[corners];  ///< where the channels lie in x
@@ -57,7 +58,7 @@ class Columns {
     const SampleIndex at = sample_index(windows_, index);
     const Sample<A> sample = sampler_(at);
     Entry entry{};
-    entry.column = (at.image * windows_.pixels() + at.pixel) * windows_.column() + at.tap * windows_.group_channels();
+    entry.column = column_offset(windows_, at);
     entry.deformable_group = sample.deformable_group;
     entry.outside = sample.is_outside();
     entry.nothing = sample.factor * (sample.is_nan ? Kokkos::Experimental::quiet_NaN_v<A> : A(0));
@@ -114,7 +115,7 @@ class Columns {
   const T* x_;
   PixelStrides strides_;
   T* columns_;
-  int lanes_ = 1;
+  int lanes_;
 };
 
 }  // namespace portops::impl

@@ -53,8 +53,7 @@ class SampleGrad {
  private:
   KOKKOS_FUNCTION static T& element(const Tensor4& tensor, std::int64_t image, std::int64_t channel, std::int64_t i,
                                     std::int64_t j) {
-    return static_cast<T*>(tensor.data)[image * tensor.stride[0] + channel * tensor.stride[1] + i * tensor.stride[2] +
-                                        j * tensor.stride[3]];
+    return static_cast<T*>(tensor.data)[tensor.offset(image, channel, i, j)];
   }
 
   Windows windows_;
@@ -133,17 +132,15 @@ class ColumnsGrad {
         strides_(strides),
         column_grads_(column_grads),
         targets_(targets),
-        sample_grad_(windows, targets) {
-    while (lanes_ < 32 && lanes_ < packs_.count()) lanes_ *= 2;
-  }
+        sample_grad_(windows, targets),
+        lanes_(packs_.template lanes<B>()) {}
 
-  std::int64_t samples() const { return windows_.images * windows_.pixels() * windows_.samples(); }
-  std::int64_t teams() const { return ceil_div(samples(), team_samples); }
+  std::int64_t teams() const { return ceil_div(windows_.all_samples(), team_samples); }
   static std::size_t scratch_bytes() { return team_samples * sizeof(Entry); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t first = (first_team + team.league_rank()) * team_samples;
-    const std::int64_t left = windows_.images * windows_.pixels() * windows_.samples() - first;
+    const std::int64_t left = windows_.all_samples() - first;
     const int count = left < team_samples ? static_cast<int>(left) : team_samples;
     auto* const entries = scratch_of<Entry>(team);
     for (int i = team.team_rank(); i < count; i += threads) entries[i] = make_entry(first + i);
@@ -182,10 +179,9 @@ class ColumnsGrad {
   KOKKOS_FUNCTION Entry make_entry(std::int64_t index) const {
     const SampleIndex at = sample_index(windows_, index);
     const Sample<A> sample = sampler_(at);
-    const PixelStrides dense{windows_.area() * windows_.channels, windows_.width * windows_.channels,
-                             windows_.channels};
+    const PixelStrides dense = dense_strides(windows_);
     Entry entry{};
-    entry.column = (at.image * windows_.pixels() + at.pixel) * windows_.column() + at.tap * windows_.group_channels();
+    entry.column = column_offset(windows_, at);
     entry.sample = sample;
     sample.weights(entry.weight);
     for (int k = 0; k < corners; ++k) {
@@ -237,7 +233,7 @@ class ColumnsGrad {
   const T* column_grads_;
   ColumnsGradTargets<T> targets_;
   SampleGrad<T> sample_grad_;
-  int lanes_ = 1;
+  int lanes_;
 };
 
 /// On hosts: the same, an item an image and a block of channels, so that no two threads add to one element of x_grad
@@ -284,15 +280,13 @@ class ColumnsGradHost {
     if (!targets_.wants_products()) return;
     const std::int64_t row = at.image * windows_.pixels() + at.pixel;
     const std::int64_t index = row * windows_.samples() + at.deformable_group * windows_.taps() + at.tap;
-    const std::int64_t samples = windows_.images * windows_.pixels() * windows_.samples();
+    const std::int64_t samples = windows_.all_samples();
     for (int k = 0; k < corners; ++k) products_[(block * samples + index) * corners + k] = sum_of(products[k]);
   }
 
   void take_channels(const SampleIndex& at, const Sample<A>& sample, int block, A (&products)[corners][N]) const {
-    const T* const column_grad = column_grads_ + (at.image * windows_.pixels() + at.pixel) * windows_.column() +
-                                 at.tap * windows_.group_channels();
-    const PixelStrides dense{windows_.area() * windows_.channels, windows_.width * windows_.channels,
-                             windows_.channels};
+    const T* const column_grad = column_grads_ + column_offset(windows_, at);
+    const PixelStrides dense = dense_strides(windows_);
     A weight[corners];
     sample.weights(weight);
     for (A& w : weight) w *= sample.factor;
@@ -335,7 +329,7 @@ class ProductsOfBlocks {
         products_(products),
         blocks_of_channels_(blocks_of_channels) {}
 
-  std::int64_t items() const { return windows_.images * windows_.pixels() * windows_.samples(); }
+  std::int64_t items() const { return windows_.all_samples(); }
 
   void operator()(std::int64_t index) const {
     A product[corners] = {};

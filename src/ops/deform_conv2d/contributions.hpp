@@ -25,9 +25,7 @@ struct ContributionLists {
 
   static std::int64_t lists(const Windows& windows) { return windows.images * windows.samples() * windows.area(); }
   /// At most, of all lists.
-  static std::int64_t capacity(const Windows& windows) {
-    return corners * windows.images * windows.pixels() * windows.samples();
-  }
+  static std::int64_t capacity(const Windows& windows) { return corners * windows.all_samples(); }
 };
 
 PORTOPS_FUNCTION std::int64_t list_of(const Windows& windows, std::int64_t image, std::int64_t group, std::int64_t tap,
@@ -46,7 +44,7 @@ class CollectContributions {
   CollectContributions(const Windows& windows, const SamplerOf<T>& sampler, const ContributionLists<A>& lists)
       : windows_(windows), sampler_(sampler), lists_(lists) {}
 
-  std::int64_t items() const { return windows_.images * windows_.pixels() * windows_.samples(); }
+  std::int64_t items() const { return windows_.all_samples(); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const SampleIndex at = sample_index(windows_, index);
@@ -162,9 +160,12 @@ class GatherXGrad {
   static constexpr int blocks = 0;
 
   GatherXGrad(const Windows& windows, const T* column_grads, const ContributionLists<A>& lists, A* x_grad)
-      : windows_(windows), packs_(windows), column_grads_(column_grads), lists_(lists), x_grad_(x_grad) {
-    while (lanes_ < 32 && lanes_ < packs_.count()) lanes_ *= 2;
-  }
+      : windows_(windows),
+        packs_(windows),
+        column_grads_(column_grads),
+        lists_(lists),
+        x_grad_(x_grad),
+        lanes_(packs_.template lanes<B>()) {}
 
   std::int64_t items() const { return windows_.images * windows_.area() * windows_.deformable_groups * lanes_; }
 
@@ -204,7 +205,7 @@ class GatherXGrad {
   const T* column_grads_;
   ContributionLists<A> lists_;
   A* x_grad_;
-  int lanes_ = 1;
+  int lanes_;
 };
 
 }  // namespace portops::impl

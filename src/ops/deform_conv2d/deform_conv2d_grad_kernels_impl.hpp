@@ -46,8 +46,7 @@ std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ct
     std::size_t bytes = 0;
     with_channel_packs<B, T, Arithmetic<T>>(Step{.windows = windows}, [&]<int N>() {
       MemoryLayout layout;
-      layout.add<A>(corners * windows.images * windows.pixels() * windows.samples() *
-                    ColumnsGradHost<B, T, N>::blocks_of_channels(windows));
+      layout.add<A>(corners * windows.all_samples() * ColumnsGradHost<B, T, N>::blocks_of_channels(windows));
       bytes = layout.bytes();
     });
     return bytes;

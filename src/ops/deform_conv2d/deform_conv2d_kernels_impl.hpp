@@ -27,8 +27,8 @@ struct FillWithBias {
     const std::int64_t plane = quotient(row, extent[2]);
     const std::int64_t image = quotient(plane, extent[1]);
     const std::int64_t channel = plane - image * extent[1];
-    T* const to = static_cast<T*>(tensor.data) + image * tensor.stride[0] + channel * tensor.stride[1] +
-                  (row - plane * extent[2]) * tensor.stride[2] + (index - row * extent[3]) * tensor.stride[3];
+    T* const to =
+        static_cast<T*>(tensor.data) + tensor.offset(image, channel, row - plane * extent[2], index - row * extent[3]);
     *to = bias != nullptr ? bias[channel * bias_stride] : T(0.0f);
   }
 };

@@ -17,6 +17,11 @@ struct PixelStrides {
   std::int64_t image, y, x;
 };
 
+/// Those of a tensor like x without gaps.
+PORTOPS_FUNCTION PixelStrides dense_strides(const Windows& windows) {
+  return {windows.area() * windows.channels, windows.width * windows.channels, windows.channels};
+}
+
 /// The four corners of a position between pixels are counted above left, above right, below left, below right.
 inline constexpr int corners = 4;
 
@@ -98,8 +103,7 @@ class Sampler {
 
   PORTOPS_FUNCTION static A element(const Tensor4& tensor, std::int64_t image, std::int64_t channel, std::int64_t i,
                                     std::int64_t j) {
-    return static_cast<A>(static_cast<const T*>(tensor.data)[image * tensor.stride[0] + channel * tensor.stride[1] +
-                                                             i * tensor.stride[2] + j * tensor.stride[3]]);
+    return static_cast<A>(static_cast<const T*>(tensor.data)[tensor.offset(image, channel, i, j)]);
   }
 
   Windows windows_;

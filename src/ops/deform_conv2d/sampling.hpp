@@ -37,6 +37,14 @@ class ChannelPacks {
   /// Of a deformable group.
   KOKKOS_FUNCTION int count() const { return run_ == channels_ ? run_packs_ : channels_ / run_ * run_packs_; }
 
+  /// Threads side by side that take them: a power of two, at most a warp; one on hosts.
+  template <Backend B>
+  int lanes() const {
+    int lanes = 1;
+    while (B == Backend::cuda && lanes < 32 && lanes < count()) lanes *= 2;
+    return lanes;
+  }
+
   KOKKOS_FUNCTION Pack operator()(int deformable_group, int index) const {
     const int run = run_ == channels_ ? 0 : index / run_packs_;
     const int in_run = (index - run * run_packs_) * N;

@@ -16,6 +16,11 @@ namespace portops::impl {
 struct Tensor4 {
   void* data = nullptr;
   std::int64_t stride[4] = {};
+
+  /// Where an element lies.
+  PORTOPS_FUNCTION std::int64_t offset(std::int64_t image, std::int64_t channel, std::int64_t y, std::int64_t x) const {
+    return image * stride[0] + channel * stride[1] + y * stride[2] + x * stride[3];
+  }
 };
 
 /// What a call of deform_conv2d or its gradient says with numbers alone.
@@ -37,6 +42,8 @@ struct Windows {
   PORTOPS_FUNCTION std::int64_t samples() const { return deformable_groups * taps(); }
   PORTOPS_FUNCTION std::int64_t group_channels() const { return channels / groups; }
   PORTOPS_FUNCTION std::int64_t deformable_channels() const { return channels / deformable_groups; }
+  /// Those of all pixels of all images.
+  PORTOPS_FUNCTION std::int64_t all_samples() const { return images * pixels() * samples(); }
   /// Neighbouring channels that belong to one group and one deformable group, however these divide them.
   std::int64_t channel_run() const { return std::gcd(group_channels(), deformable_channels()); }
   PORTOPS_FUNCTION std::int64_t group_out_channels() const { return out_channels / groups; }
@@ -61,6 +68,11 @@ PORTOPS_FUNCTION SampleIndex sample_index(const Windows& windows, std::int64_t i
   const std::int64_t group = quotient(of_pixel, windows.taps());
   const std::int64_t image = quotient(row, windows.pixels());
   return {image, row - image * windows.pixels(), group, of_pixel - group * windows.taps()};
+}
+
+/// Where the column of a sample's first group begins in the columns.
+PORTOPS_FUNCTION std::int64_t column_offset(const Windows& windows, const SampleIndex& at) {
+  return (at.image * windows.pixels() + at.pixel) * windows.column() + at.tap * windows.group_channels();
 }
 
 }  // namespace portops::impl
