@@ -28,4 +28,19 @@ class MemoryLayout {
   std::size_t bytes_ = 0;
 };
 
+/// A part of a call's temporary memory: an array that it needs, or none where a tensor can be used as it lies.
+class Part {
+ public:
+  Part() = default;
+  Part(MemoryLayout& layout, std::int64_t count, std::size_t element)
+      : at_(layout.add_bytes(static_cast<std::size_t>(count) * element)), exists_(true) {}
+
+  explicit operator bool() const { return exists_; }
+  void* in(void* memory) const { return exists_ ? static_cast<std::byte*>(memory) + at_ : nullptr; }
+
+ private:
+  std::size_t at_ = 0;
+  bool exists_ = false;
+};
+
 }  // namespace portops::impl

@@ -99,16 +99,13 @@ bool is_ready(const TensorRef& x, const Windows& windows, const FusedPlan& plan)
 struct FusedMemory {
   MemoryLayout layout;
   FusedPlan plan;
-  std::size_t weight = 0;
-  std::size_t x = 0;
-  bool copies_x = false;
+  Part weight;
+  Part x;  ///< where the tensor cannot be read as it lies
 
   FusedMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t)
-      : plan(make_plan(ctx, windows, t.x.type())), copies_x(!is_ready(t.x, windows, plan)) {
-    weight = layout.add_bytes(plan.weight_bytes(windows));
-    if (copies_x) {
-      x = layout.add_bytes(static_cast<std::size_t>(windows.images * windows.area() * plan.pixel_bytes(windows)));
-    }
+      : plan(make_plan(ctx, windows, t.x.type())),
+        weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
+    if (!is_ready(t.x, windows, plan)) x = Part(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
   }
 };
 
@@ -159,7 +156,6 @@ bool can_fuse(const Context& ctx, const Windows& windows, const DeformConv2dTens
 void deform_conv2d_fused(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
   const FusedMemory plan(ctx, windows, t);
   const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
-  auto* const bytes = static_cast<std::byte*>(memory.data());
   FusedOperands operands{.x = t.x.data(),
                          .offset = tensor4(t.offset),
                          .mask = tensor4(t.mask),
@@ -167,15 +163,15 @@ void deform_conv2d_fused(const Context& ctx, const Windows& windows, const Defor
                          .out = tensor4(t.out),
                          .bias = t.bias ? t.bias.data() : nullptr,
                          .bias_stride = t.bias ? t.bias.stride(0) : 0,
-                         .packed_weight = bytes + plan.weight};
+                         .packed_weight = plan.weight.in(memory.data())};
   const std::int64_t width = 16 / static_cast<std::int64_t>(size_of(t.x.type()));
-  if (plan.copies_x) {
-    operands.x = bytes + plan.x;
+  if (plan.x) {
+    void* const copy = plan.x.in(memory.data());
+    operands.x = copy;
     operands.x_pixel = plan.plan.pixel_bytes(windows) / 16;
     operands.x_row = windows.width * operands.x_pixel;
     operands.x_image = windows.area() * operands.x_pixel;
-    dispatch_type(t.x.type(),
-                  [&]<class T>() { copy_x<Backend::cuda, T>(ctx, windows, t.x, plan.plan, bytes + plan.x); });
+    dispatch_type(t.x.type(), [&]<class T>() { copy_x<Backend::cuda, T>(ctx, windows, t.x, plan.plan, copy); });
   } else {
     operands.x_image = t.x.stride(0) / width;
     operands.x_row = t.x.stride(2) / width;

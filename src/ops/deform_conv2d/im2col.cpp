@@ -21,21 +21,6 @@ using blas::Transpose;
 std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
 ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
 
-/// A part of a call's temporary memory: an array that it needs, or none where a tensor can be used as it lies.
-class Part {
- public:
-  Part() = default;
-  Part(MemoryLayout& layout, std::int64_t count, std::size_t element)
-      : at_(layout.add_bytes(static_cast<std::size_t>(count) * element)), exists_(true) {}
-
-  explicit operator bool() const { return exists_; }
-  void* in(void* memory) const { return exists_ ? static_cast<std::byte*>(memory) + at_ : nullptr; }
-
- private:
-  std::size_t at_ = 0;
-  bool exists_ = false;
-};
-
 /// Matrices as gemm takes them.
 class Matrices {
  public:
@@ -59,10 +44,10 @@ struct Operands {
   Part x, weight, columns, gemm;
 
   Operands(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
-           const TensorRef& weight_tensor, std::int64_t step) {
+           const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
     const std::size_t element = size_of(x_tensor.type());
     if (!has_channels_last(x_tensor)) x = Part(layout, step * windows.channels * windows.area(), element);
-    if (!is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
+    if (reads_weight && !is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
     columns = Part(layout, step * windows.pixels() * windows.column(), element);
     gemm = Part(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
   }
@@ -197,6 +182,9 @@ void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dT
   });
 }
 
+/// Whether the gradients of the columns are needed, and so the weight.
+bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t.offset_grad || t.mask_grad; }
+
 struct BackwardMemory {
   MemoryLayout layout;
   Operands operands;
@@ -205,7 +193,7 @@ struct BackwardMemory {
   Part columns_grad;
 
   BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
-      : operands(layout, ctx, windows, t.x, t.weight, step) {
+      : operands(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
     const ElementType type = t.x.type();
     if (!is_matrix_of_pixels(t.out_grad)) {
       out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
@@ -231,7 +219,6 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
   const Matrices matrix(ctx, type);
   const Matrices sums(ctx, arithmetic_type(type));
   const std::int64_t m = windows.group_out_channels(), k = windows.group_column();
-  const bool wants_columns_grad = t.x_grad || t.offset_grad || t.mask_grad;
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
     const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     const std::int64_t p = count * windows.pixels();
@@ -251,7 +238,7 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
                  sums(plan.weight_grad.in(memory.data()), m, k, k), Batch{windows.groups, m, k, m * k},
                  im2col.workspace());
     }
-    if (!wants_columns_grad) return;
+    if (!wants_columns_grad(t)) return;
     blas::gemm(of_products(ctx), Transpose::no, Transpose::no, 1.0, grads, matrix(im2col.weight(), m, k, k), 0.0,
                columns, Batch{windows.groups, m, m * k, k}, im2col.workspace());
     DeformConv2dGradKernels<B, T>::columns_grad(ctx, s,
