@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "support.hpp"
+#include "deform_conv2d_reference.hpp"
 
 #include <cmath>
 #include <limits>
@@ -69,5 +69,33 @@ class StridedTensor {
   std::vector<double> elements_;
   TestTensor<T> storage_;
 };
+
+/// Calls check(case, lie) for convolutions of so many channels, groups and gaps between pixels: lie(name) makes a
+/// tensor of that name with its channels last, or of some of more channels.
+template <class T, class Check>
+void for_channels_last(const Context& ctx, const Check& check) {
+  for (const std::int64_t channels : {2, 6, 8, 64}) {
+    for (const std::int64_t groups : {1, 2}) {
+      const DeformConv2dCase c{.channels = channels,
+                               .height = 4,
+                               .width = 5,
+                               .kernel = {2, 3},
+                               .groups = groups,
+                               .deformable_groups = 3 - groups};
+      for (const std::int64_t gap : {0, 1, 8}) {
+        for (const std::int64_t first : {0, 1, 2}) {
+          check(c, [&](const std::string& name) {
+            const Extents extents = c.extents(name);
+            return StridedTensor<T>::channels_last(ctx, extents, extents[1] + gap, first);
+          });
+        }
+        check(c, [&](const std::string& name) {
+          const Extents extents = c.extents(name);
+          return StridedTensor<T>::channels_of(ctx, extents, extents[1] + gap, gap);
+        });
+      }
+    }
+  }
+}
 
 }  // namespace portops::test

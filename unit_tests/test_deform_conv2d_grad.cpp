@@ -147,28 +147,7 @@ TEST_P(DeformConv2dGradTest, reads_and_writes_channels_last_and_some_of_more_cha
       }
       for (const std::string name : {"offset_grad", "mask_grad", "bias_grad"}) problem.expect(name, expected.at(name));
     };
-    for (const std::int64_t channels : {2, 6, 8, 64}) {
-      for (const std::int64_t groups : {1, 2}) {
-        const DeformConv2dCase c{.channels = channels,
-                                 .height = 4,
-                                 .width = 5,
-                                 .kernel = {2, 3},
-                                 .groups = groups,
-                                 .deformable_groups = 3 - groups};
-        for (const std::int64_t gap : {0, 1, 8}) {
-          for (const std::int64_t first : {0, 1, 2}) {
-            check(c, [&](const std::string& name) {
-              const Extents extents = c.extents(name);
-              return StridedTensor<T>::channels_last(ctx, extents, extents[1] + gap, first);
-            });
-          }
-          check(c, [&](const std::string& name) {
-            const Extents extents = c.extents(name);
-            return StridedTensor<T>::channels_of(ctx, extents, extents[1] + gap, gap);
-          });
-        }
-      }
-    }
+    for_channels_last<T>(ctx, check);
   });
 }
 
