@@ -40,4 +40,21 @@ inline float pattern(std::int64_t i, int salt = 0) {
   return static_cast<float>((i * 37 + salt * 11) % 101) / 16.0f - 3.0f;
 }
 
+/// Calls a(first) and b(second) so many times in turn, on two instances that share out what `Space` has, and waits for
+/// both. False, and nothing is called, where there is one thread only.
+template <class Space, class A, class B>
+[[nodiscard]] bool call_in_turns(int turns, const A& a, const B& b) {
+  const Space whole;
+  if (ExecutionSpaceAdapter<Space>::backend == Backend::openmp && whole.concurrency() < 2) return false;
+  const auto instances = Kokkos::Experimental::partition_space(whole, 1, 1);
+  const Context first = instances[0], second = instances[1];
+  for (int turn = 0; turn < turns; ++turn) {
+    a(first);
+    b(second);
+  }
+  first.fence();
+  second.fence();
+  return true;
+}
+
 }  // namespace portops::test

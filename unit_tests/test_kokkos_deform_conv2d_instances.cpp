@@ -15,21 +15,12 @@ class DeformConv2dInstancesTest : public testing::Test {};
 TYPED_TEST_SUITE(DeformConv2dInstancesTest, Spaces);
 
 TYPED_TEST(DeformConv2dInstancesTest, do_not_disturb_each_other) {
-  const TypeParam whole;
-  if (ExecutionSpaceAdapter<TypeParam>::backend == Backend::openmp && whole.concurrency() < 2) {
-    GTEST_SKIP() << "one thread cannot be shared out";
-  }
-  const auto instances = Kokkos::Experimental::partition_space(whole, 1, 1);
-  const Context first = instances[0], second = instances[1];
   ConvolutionOfViews<TypeParam> a, b;
   a.fill(10);
   b.fill(20);
-  for (int turn = 0; turn < 10; ++turn) {
-    a.call(first);
-    b.call(second);
-  }
-  first.fence();
-  second.fence();
+  const auto call_a = [&](const Context& ctx) { a.call(ctx); };
+  const auto call_b = [&](const Context& ctx) { b.call(ctx); };
+  if (!call_in_turns<TypeParam>(10, call_a, call_b)) GTEST_SKIP() << "one thread cannot be shared out";
   a.expect_right();
   b.expect_right();
 }
