@@ -146,6 +146,68 @@ TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
   }
 }
 
+/// What the tensor cores of a GPU take: tiles that are not full, inner axes that blocks share, and more tiles than
+/// blocks.
+TEST_P(GemmTest, is_right_for_products_of_many_tiles) {
+  for (const Shape& shape : {Shape{68, 72, 96}, Shape{200, 300, 644}, Shape{1540, 1604, 64}}) {
+    for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
+      for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
+        if (shape.rows > 1000 && a_transpose != b_transpose) continue;
+        SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+                     (b_transpose == Transpose::yes ? ", b transposed" : ""));
+        Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, 1.0, 0.0);
+        if (shape.rows < 1000) Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, -0.5, 2.0);
+      }
+    }
+  }
+  // Rows of c that begin at odd places.
+  Product<float>(ctx, {100, 101, 128}, Transpose::no, Transpose::yes).check(ctx, 1.0, 1.0);
+}
+
+template <class T, class C>
+void check_batch(const Context& ctx, const Shape& shape) {
+  const auto [m, n, k] = shape;
+  constexpr std::int64_t count = 3;
+  TestTensor<T> a(ctx, {count, m, k}), b(ctx, {count, k, n});
+  TestTensor<C> c(ctx, {count, m, n});
+  a.fill_randomly(1);
+  b.fill_randomly(2);
+  c.fill_randomly(3);
+  std::vector<double> before;
+  for (std::int64_t i = 0; i < c.extents().product(); ++i) before.push_back(c[i]);
+  const auto first = [](const auto& tensor, std::int64_t rows, std::int64_t columns) {
+    const TensorRef all = tensor;
+    return TensorRef(all.data(), all.type(), {rows, columns}, {columns, 1}, all.space());
+  };
+  gemm(ctx, Transpose::no, Transpose::no, 2.0, first(a, m, k), first(b, k, n), 1.0, first(c, m, n),
+       {count, m * k, k * n, m * n});
+  c.download();
+  for (std::int64_t at = 0; at < c.extents().product(); ++at) {
+    const std::int64_t product = at / (m * n), i = at / n % m, j = at % n;
+    double sum = 0.0, magnitude = 1.0;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const double term = a[(product * m + i) * k + l] * b[(product * k + l) * n + j];
+      sum += 2.0 * term;
+      magnitude += std::abs(term);
+    }
+    const double expected = sum + before[static_cast<std::size_t>(at)];
+    ASSERT_NEAR(c[at], expected, 4e-6 * magnitude + 1.01 * rounding<C>() * std::abs(expected)) << "element " << at;
+  }
+}
+
+TEST_P(GemmTest, takes_batches_and_gives_f32_for_halves) {
+  for (const Context& context : contexts()) {
+    for (const Shape& shape : {Shape{5, 7, 3}, Shape{68, 136, 72}}) {
+      SCOPED_TRACE(text(shape) + (context.deterministic() ? " deterministic" : ""));
+      check_batch<double, double>(context, shape);
+      check_batch<float, float>(context, shape);
+      check_batch<f16, f16>(context, shape);
+      check_batch<f16, float>(context, shape);
+      check_batch<bf16, float>(context, shape);
+    }
+  }
+}
+
 TEST_P(GemmTest, scales_by_alpha_and_adds_beta_c) {
   for (const auto& [alpha, beta] : {std::pair{1.0, 1.0}, {-0.5, 0.0}, {2.0, -3.0}, {0.0, 0.25}, {0.3, 1.0}}) {
     SCOPED_TRACE(std::to_string(alpha) + ", " + std::to_string(beta));

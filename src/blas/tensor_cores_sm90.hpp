@@ -317,21 +317,26 @@ class TileProduct {
     }
   }
 
-  /// Writes the sums row by row, `stride` floats apart.
-  __device__ __forceinline__ void store(float* to, int stride) const {
+  /// Calls action(row, column, pair) for the sums of this thread, which are pairs of neighbours.
+  template <class Action>
+  __device__ __forceinline__ void for_pairs(const Action& action) const {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float* const row = to + (block * 64 + warp * 16 + half * 8 + lane / 4) * stride + lane % 4 * 2;
 #pragma unroll
         for (int i = 0; i < columns / 8; ++i) {
-          *reinterpret_cast<float2*>(row + 8 * i) =
-              make_float2(sums_[block][4 * i + 2 * half], sums_[block][4 * i + 2 * half + 1]);
+          action(block * 64 + warp * 16 + half * 8 + lane / 4, lane % 4 * 2 + 8 * i,
+                 make_float2(sums_[block][4 * i + 2 * half], sums_[block][4 * i + 2 * half + 1]));
         }
       }
     }
+  }
+
+  /// Writes the sums row by row, `stride` floats apart.
+  __device__ __forceinline__ void store(float* to, int stride) const {
+    for_pairs([&](int row, int column, float2 pair) { *reinterpret_cast<float2*>(to + row * stride + column) = pair; });
   }
 
  private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/divide.hpp"
 #include "core/macros.hpp"
 
 #include <cstdint>
@@ -28,6 +29,13 @@ struct Rearrangement {
 
   PORTOPS_FUNCTION std::int64_t columns() const { return height * width; }
   std::int64_t size() const { return batches * rows * columns(); }
+
+  /// Where a column lies on a side, from the first one.
+  PORTOPS_FUNCTION std::int64_t along_columns(const Side& side, std::int64_t column) const {
+    if (height == 1) return column * side.x;
+    const std::int64_t y = quotient(column, width);
+    return y * side.y + (column - y * width) * side.x;
+  }
 
   /// Joins the columns' two axes where both sides allow it: no division is needed then to find an element.
   void merge_columns() {

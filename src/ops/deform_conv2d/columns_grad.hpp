@@ -314,7 +314,8 @@ class ColumnsGradHost {
   A* products_;
 };
 
-/// Adds up what ColumnsGradHost left of each sample, an item a sample.
+/// Adds up the products that are left of each sample, a sum for each block of channels; those of corners that do not
+/// exist may be anything. An item a sample.
 template <Backend B, class T>
 class ProductsOfBlocks {
  public:
@@ -329,15 +330,19 @@ class ProductsOfBlocks {
         products_(products),
         blocks_of_channels_(blocks_of_channels) {}
 
-  std::int64_t items() const { return windows_.all_samples(); }
+  KOKKOS_FUNCTION std::int64_t items() const { return windows_.all_samples(); }
 
-  void operator()(std::int64_t index) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     A product[corners] = {};
     for (std::int64_t block = 0; block < blocks_of_channels_; ++block) {
+      PORTOPS_UNROLL
       for (int k = 0; k < corners; ++k) product[k] += products_[(block * items() + index) * corners + k];
     }
     const SampleIndex at = sample_index(windows_, index);
-    sample_grad_.write(at, sampler_(at), product);
+    const Sample<A> sample = sampler_(at);
+    PORTOPS_UNROLL
+    for (int k = 0; k < corners; ++k) product[k] = sample.exists[k] ? product[k] : A(0);
+    sample_grad_.write(at, sample, product);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "core/zeros.hpp"
 #include "ops/deform_conv2d/channel_packs.hpp"
 #include "ops/deform_conv2d/columns_grad.hpp"
+#include "ops/deform_conv2d/columns_grad_tiles.hpp"
 #include "ops/deform_conv2d/contributions.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 
@@ -35,28 +36,45 @@ void DeformConv2dGradKernels<B, T>::rearrange_sums(const Context& ctx, const cha
   impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
 }
 
+/// The parts of the memory of columns_grad.
+template <Backend B, class T>
+struct ColumnsGradMemory {
+  MemoryLayout layout;
+  Part lists;     ///< of contributions to x_grad
+  Part products;  ///< of samples, by blocks of channels
+  std::int64_t blocks_of_channels = 0;
+
+  ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
+    using A = Arithmetic<T>;
+    if constexpr (B == Backend::cuda) {
+      if (wants_x_grad && ctx.deterministic()) {
+        lists = Part(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+      }
+      if constexpr (sizeof(T) <= 4) {
+        using Tiles = ColumnsGradTiles<B, T>;
+        if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
+      }
+    } else {
+      with_channel_packs<B, T, A>(Step{.windows = windows}, [&]<int N>() {
+        blocks_of_channels = ColumnsGradHost<B, T, N>::blocks_of_channels(windows);
+      });
+    }
+    if (wants_products && blocks_of_channels > 0) {
+      products = Part(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
+    }
+  }
+};
+
 template <Backend B, class T>
 std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ctx, const Windows& windows,
                                                                bool wants_x_grad, bool wants_products) {
-  using A = Arithmetic<T>;
-  if constexpr (B == Backend::cuda) {
-    return wants_x_grad && ctx.deterministic() ? ContributionMemory<A>(windows).bytes : 0;
-  } else {
-    if (!wants_products) return 0;
-    std::size_t bytes = 0;
-    with_channel_packs<B, T, Arithmetic<T>>(Step{.windows = windows}, [&]<int N>() {
-      MemoryLayout layout;
-      layout.add<A>(corners * windows.all_samples() * ColumnsGradHost<B, T, N>::blocks_of_channels(windows));
-      bytes = layout.bytes();
-    });
-    return bytes;
-  }
+  return ColumnsGradMemory<B, T>(ctx, windows, wants_x_grad, wants_products).layout.bytes();
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
 /// x_grad by lists of contributions.
 template <class T, int N>
-void gather_x_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arithmetic<T>* x_grad) {
   static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
   static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
   static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
@@ -65,7 +83,7 @@ void gather_x_grad(const Context& ctx, const Step& step, const StepGrads& grads)
   constexpr Backend B = Backend::cuda;
   using A = Arithmetic<T>;
   const ContributionMemory<A> memory(step.windows);
-  auto* const bytes = static_cast<std::byte*>(grads.memory);
+  auto* const bytes = static_cast<std::byte*>(list_memory);
   const ContributionLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
                                    reinterpret_cast<std::int64_t*>(bytes + memory.starts),
                                    reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
@@ -76,15 +94,15 @@ void gather_x_grad(const Context& ctx, const Step& step, const StepGrads& grads)
   launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
   launch_by_items<B>(ctx, fill_label, CollectContributions<B, T, true>(step.windows, sampler, lists));
   launch_by_items<B>(ctx, sort_label, SortLists<B, A>(count, lists));
-  launch_by_items<B>(
-      ctx, gather_label,
-      GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, static_cast<A*>(grads.x_grad)));
+  launch_by_items<B>(ctx, gather_label,
+                     GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, x_grad));
 }
 #endif
 
 template <Backend B, class T>
 void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
+  static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
   static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
   using A = Arithmetic<T>;
   const Windows& windows = step.windows;
@@ -92,29 +110,42 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step&
   const auto* const x = static_cast<const T*>(step.x.data);
   const auto* const column_grads = static_cast<const T*>(step.columns);
   ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};
+  const ColumnsGradMemory<B, T> memory(ctx, windows, targets.x_grad != nullptr, targets.wants_products());
+  auto* const products = static_cast<A*>(memory.products.in(grads.memory));
+  const auto add_products = [&] {
+    if (products == nullptr) return;
+    launch_by_items<B>(ctx, products_label,
+                       ProductsOfBlocks<B, T>(windows, sampler, targets, products, memory.blocks_of_channels));
+  };
   const std::size_t x_grad_bytes =
       sizeof(A) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
-  with_channel_packs<B, T, Arithmetic<T>>(step, [&]<int N>() {
+  const auto zero_x_grad = [&] {
+    if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+  };
+  with_channel_packs<B, T, A>(step, [&]<int N>() {
     if constexpr (B == Backend::cuda) {
       if (targets.x_grad != nullptr && ctx.deterministic()) {
-        gather_x_grad<T, N>(ctx, step, grads);
+        gather_x_grad<T, N>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
         targets.x_grad = nullptr;
       }
-      if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+      zero_x_grad();
       if (targets.x_grad == nullptr && !targets.wants_products()) return;
+      if constexpr (sizeof(T) <= 4) {
+        static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
+        using Tiles = ColumnsGradTiles<B, T>;
+        if (Tiles::suits(windows) && Tiles::suits(windows, step.x)) {
+          launch_by_teams<B>(ctx, tiles_label, Tiles(windows, sampler, step.x, column_grads, targets.x_grad, products));
+          return add_products();
+        }
+      }
       launch_by_teams<B>(ctx, label,
                          ColumnsGrad<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets));
     } else {
-      static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
-      auto* const products = static_cast<A*>(grads.memory);
-      if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
-      using Kernel = ColumnsGradHost<B, T, N>;
-      launch_by_items<B>(ctx, label,
-                         Kernel(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));
-      if (!targets.wants_products()) return;
+      zero_x_grad();
       launch_by_items<B>(
-          ctx, products_label,
-          ProductsOfBlocks<B, T>(windows, sampler, targets, products, Kernel::blocks_of_channels(windows)));
+          ctx, label,
+          ColumnsGradHost<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));
+      add_products();
     }
   });
 }

@@ -4,6 +4,7 @@
 
 #include "blas/tensor_cores_sm90.hpp"
 #include "core/check.hpp"
+#include "core/divide.hpp"
 #include "ops/deform_conv2d/sample.hpp"
 
 #include <algorithm>
@@ -121,81 +122,72 @@ __device__ StepPlace locate_step(const Call& call, int step) {
 
 // --- the weight --------------------------------------------------------------------------------------------
 
-/// Rows of the weight that a block packs at once.
-constexpr int packed_rows = 4;
+/// The parts of 16 bytes, of each piece, that a row of the packed weight has.
+struct WeightParts {
+  Divisor taps;       ///< of the kernel, fastest
+  Divisor of_tap;     ///< those of a tap: of all chunks of a group
+  Divisor rows;       ///< of all tiles of a group
+  std::uint32_t all;  ///< of all groups
+};
 
-/// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. A block takes a few rows of one
-/// chunk and phase, which are neighbours in the weight, and writes them tap by tap.
+/// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
+/// neighbours in the weight.
 template <class T, Operand operand>
-__global__ void pack_weight(Call call, int tile_rows) {
+__global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts, int tile_rows) {
   using Layout = Tile<operand>;
-  extern __shared__ float elements[];  // [row][channel][tap], as numbers
+  constexpr int part_channels = Layout::channels / Layout::parts;
+  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index >= parts.all) return;
+  const std::uint32_t part_of_all = parts.taps.quotient(index);
+  const int tap = static_cast<int>(index - part_of_all * parts.taps.value());
+  const std::uint32_t row_of_all = parts.of_tap.quotient(part_of_all);
+  const int part_of_row = static_cast<int>(part_of_all - row_of_all * parts.of_tap.value());
+  const std::uint32_t group = parts.rows.quotient(row_of_all);
+  const int row = static_cast<int>(row_of_all - group * parts.rows.value());
+  const int chunk = part_of_row / Layout::parts, part = part_of_row % Layout::parts;
+
   const Windows& windows = call.windows;
   const Tensor4& weight = call.operands.weight;
-  const int chunk = blockIdx.y;
-  const int first_tap = static_cast<int>(blockIdx.z) * call.phase_taps;
-  const int taps = min(call.phase_taps, static_cast<int>(windows.taps()) - first_tap);
   const int run = static_cast<int>(windows.group_channels()) / (call.group_chunks / call.run_chunks);
-  const int first_in_run = chunk % call.run_chunks * Layout::channels;
-  const int first_channel = chunk / call.run_chunks * run + first_in_run;
-  const int channels = min(Layout::channels, run - first_in_run);
-  const int tiles_rows = call.row_tiles * tile_rows;  // of a group
-  const int row0 = static_cast<int>(blockIdx.x) * packed_rows;
-  const int group = row0 / tiles_rows, row_in_group = row0 - group * tiles_rows;
-  // A row's elements are neighbours where the weight is contiguous and has one phase.
-  const bool is_row = taps == windows.taps() && weight.stride[3] == 1 && weight.stride[2] == windows.kernel_width &&
-                      weight.stride[1] == taps;
-  const int row_elements = Layout::channels * taps;
-  const T* const first_row = static_cast<const T*>(weight.data) +
-                             (group * windows.group_out_channels() + row_in_group) * weight.stride[0] +
-                             first_channel * weight.stride[1];
-#pragma unroll 6
-  for (int i = threadIdx.x; i < packed_rows * row_elements; i += blockDim.x) {
-    const int row = i / row_elements, in_row = i - row * row_elements;
-    std::int64_t at = in_row;
-    if (!is_row) {
-      const int channel = in_row / taps, tap = first_tap + in_row % taps;
-      const int k = tap / static_cast<int>(windows.kernel_width), l = tap % static_cast<int>(windows.kernel_width);
-      at = channel * weight.stride[1] + k * weight.stride[2] + l * weight.stride[3];
-    }
-    const bool exists = row_in_group + row < windows.group_out_channels() && in_row < channels * taps;
-    elements[i] = exists ? static_cast<float>(first_row[row * weight.stride[0] + at]) : 0.0f;
+  const int in_run = chunk % call.run_chunks * Layout::channels + part * part_channels;
+  const int first_channel = chunk / call.run_chunks * run + in_run;
+  const int tap_y = tap / static_cast<int>(windows.kernel_width);
+  const int tap_x = tap - tap_y * static_cast<int>(windows.kernel_width);
+  const T* const from = static_cast<const T*>(weight.data) +
+                        weight.offset(group * windows.group_out_channels() + row, first_channel, tap_y, tap_x);
+  const int channels = row < windows.group_out_channels() ? run - in_run : 0;
+  float element[part_channels];
+#pragma unroll
+  for (int i = 0; i < part_channels; ++i) {
+    element[i] = i < channels ? static_cast<float>(from[i * weight.stride[1]]) : 0.0f;
   }
-  __syncthreads();
-  constexpr int part_channels = Layout::channels / Layout::parts;
-  char* const tiles = static_cast<char*>(call.operands.packed_weight) +
-                      (static_cast<std::int64_t>(group) * call.row_tiles + row_in_group / tile_rows) * call.steps *
-                          Layout::bytes(tile_rows);
-  const int tile_row = row_in_group % tile_rows;
-  for (int i = threadIdx.x; i < packed_rows * Layout::parts * taps; i += blockDim.x) {
-    const int part = i % Layout::parts, row = i / Layout::parts % packed_rows, tap = i / Layout::parts / packed_rows;
-    const int step = first_tap * call.group_chunks + chunk * taps + tap;
-    char* const tile = tiles + static_cast<std::int64_t>(step) * Layout::bytes(tile_rows);
-    const auto element = [&](int channel) {
-      return elements[(row * Layout::channels + part * part_channels + channel) * taps + tap];
-    };
-    char* const to = tile + Layout::offset(tile_row + row, part);
-    if constexpr (operand == Operand::tf32) {
-      using blas::sm90::tf32_bits;
-      *reinterpret_cast<uint4*>(to) =
-          make_uint4(tf32_bits(element(0)), tf32_bits(element(1)), tf32_bits(element(2)), tf32_bits(element(3)));
-    } else {
-      std::uint32_t pairs[4][Layout::pieces];
+
+  const int first_tap = tap / call.phase_taps * call.phase_taps;
+  const int taps = min(call.phase_taps, static_cast<int>(windows.taps()) - first_tap);
+  const std::int64_t step = first_tap * call.group_chunks + chunk * taps + tap - first_tap;
+  const std::int64_t row_tile = static_cast<std::int64_t>(group) * call.row_tiles + row / tile_rows;
+  char* const to = static_cast<char*>(call.operands.packed_weight) +
+                   (row_tile * call.steps + step) * Layout::bytes(tile_rows) + Layout::offset(row % tile_rows, part);
+  if constexpr (operand == Operand::tf32) {
+    using blas::sm90::tf32_bits;
+    *reinterpret_cast<uint4*>(to) =
+        make_uint4(tf32_bits(element[0]), tf32_bits(element[1]), tf32_bits(element[2]), tf32_bits(element[3]));
+  } else {
+    std::uint32_t pairs[4][Layout::pieces];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if constexpr (operand == Operand::f32) {
-          blas::sm90::split_pair(element(2 * j), element(2 * j + 1), pairs[j]);
-        } else if constexpr (operand == Operand::f16) {
-          pairs[j][0] = blas::sm90::f16_pair(element(2 * j), element(2 * j + 1));
-        } else {
-          pairs[j][0] = blas::sm90::bf16_pair(element(2 * j), element(2 * j + 1));
-        }
+    for (int j = 0; j < 4; ++j) {
+      if constexpr (operand == Operand::f32) {
+        blas::sm90::split_pair(element[2 * j], element[2 * j + 1], pairs[j]);
+      } else if constexpr (operand == Operand::f16) {
+        pairs[j][0] = blas::sm90::f16_pair(element[2 * j], element[2 * j + 1]);
+      } else {
+        pairs[j][0] = blas::sm90::bf16_pair(element[2 * j], element[2 * j + 1]);
       }
+    }
 #pragma unroll
-      for (int piece = 0; piece < Layout::pieces; ++piece) {
-        *reinterpret_cast<uint4*>(to + piece * tile_rows * Layout::row_bytes) =
-            make_uint4(pairs[0][piece], pairs[1][piece], pairs[2][piece], pairs[3][piece]);
-      }
+    for (int piece = 0; piece < Layout::pieces; ++piece) {
+      *reinterpret_cast<uint4*>(to + piece * tile_rows * Layout::row_bytes) =
+          make_uint4(pairs[0][piece], pairs[1][piece], pairs[2][piece], pairs[3][piece]);
     }
   }
 }
@@ -304,7 +296,9 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
   constexpr int weight_bytes = Layout::bytes(rows), columns_bytes = Layout::bytes(pixels);
   constexpr int vectors = chunk_bytes / 16;            // of a pixel and step
   constexpr int tasks = pixels * vectors / producers;  // vectors of a thread and step
-  constexpr int ahead = tasks >= 4 ? 1 : 2;            // steps whose loads are on their way
+  // Vectors whose loads are on their way: what the registers hold.
+  constexpr int flight = blocks * pixels == 256 ? 2 : 4;
+  constexpr int unrolled = flight > tasks ? flight / tasks : 1;  // steps
   constexpr int consumer_registers = blocks * pixels == 256 ? 160 : 144;
   extern __shared__ __align__(1024) char shared[];
   constexpr SharedLayout layout(weight_bytes + columns_bytes, pixels);
@@ -322,7 +316,7 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
   const int last = static_cast<int>(static_cast<std::int64_t>(call.steps) * (split + 1) / call.splits);
 
   blas::sm90::Ring ring{blas::sm90::shared_address(shared + layout.barriers), stages};
-  if (thread == 0) ring.make(producers + 1, consumers / 128);
+  if (thread == 0) ring.make(producers / 32 + 1, consumers / 128);
   __syncthreads();
 
   if (thread >= consumers) {
@@ -340,35 +334,38 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
       find_samples<T>(call, phase, deformable_group, first_pixel, pixels, sample_weights, places);
       blas::sm90::synchronize<1, producers>();
 
-      Vector<T, operand> loads[ahead][tasks];
+      Vector<T, operand> loads[flight];
       const char* x = static_cast<const char*>(call.operands.x) +
-                      (static_cast<std::int64_t>(group) * call.group_chunks + phase.chunk) * chunk_bytes;
-      int tap = phase.tap;
-      const auto load = [&](Vector<T, operand>& to, int load_tap, int i) {
-        const Place place = places[load_tap * pixels + first_row + i * row_step];
-        const Place right = (place & 1) * static_cast<Place>(call.operands.x_pixel * 16);
-        const Place down = (place >> 1 & 1) * static_cast<Place>(call.operands.x_row * 16);
-        const Place at = (place & ~Place{3}) * 4 + vector * 16;
-        const auto read = [&](Place offset) {
-          return place != outside ? *reinterpret_cast<const uint4*>(x + offset) : make_uint4(0, 0, 0, 0);
-        };
-        to.corner[0] = read(at);
-        to.corner[1] = read(at + right);
-        to.corner[2] = read(at + down);
-        to.corner[3] = read(at + down + right);
+                      (static_cast<std::int64_t>(group) * call.group_chunks + phase.chunk) * chunk_bytes + vector * 16;
+      int tap = phase.tap, load_tap = phase.tap, load_step = begin;
+      // A thread's i-th vector of the step that comes next in loading.
+      const auto load = [&](Vector<T, operand>& to, int i) {
+        if (load_step < end) {
+          const Place place = places[load_tap * pixels + first_row + i * row_step];
+          const Place right = (place & 1) * static_cast<Place>(call.operands.x_pixel * 16);
+          const Place down = (place >> 1 & 1) * static_cast<Place>(call.operands.x_row * 16);
+          const Place at = (place & ~Place{3}) * 4;
+          const auto read = [&](Place offset) {
+            return place != outside ? *reinterpret_cast<const uint4*>(x + offset) : make_uint4(0, 0, 0, 0);
+          };
+          to.corner[0] = read(at);
+          to.corner[1] = read(at + right);
+          to.corner[2] = read(at + down);
+          to.corner[3] = read(at + down + right);
+        }
+        if (i == tasks - 1) {
+          ++load_step;
+          if (++load_tap == phase.taps) {
+            load_tap = 0;
+            x += chunk_bytes;
+          }
+        }
       };
-      const auto next = [&](int of) { return of + 1 == phase.taps ? 0 : of + 1; };
 #pragma unroll
-      for (int a = 0; a < ahead; ++a) {
-        if (begin + a >= end) break;
-        const int load_tap = a == 0 ? tap : next(tap);
-        if (a > 0 && load_tap == 0) x += chunk_bytes;
+      for (int i = 0; i < flight; ++i) load(loads[i], i % tasks);
+      for (int step = begin; step < end; step += unrolled) {
 #pragma unroll
-        for (int i = 0; i < tasks; ++i) load(loads[a][i], load_tap, i);
-      }
-      for (int step = begin; step < end; step += ahead) {
-#pragma unroll
-        for (int a = 0; a < ahead; ++a) {
+        for (int a = 0; a < unrolled; ++a) {
           if (step + a >= end) break;
           char* const weight_tile = shared + ring.stage * layout.stage;
           char* const column_tile = weight_tile + weight_bytes;
@@ -378,20 +375,19 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
             ring.full().arrive_with_copy(blas::sm90::shared_address(weight_tile),
                                          static_cast<const char*>(call.operands.packed_weight) + tile, weight_bytes);
           }
-          const bool loads_more = step + a + ahead < end;
-          const int load_tap = ahead == 1 ? next(tap) : next(next(tap));
-          if (load_tap == 0) x += chunk_bytes;
 #pragma unroll
           for (int i = 0; i < tasks; ++i) {
             const int pixel = first_row + i * row_step;
-            loads[a][i].blend_into(column_tile, pixels, pixel, vector, sample_weights[tap * pixels + pixel]);
-            // The registers are free again, and the loads have a whole step to arrive.
-            if (loads_more) load(loads[a][i], load_tap, i);
+            Vector<T, operand>& own_vector = loads[(a * tasks + i) % flight];
+            own_vector.blend_into(column_tile, pixels, pixel, vector, sample_weights[tap * pixels + pixel]);
+            // The registers are free again.
+            load(own_vector, (i + flight) % tasks);
           }
           blas::sm90::fence_products();
-          ring.full().arrive();
+          __syncwarp();
+          if (own % 32 == 0) ring.full().arrive();
           ring.advance();
-          tap = next(tap);
+          if (++tap == phase.taps) tap = 0;
         }
       }
       begin = end;
@@ -498,13 +494,13 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
 
 template <class T, Operand operand>
 void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
-  const auto rows = static_cast<unsigned>(call.windows.groups * plan.row_tiles * plan.rows / packed_rows);
-  const auto phases = static_cast<unsigned>((call.windows.taps() + plan.phase_taps - 1) / plan.phase_taps);
-  constexpr std::size_t bytes_of_tap = sizeof(float) * packed_rows * Tile<operand>::channels;
-  static_assert(bytes_of_tap * most_phase_taps <= 48 << 10, "what a kernel may take without asking");
-  const std::size_t bytes = bytes_of_tap * static_cast<std::size_t>(plan.phase_taps);
-  pack_weight<T, operand>
-      <<<dim3(rows, static_cast<unsigned>(plan.group_chunks), phases), 256, bytes, stream>>>(call, plan.rows);
+  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<operand>::parts);
+  const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
+  const auto taps = static_cast<std::uint32_t>(call.windows.taps());
+  const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
+                          static_cast<std::uint32_t>(call.windows.groups) * rows * of_tap * taps};
+  constexpr unsigned block = 256;
+  pack_weight<T, operand><<<(parts.all + block - 1) / block, block, 0, stream>>>(call, parts, plan.rows);
   check(cudaGetLastError(), "the launch of the packing of the weight");
   with_kernel<T, operand>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);

@@ -1,0 +1,450 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/deform_conv2d/columns_grad.hpp"
+
+#include <bit>
+
+namespace portops::impl {
+
+/// How ColumnsGradTiles cuts a step: tiles of neighbouring pixels of out, of which the samples of some taps (a phase)
+/// are taken together, and shares of the channels. It depends on the call alone, not on the device.
+struct ColumnsGradTilesPlan {
+  static constexpr int most_samples = 160;
+  static constexpr int most_phase_taps = 10;
+
+  int width = 1, height = 1;  ///< of a tile, powers of two
+  int phase_taps = 1;
+  int phases = 1;
+  int shares = 1;
+  std::int64_t across = 1, down = 1;  ///< tiles of an image
+
+  /// `chunks` is how many there are of a deformable group's channels.
+  ColumnsGradTilesPlan(const Windows& windows, int chunks) {
+    constexpr std::int64_t enough_teams = 500;
+    phases = static_cast<int>(ceil_div(windows.taps(), most_phase_taps));
+    phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
+    const int log_pixels = std::bit_width(static_cast<unsigned>(std::min(most_samples / phase_taps, 128))) - 1;
+    width = 1 << (log_pixels + 1) / 2;
+    height = 1 << log_pixels / 2;
+    across = ceil_div(windows.out_width, width);
+    down = ceil_div(windows.out_height, height);
+    const std::int64_t tiles = windows.images * across * down * windows.deformable_groups * phases;
+    while (shares * 2 <= chunks && tiles * shares < enough_teams) shares *= 2;
+  }
+
+  PORTOPS_FUNCTION int samples() const { return width * height * phase_taps; }
+};
+
+/// On a GPU: what ColumnsGrad does, for tiles of pixels of out, whose samples share the pixels of x. A team takes the
+/// channels chunk by chunk: the products first, each sample by eight threads, and then x_grad, whose pixels each have
+/// a list of the samples that they are a corner of: they are added up in registers, and by one atomic addition. The
+/// products are left as sums over the team's share of the channels, for ProductsOfBlocks.
+template <Backend B, class T>
+class ColumnsGradTiles {
+ public:
+  using A = Arithmetic<T>;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int threads = 256;
+  static constexpr int blocks = 3;
+  std::int64_t first_team = 0;
+
+  /// Whether the step is one that it can take, and that fills its chunks.
+  static bool suits(const Windows& windows) {
+    const std::int64_t run = windows.channel_run();
+    constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+    return size <= 4 && run % vector == 0 && 2 * run >= chunk &&
+           windows.pixels() * windows.column() * size / vector_bytes < UINT32_MAX && windows.area() < INT32_MAX;
+  }
+  /// Whether x, of a step that suits, is as it needs it.
+  static bool suits(const Windows& windows, const Tensor4& x) {
+    const auto is_fit = [](std::int64_t stride) { return stride >= 0 && stride % vector == 0; };
+    const std::int64_t reach = (windows.height - 1) * x.stride[2] + (windows.width - 1) * x.stride[3];
+    return reinterpret_cast<std::uintptr_t>(x.data) % vector_bytes == 0 && x.stride[0] % vector == 0 &&
+           is_fit(x.stride[2]) && is_fit(x.stride[3]) && reach / vector < INT32_MAX / 2;
+  }
+  static ColumnsGradTilesPlan plan(const Windows& windows) { return {windows, ChannelPacks<chunk>(windows).count()}; }
+
+  ColumnsGradTiles(const Windows& windows, const SamplerOf<T>& sampler, const Tensor4& x, const T* column_grads,
+                   A* x_grad, A* products)
+      : plan_(plan(windows)),
+        windows_(windows),
+        sampler_(sampler),
+        chunks_(windows),
+        x_(x),
+        column_grads_(column_grads),
+        x_grad_(x_grad),
+        products_(products) {}
+
+  std::int64_t teams() const {
+    return windows_.images * plan_.across * plan_.down * windows_.deformable_groups * plan_.phases * plan_.shares;
+  }
+  std::size_t scratch_bytes() const {
+    constexpr std::size_t of_sample =
+        vectors * vector_bytes + corners * (sizeof(A) + sizeof(Entry) + sizeof(Target)) + sizeof(Record);
+    return static_cast<std::size_t>(plan_.samples()) * of_sample + sizeof(int) * (keys + totals);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const Place place = locate(first_team + team.league_rank());
+    const Scratch scratch(team, plan_.samples());
+    find_samples(team, place, scratch);
+    if (x_grad_ != nullptr) make_lists(team, place, scratch);
+    A product[own_samples][corners] = {};
+    const int count = chunks_.count();
+    for (int i = count * place.share / plan_.shares; i < count * (place.share + 1) / plan_.shares; ++i) {
+      const auto pack = chunks_(place.group, i);
+      take_products(team, place, scratch, pack, product);
+      if (x_grad_ == nullptr) continue;
+      team.team_barrier();
+      add_to_x_grad(team, place, scratch, pack);
+      team.team_barrier();
+    }
+    if (products_ != nullptr) write_products(team, place, product);
+  }
+
+ private:
+  static constexpr int vector_bytes = 16;
+  static constexpr int vector = vector_bytes / static_cast<int>(sizeof(T));
+  static constexpr int vectors = 8;  ///< of a sample and chunk: one a thread
+  static constexpr int chunk = vectors * vector;
+  static constexpr int slots = threads / vectors;  ///< samples, or pixels of x, that a team takes at once
+  static constexpr int own_samples = (ColumnsGradTilesPlan::most_samples + slots - 1) / slots;
+  /// Of the pixels of x that have counters.
+  static constexpr int window_rows = 24, window_columns = 32;
+  static constexpr int keys = window_rows * window_columns;
+  static constexpr int totals = 3;
+
+  struct Place {
+    std::int64_t image, y, x;  ///< the tile's first pixel
+    int group;                 ///< deformable
+    int first_tap, taps;       ///< of the phase
+    int share;
+    std::int64_t window_y, window_x;  ///< where the window begins in x, perhaps outside
+  };
+  struct Index {
+    SampleIndex sample;
+    std::int64_t linear;
+    bool exists;
+  };
+  /// Where a sample's operands lie in the image, in vectors.
+  struct Record {
+    std::uint32_t pixel;   ///< the corner above left, and two bits: whether there are others to the right and below
+    std::uint32_t column;  ///< of the group's first chunk
+  };
+  struct Entry {
+    A weight;
+    int grads;  ///< of the sample: where they begin in scratch, in elements
+  };
+  /// Lists have an even number of entries: where one is missing, it says that a row of zeros has the weight 0.
+  struct alignas(2 * sizeof(Entry)) TwoEntries {
+    Entry entry[2];
+  };
+  /// A pixel of x that is the corner of samples: entries from `begin` to the next target's.
+  struct Target {
+    std::uint32_t pixel;
+    int begin;
+  };
+
+  struct Scratch {
+    T* grads;  ///< those of the columns: a chunk of each sample, and then zeros
+    Entry* entries;
+    Target* targets;  ///< and one behind the last
+    Record* records;
+    int* counters;
+    int* entry_count;
+    int* target_count;
+    int* stray_count;  ///< entries of pixels outside of the window
+
+    static constexpr int entries_of_sample = 2 * corners;
+
+    PORTOPS_FUNCTION static int bytes(int samples) {
+      const auto sizes = samples * static_cast<int>(entries_of_sample * sizeof(Entry) + corners * sizeof(Target) +
+                                                    sizeof(Record) + vectors * vector_bytes);
+      return sizes + vectors * vector_bytes + static_cast<int>(sizeof(Target) + sizeof(int) * (keys + totals));
+    }
+
+    KOKKOS_FUNCTION Scratch(const Team& team, int samples) {
+      auto* at = scratch_of<char>(team);
+      at += (vector_bytes - reinterpret_cast<std::uintptr_t>(at) % vector_bytes) % vector_bytes;
+      const auto take = [&](int bytes) {
+        char* const begin = at;
+        at += bytes;
+        return begin;
+      };
+      grads = reinterpret_cast<T*>(take((samples + 1) * vectors * vector_bytes));
+      entries = reinterpret_cast<Entry*>(take(samples * entries_of_sample * static_cast<int>(sizeof(Entry))));
+      targets = reinterpret_cast<Target*>(take((samples * corners + 1) * static_cast<int>(sizeof(Target))));
+      records = reinterpret_cast<Record*>(take(samples * static_cast<int>(sizeof(Record))));
+      counters = reinterpret_cast<int*>(take(keys * static_cast<int>(sizeof(int))));
+      entry_count = reinterpret_cast<int*>(at);
+      target_count = entry_count + 1;
+      stray_count = entry_count + 2;
+    }
+  };
+
+  KOKKOS_FUNCTION Place locate(std::int64_t index) const {
+    Place place{};
+    const auto next = [&](std::int64_t extent) {
+      const std::int64_t outer = quotient(index, extent);
+      const std::int64_t inner = index - outer * extent;
+      index = outer;
+      return inner;
+    };
+    place.share = static_cast<int>(next(plan_.shares));
+    place.x = next(plan_.across) * plan_.width;
+    place.y = next(plan_.down) * plan_.height;
+    place.first_tap = static_cast<int>(next(plan_.phases)) * plan_.phase_taps;
+    place.group = static_cast<int>(next(windows_.deformable_groups));
+    place.image = index;
+    const int taps_left = static_cast<int>(windows_.taps()) - place.first_tap;
+    place.taps = taps_left < plan_.phase_taps ? taps_left : plan_.phase_taps;
+    // The window's middle is that of what the tile samples with offsets of 0.
+    const auto begin = [](std::int64_t first, std::int64_t pixels, std::int64_t stride, std::int64_t padding,
+                          std::int64_t kernel, std::int64_t dilation, int window) {
+      return first * stride - padding + ((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2;
+    };
+    place.window_y = begin(place.y, plan_.height, windows_.stride_y, windows_.top, windows_.kernel_height,
+                           windows_.dilation_y, window_rows);
+    place.window_x = begin(place.x, plan_.width, windows_.stride_x, windows_.left, windows_.kernel_width,
+                           windows_.dilation_x, window_columns);
+    return place;
+  }
+
+  /// The i-th sample of a team: pixels fastest, then taps.
+  KOKKOS_FUNCTION Index index(const Place& place, int i) const {
+    const int of_row = i & (plan_.width - 1);
+    const int row = i / plan_.width & (plan_.height - 1);
+    const int tap = i / (plan_.width * plan_.height);
+    const std::int64_t y = place.y + row, x = place.x + of_row;
+    const SampleIndex at{place.image, y * windows_.out_width + x, place.group, place.first_tap + tap};
+    const std::int64_t linear =
+        (at.image * windows_.pixels() + at.pixel) * windows_.samples() + at.deformable_group * windows_.taps() + at.tap;
+    return {at, linear, tap < place.taps && y < windows_.out_height && x < windows_.out_width};
+  }
+
+  /// Calls action(key, pixel, weight) for the corners of a sample; the key is negative outside of the window.
+  template <class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void for_corners(const Place& place, const Sample<A>& sample,
+                                               const Action& action) const {
+    A weight[corners];
+    sample.weights(weight);
+    PORTOPS_UNROLL
+    for (int k = 0; k < corners; ++k) {
+      if (!sample.exists[k]) continue;
+      const std::int64_t y = sample.y + (k >= 2 && sample.steps_down ? 1 : 0);
+      const std::int64_t x = sample.x + (k % 2 == 1 && sample.steps_right ? 1 : 0);
+      const std::int64_t in_y = y - place.window_y, in_x = x - place.window_x;
+      const bool is_inside = in_y >= 0 && in_y < window_rows && in_x >= 0 && in_x < window_columns;
+      action(is_inside ? static_cast<int>(in_y * window_columns + in_x) : -1,
+             static_cast<std::uint32_t>(y * windows_.width + x), weight[k] * sample.factor);
+    }
+  }
+
+  /// Makes the records and counts the samples of each pixel in the window.
+  KOKKOS_FUNCTION void find_samples(const Team& team, const Place& place, const Scratch& scratch) const {
+    for (int i = team.team_rank(); i < keys; i += threads) scratch.counters[i] = 0;
+    for (int i = team.team_rank(); i < chunk; i += threads) scratch.grads[plan_.samples() * chunk + i] = T(0.0f);
+    if (team.team_rank() == 0) *scratch.stray_count = 0;
+    team.team_barrier();
+    for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
+      Record record{0, 0};  // what is read for it does not matter
+      const Index at = index(place, i);
+      if (at.exists) {
+        const Sample<A> sample = sampler_(at.sample);
+        if (!sample.is_outside()) {
+          const std::int64_t pixel = sample.y * x_.stride[2] + sample.x * x_.stride[3];
+          const std::int64_t column = at.sample.pixel * windows_.column() + at.sample.tap * windows_.group_channels();
+          record = {static_cast<std::uint32_t>(pixel / vector) << 2 | (sample.steps_down ? 2u : 0u) |
+                        (sample.steps_right ? 1u : 0u),
+                    static_cast<std::uint32_t>(column / vector)};
+          if (x_grad_ != nullptr) {
+            for_corners(place, sample, [&](int key, std::uint32_t, A) {
+              if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
+            });
+          }
+        }
+      }
+      scratch.records[i] = record;
+    }
+    team.team_barrier();
+  }
+
+  /// Gives each pixel its place in the lists, and fills these.
+  KOKKOS_FUNCTION void make_lists(const Team& team, const Place& place, const Scratch& scratch) const {
+    constexpr int own_keys = keys / threads;
+    constexpr int of_target = 1 << 16;  // two sums at once: of entries and, above them, of targets
+    int* const own = scratch.counters + team.team_rank() * own_keys;
+    const auto even = [](int count) { return count + count % 2; };
+    int sum = 0;
+    for (int i = 0; i < own_keys; ++i) sum += even(own[i]) + (own[i] > 0 ? of_target : 0);
+    int before = team.team_scan(sum);
+    if (team.team_rank() == threads - 1) {
+      *scratch.entry_count = (before + sum) % of_target;
+      *scratch.target_count = (before + sum) / of_target;
+    }
+    const Entry nothing{A(0), plan_.samples() * chunk};
+    for (int i = 0; i < own_keys; ++i) {
+      const int count = own[i], key = team.team_rank() * own_keys + i;
+      const int begin = before % of_target;
+      own[i] = begin;
+      if (count == 0) continue;
+      const std::int64_t y = place.window_y + key / window_columns, x = place.window_x + key % window_columns;
+      scratch.targets[before / of_target] = {static_cast<std::uint32_t>(y * windows_.width + x), begin};
+      if (count % 2 != 0) scratch.entries[begin + count] = nothing;
+      before += of_target + even(count);
+    }
+    team.team_barrier();
+    const int entries = *scratch.entry_count, targets = *scratch.target_count;
+    for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
+      const Index at = index(place, i);
+      if (!at.exists) continue;
+      const Sample<A> sample = sampler_(at.sample);
+      for_corners(place, sample, [&](int key, std::uint32_t pixel, A weight) {
+        int to = 0;
+        if (key >= 0) {
+          to = Kokkos::atomic_fetch_add(scratch.counters + key, 1);
+        } else {
+          const int stray = Kokkos::atomic_fetch_add(scratch.stray_count, 1);
+          to = entries + 2 * stray;
+          scratch.targets[targets + stray] = {pixel, to};
+          scratch.entries[to + 1] = nothing;
+        }
+        scratch.entries[to] = {weight, i * chunk};
+      });
+    }
+    team.team_barrier();
+    if (team.team_rank() > 0) return;
+    // Barriers follow before it is read.
+    const int strays = *scratch.stray_count;
+    scratch.targets[targets + strays] = {0, entries + 2 * strays};
+    *scratch.target_count = targets + strays;
+  }
+
+  /// Brings a chunk of each sample's gradients to scratch, and adds its products with the corners.
+  template <class Pack>
+  KOKKOS_FORCEINLINE_FUNCTION void take_products(const Team& team, const Place& place, const Scratch& scratch,
+                                                 const Pack& pack, A (&product)[own_samples][corners]) const {
+    const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
+    const bool has_channels = lane * vector < pack.count;
+    const int channel = has_channels ? lane * vector : 0;  // what others read does not matter
+    const T* const x = static_cast<const T*>(x_.data) + place.image * x_.stride[0] + pack.channel + channel;
+    const T* const column_grads =
+        column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
+    PORTOPS_UNROLL
+    for (int s = 0; s < own_samples; ++s) {
+      const int i = slot + s * slots;
+      if (i >= plan_.samples()) continue;
+      const Record record = scratch.records[i];
+      const auto grad = read(column_grads + static_cast<std::uint64_t>(record.column) * vector);
+      if (x_grad_ != nullptr) *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad;
+      if (products_ == nullptr) continue;
+      const T* const pixel = x + static_cast<std::uint64_t>(record.pixel / 4) * vector;
+      const std::uint32_t right = record.pixel % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[3]);
+      const std::uint32_t down = record.pixel / 2 % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[2]);
+      const T* const below = pixel + down;
+      const Vector corner[corners] = {read(pixel), read(pixel + right), read(below), read(below + right)};
+      PORTOPS_UNROLL
+      for (int k = 0; k < corners; ++k) {
+        A sum = product[s][k];
+        PORTOPS_UNROLL
+        for (int c = 0; c < vector; ++c) {
+          sum = Kokkos::fma(static_cast<A>(grad[c]), static_cast<A>(corner[k][c]), sum);
+        }
+        if (has_channels) product[s][k] = sum;
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place,
+                                      const A (&product)[own_samples][corners]) const {
+    const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
+    A* const products = products_ + place.share * windows_.all_samples() * corners;
+    PORTOPS_UNROLL
+    for (int s = 0; s < own_samples; ++s) {
+      // All threads of a warp take part in the sum.
+      const A sum = sum_of_corner(product[s], lane);
+      const int i = slot + s * slots;
+      if (i >= plan_.samples() || lane % 2 != 0) continue;
+      const Index at = index(place, i);
+      if (at.exists) products[at.linear * corners + lane / 2] = sum;
+    }
+  }
+
+  /// The sums over the eight threads of a sample: that of corner lane / 2.
+  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[corners], int lane) {
+    static_assert(corners == 4 && vectors == 8);
+    const bool lower = (lane & 4) != 0, right = (lane & 2) != 0;
+    A two[2];
+    PORTOPS_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      two[i] = (lower ? product[2 + i] : product[i]) + of_lane(lower ? product[i] : product[2 + i], 4);
+    }
+    const A one = (right ? two[1] : two[0]) + of_lane(right ? two[0] : two[1], 2);
+    return one + of_lane(one, 1);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static A of_lane(A value, [[maybe_unused]] int distance) {
+#if defined(__CUDA_ARCH__)
+    return __shfl_xor_sync(0xffffffffu, value, distance);
+#else
+    return value;
+#endif
+  }
+
+  template <class Pack>
+  KOKKOS_FUNCTION void add_to_x_grad(const Team& team, const Place& place, const Scratch& scratch,
+                                     const Pack& pack) const {
+    // A thread takes four channels of each 32, so that eight threads add 128 bytes at once.
+    constexpr int part = 4, parts = vector / part, part_distance = vectors * part;
+    const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
+    const int targets = *scratch.target_count;
+    // Neighbouring groups of threads take the parts in another order: they do not meet in scratch's banks.
+    const int swap = parts > 1 ? slot % parts : 0;
+    A* const x_grad = x_grad_ + place.image * windows_.area() * windows_.channels + pack.channel;
+    for (int i = slot; i < targets; i += slots) {
+      const Target target = scratch.targets[i];
+      const int end = scratch.targets[i + 1].begin;
+      A sum[parts][part] = {};
+      for (int e = target.begin; e < end; e += 2) {
+        const auto two = *reinterpret_cast<const TwoEntries*>(scratch.entries + e);
+        PORTOPS_UNROLL
+        for (int j = 0; j < 2; ++j) {
+          const T* const grads = scratch.grads + two.entry[j].grads + lane * part;
+          PORTOPS_UNROLL
+          for (int p = 0; p < parts; ++p) {
+            const auto word = *reinterpret_cast<const Word<T, part>*>(grads + (p ^ swap) * part_distance);
+            PORTOPS_UNROLL
+            for (int c = 0; c < part; ++c) {
+              sum[p][c] = Kokkos::fma(two.entry[j].weight, static_cast<A>(word[c]), sum[p][c]);
+            }
+          }
+        }
+      }
+      A* const pixel = x_grad + static_cast<std::int64_t>(target.pixel) * windows_.channels;
+      PORTOPS_UNROLL
+      for (int p = 0; p < parts; ++p) {
+        const int channel = (p ^ swap) * part_distance + lane * part;
+        if (channel < pack.count) add_atomically(in_device_memory(pixel + channel), sum[p]);
+      }
+    }
+  }
+
+  using Vector = Word<T, vector>;
+
+  KOKKOS_FORCEINLINE_FUNCTION static Vector read(const T* from) {
+    return *reinterpret_cast<const Vector*>(in_device_memory(from));
+  }
+
+  ColumnsGradTilesPlan plan_;
+  Windows windows_;
+  SamplerOf<T> sampler_;
+  ChannelPacks<chunk> chunks_;
+  Tensor4 x_;
+  const T* column_grads_;
+  A* x_grad_;
+  A* products_;
+};
+
+}  // namespace portops::impl
