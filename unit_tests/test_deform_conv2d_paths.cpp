@@ -3,6 +3,7 @@
 #include "deform_conv2d_reference.hpp"
 #include "ops/deform_conv2d/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
+#include "ops/deform_conv2d/tiles.hpp"
 
 // The paths of deform_conv2d, each made to compute the same calls.
 
@@ -79,6 +80,22 @@ TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
     });
   }
   if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(DeformConv2dPathsTest, tiles_of_hosts_equal_the_reference) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  std::vector<DeformConv2dCase> all = cases;
+  // More output channels than a tile has, and more pixels.
+  all.push_back({.images = 1, .channels = 5, .height = 3, .width = 4, .out_channels = 500});
+  all.push_back({.images = 3, .channels = 4, .height = 31, .width = 33, .out_channels = 7, .groups = 1});
+  for (const DeformConv2dCase& c : all) {
+    for_each_type([&]<class T>() {
+      check_path<T>(ctx, c, DeformConv2dProblem<T>::default_tolerance,
+                    [&](const impl::Windows& windows, const impl::DeformConv2dTensors& tensors) {
+                      impl::deform_conv2d_by_tiles(ctx, windows, tensors, 1);
+                    });
+    });
+  }
 }
 
 TEST_P(DeformConv2dPathsTest, gradients_of_products_of_several_tiles) {

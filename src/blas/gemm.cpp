@@ -7,11 +7,14 @@
 #include "core/check.hpp"
 #include "core/cuda_device.hpp"
 #include "core/region.hpp"
+#include "core/workspace.hpp"
 #include "portops/core/config.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace portops::blas {
 namespace {
@@ -85,6 +88,27 @@ bool suits_host_blas(const Context& ctx, const Product& product) {
   return has_type && !ctx.deterministic() && largest <= std::numeric_limits<int>::max();
 }
 
+#if defined(PORTOPS_HAS_CUDA)
+/// The workspace of a product: the caller's, or else so many bytes of the pool, which belong to this call and come back
+/// in stream order.
+class ProductMemory {
+ public:
+  ProductMemory(const Context& ctx, Workspace lent, std::size_t bytes) : workspace_(lent) {
+    if (reinterpret_cast<std::uintptr_t>(lent.data) % 256 != 0) {
+      impl::fail("portops::gemm: the workspace at ", lent.data, " is not aligned, expected a multiple of 256");
+    }
+    if (lent.data != nullptr || bytes == 0) return;
+    workspace_ = {pooled_.emplace(Context(ctx).workspace({}), "portops::gemm::workspace", bytes).data(), bytes};
+  }
+
+  operator Workspace() const { return workspace_; }  // NOLINT: it is one
+
+ private:
+  std::optional<impl::Temporary> pooled_;
+  Workspace workspace_;
+};
+#endif
+
 }  // namespace
 
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
@@ -101,14 +125,16 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
       suits_sm90(product)) {
     const impl::Region region("portops::gemm[sm90]");
     const impl::CurrentDevice device(ctx);
+    const int multiprocessors = impl::multiprocessors(ctx);
+    const ProductMemory memory(ctx, workspace, sm90_workspace(multiprocessors, product));
     const impl::LaunchEvent event(ctx, "portops::gemm[sm90]");
-    return multiply_by_sm90(impl::cuda_stream(ctx), impl::multiprocessors(ctx), product);
+    return multiply_by_sm90(impl::cuda_stream(ctx), multiprocessors, product, memory);
   }
 #endif
 #if defined(PORTOPS_HAS_CUDA)
   if (ctx.backend() == Backend::cuda) {
     const impl::Region region("portops::gemm[cublas]");
-    return multiply_by_cublas(ctx, product, workspace);
+    return multiply_by_cublas(ctx, product, ProductMemory(ctx, workspace, cublas_workspace(ctx)));
   }
 #endif
   if (suits_host_blas(ctx, product)) {

@@ -26,9 +26,9 @@ struct Batch {
 ///
 /// Matrices are tensors of two axes, of one element type, with neighbours along the last axis at neighbouring
 /// addresses and rows at least as far apart as they are long; where a and b are of a half type, c may be f32. Products
-/// of f32 and of half types accumulate in f32 and round once; on cuda ctx.math() may let f32 operands be rounded to
-/// tf32. c must not overlap a or b. With a batch, a, b and c are the first product's; nobody checks that the others
-/// do not overlap.
+/// of f32 and of half types accumulate in f32 and round once (cuBLAS may round halves again before it adds c); on cuda
+/// ctx.math() may let f32 operands be rounded to tf32. c must not overlap a or b. With a batch, a, b and c are the
+/// first product's; nobody checks that the others do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
 /// - alpha = 0, or an inner extent of 0, gives beta · c without reading a or b.
 /// - A c without elements is left alone.

@@ -4,13 +4,11 @@
 #include "core/check.hpp"
 #include "core/cuda_device.hpp"
 #include "core/spaces.hpp"
-#include "core/workspace.hpp"
 
 #include <cublas_v2.h>
 
 #include <array>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 // Kokkos Kernels is passed over on cuda for f64 and f32 too. It has one cuBLAS handle for the whole process and sets
@@ -132,18 +130,10 @@ void multiply_by_cublas(const Context& ctx, const Product& product, Workspace wo
   const Kokkos::Cuda& space = impl::instance<Backend::cuda>(ctx);
   // cuBLAS wants the handle's device.
   const impl::CurrentDevice device(ctx);
-  // cuBLAS's own workspace would be shared by the streams that a handle serves, and make its choice of algorithm, and
-  // so the bits, depend on what runs beside. The pool's memory belongs to this call and comes back in stream order.
-  std::optional<impl::Temporary> pooled;
-  if (workspace.data == nullptr) {
-    workspace.bytes = gemm_workspace(ctx);
-    workspace.data = pooled.emplace(Context(ctx).workspace({}), "portops::gemm::workspace", workspace.bytes).data();
-  } else if (reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0) {
-    impl::fail("portops::gemm: the workspace at ", workspace.data, " is not aligned, expected a multiple of 256");
-  }
   const Handle handle(space.cuda_device());
   check(cublasSetStream(handle, space.cuda_stream()), "cublasSetStream");
-  // After the stream, which brings cuBLAS's own workspace back.
+  // After the stream, which brings cuBLAS's own workspace back: that would be shared by the streams that a handle
+  // serves, and make its choice of algorithm, and so the bits, depend on what runs beside.
   check(cublasSetWorkspace(handle, workspace.data, workspace.bytes), "cublasSetWorkspace");
   const cublasStatus_t status = product.type == ElementType::f64 ? multiply<double>(handle, product, ctx.math())
                                                                  : multiply<float>(handle, product, ctx.math());

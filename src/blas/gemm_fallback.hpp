@@ -3,116 +3,14 @@
 #pragma once
 
 #include "blas/gemm_paths.hpp"
-#include "core/pack.hpp"
+#include "blas/panels.hpp"
 #include "core/spaces.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
-// A matrix product for hosts. Blocks of the operands are converted to what they are computed in and packed in the
-// order in which the innermost loop reads them, so that all element types and transpositions share that loop.
+// A matrix product for hosts.
 
 namespace portops::blas {
-
-/// The sizes of the blocks. An inner product is added up in pieces of `depth`, one after the other, and the pieces'
-/// sums then in order: the sizes of tiles and panels, and so the number of threads, change nothing in it.
-template <class A>
-struct Blocks {
-#if defined(__AVX512F__)
-  static constexpr int vector_bytes = 64;
-  static constexpr int panel_rows = 12;
-#elif defined(__AVX__)
-  static constexpr int vector_bytes = 32;
-  static constexpr int panel_rows = 6;
-#else
-  static constexpr int vector_bytes = 16;
-  static constexpr int panel_rows = 6;
-#endif
-  // What a panel of rows times a panel of columns gives fills most vector registers of the processor.
-  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(A));
-  static constexpr int vectors = 2;
-  static constexpr int panel_columns = vectors * lanes;
-  // What a tile needs stays in a core's second-level cache, and is packed seldom compared with how often it is used.
-  static constexpr int tile_rows = 96;
-  static constexpr int tile_columns = 128;
-  static constexpr int depth = 256;
-  static_assert(tile_rows % panel_rows == 0 && tile_columns % panel_columns == 0);
-
-  typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
-};
-
-/// Converts `count` neighbours, from the type of the elements to the one that they are computed in or back.
-template <class To, class From>
-void convert_run(To* to, const From* from, int count) {
-  int i = 0;
-  if constexpr (std::is_same_v<To, f16> || std::is_same_v<From, f16>) {
-    constexpr int width = impl::host::f16_conversion_width;
-    for (; i + width <= count; i += width) impl::host::convert(to + i, from + i);
-  }
-  for (; i < count; ++i) to[i] = static_cast<To>(from[i]);
-}
-
-/// Packs `lines` rows of op(a), or columns of op(b), into panels of `width` lines each: panel[depth][width], the last
-/// one filled up with zeros. Either the elements of a line are neighbours in memory, the lines `stride` apart, or the
-/// other way round.
-template <int width, class T>
-void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride, bool line_is_run, int lines,
-                 int depth) {
-  using A = impl::Arithmetic<T>;
-  using Sizes = Blocks<A>;
-  A run[std::max({Sizes::tile_rows, Sizes::tile_columns, Sizes::depth})];
-  const int padded_lines = (lines + width - 1) / width * width;
-  if (line_is_run) {
-    for (int line = 0; line < padded_lines; ++line) {
-      if (line < lines) {
-        convert_run(run, from + line * stride, depth);
-      } else {
-        std::fill(run, run + depth, A(0));
-      }
-      A* to = panels + (line / width * depth) * width + line % width;
-      for (int k = 0; k < depth; ++k) to[k * width] = run[k];
-    }
-  } else {
-    for (int k = 0; k < depth; ++k) {
-      convert_run(run, from + k * stride, lines);
-      std::fill(run + lines, run + padded_lines, A(0));
-      for (int line = 0; line < padded_lines; line += width) {
-        std::memcpy(panels + (line * depth + k * width), run + line, width * sizeof(A));
-      }
-    }
-  }
-}
-
-/// sums = or += the product of a panel of rows and a panel of columns; `sums` has rows of tile_columns. The loops over
-/// registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in registers.
-template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
-  using Sizes = Blocks<A>;
-  using Vector = typename Sizes::Vector;
-  Vector sum[Sizes::panel_rows][Sizes::vectors];
-  for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] = Vector{};
-  }
-  for (int k = 0; k < depth; ++k) {
-    Vector x[Sizes::vectors];
-    for (int j = 0; j < Sizes::vectors; ++j) std::memcpy(&x[j], b + j * Sizes::lanes, sizeof(Vector));
-    for (int i = 0; i < Sizes::panel_rows; ++i) {
-      for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] += a[i] * x[j];
-    }
-    a += Sizes::panel_rows;
-    b += Sizes::panel_columns;
-  }
-  for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) {
-      A* to = sums + i * Sizes::tile_columns + j * Sizes::lanes;
-      Vector before{};
-      if (!first) std::memcpy(&before, to, sizeof(Vector));
-      before += sum[i][j];
-      std::memcpy(to, &before, sizeof(Vector));
-    }
-  }
-}
 
 /// c = alpha · op(a) · op(b) + beta · c, a team of one thread taking a tile of c at a time.
 template <Backend B, class T, class C = T>

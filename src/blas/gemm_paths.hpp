@@ -34,7 +34,7 @@ void multiply_by_host_blas(const Context& ctx, const Product& product);
 /// The region in which multiply_by_host_blas runs.
 extern const char* const host_blas_region;
 
-/// On cuda, for all element types.
+/// On cuda, for all element types, with a workspace of any length.
 void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace);
 /// The workspace that cuBLAS wants on the device of a cuda context.
 std::size_t cublas_workspace(const Context& ctx);

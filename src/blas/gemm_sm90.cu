@@ -8,6 +8,8 @@
 #include "core/tile_shape.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 
 namespace portops::blas {
 namespace {
@@ -23,7 +25,6 @@ constexpr int stages = 4;
 using Layout = sm90::Tile<sm90::Operand::f32>;
 constexpr int depth = Layout::channels;  ///< of a step along the inner axis
 constexpr int tile_bytes = Layout::bytes(side);
-constexpr int sums_stride = side + 8;
 constexpr int shared_bytes = stages * (2 * tile_bytes + 16);
 
 /// An operand as blocks read it: lines, which are rows of op(a) or columns of op(b), of the inner axis.
@@ -41,8 +42,17 @@ struct Call {
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
-  int splits;
-  std::int64_t row_tiles, column_tiles, tiles;  ///< the last of all products of the batch
+  std::int64_t row_tiles, column_tiles;
+  std::int64_t tile_steps;   ///< along the inner axis
+  std::int64_t parts;        ///< that blocks share out: the steps of all tiles of all products
+  std::int64_t whole_parts;  ///< so many stay together: those of a tile, or one
+  float4* sums;              ///< what blocks leave to others, a tile for each
+  int* flags;                ///< whether they have
+
+  /// Where the parts of a block begin, counted over all tiles.
+  __device__ __forceinline__ std::int64_t begin(std::int64_t block) const {
+    return parts / whole_parts * block / gridDim.x * whole_parts;
+  }
 
   /// An element of c, or two neighbours.
   template <class Number>
@@ -120,30 +130,33 @@ struct Piece {
   }
 };
 
-/// What a block takes step by step: the tiles of c that are its own, each along its part of the inner axis.
-class Steps {
+/// What a block takes: tile by tile, the last one first, of each all steps or some. The beginning of a tile that it
+/// shares comes first, so that the block with the end of the tile, its own last one, does not have to wait for it.
+class Segments {
  public:
-  __device__ __forceinline__ explicit Steps(const Call& call)
-      : all_((call.inner + depth - 1) / depth),
-        first_(all_ * blockIdx.y / call.splits),
-        last_(all_ * (blockIdx.y + 1) / call.splits),
-        tile_(blockIdx.x),
-        step_(first_) {}
-
-  __device__ __forceinline__ std::int64_t count() const { return last_ - first_; }
-  __device__ __forceinline__ std::int64_t tile() const { return tile_; }
-  __device__ __forceinline__ std::int64_t inner() const { return step_ * depth; }
-  /// Whether this was a tile's last step.
-  __device__ __forceinline__ bool advance() {
-    if (++step_ < last_) return false;
-    step_ = first_;
-    tile_ += gridDim.x;
-    return true;
+  __device__ __forceinline__ explicit Segments(const Call& call)
+      : steps_(call.tile_steps), begin_(call.begin(blockIdx.x)), end_(call.begin(blockIdx.x + 1)) {
+    find();
   }
 
+  __device__ __forceinline__ explicit operator bool() const { return end_ > begin_; }
+  __device__ __forceinline__ void advance() {
+    end_ = tile * steps_ + first;
+    find();
+  }
+
+  std::int64_t tile = 0;
+  std::int64_t first = 0, last = 0;  ///< steps of the tile
+
  private:
-  std::int64_t all_, first_, last_;
-  std::int64_t tile_, step_;
+  __device__ __forceinline__ void find() {
+    if (end_ <= begin_) return;
+    tile = impl::quotient(end_ - 1, steps_);
+    last = end_ - tile * steps_;
+    first = begin_ > tile * steps_ ? begin_ - tile * steps_ : 0;
+  }
+
+  std::int64_t steps_, begin_, end_;
 };
 
 /// Brings the tiles of all steps of a block, the loads of the next step on their way.
@@ -152,106 +165,144 @@ __device__ void produce(const Call& call, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
   Piece<a_turned> of_a;
   Piece<b_turned> of_b;
-  Steps steps(call);
-  Place place(call, steps.tile());
+  Segments segments(call);
+  Place place(call, segments.tile);
+  std::int64_t step = segments.first;
   const auto load_a = [&] {
     Operand a = call.a;
     a.data += place.product * a.step;
-    of_a.load(a, call.inner, place.row, steps.inner(), own);
+    of_a.load(a, call.inner, place.row, step * depth, own);
   };
   const auto load_b = [&] {
     Operand b = call.b;
     b.data += place.product * b.step;
-    of_b.load(b, call.inner, place.column, steps.inner(), own);
+    of_b.load(b, call.inner, place.column, step * depth, own);
   };
   load_a();
   load_b();
-  for (bool goes_on = true; goes_on;) {
+  while (segments) {
     char* const tiles = shared + ring.stage * 2 * tile_bytes;
     ring.empty().wait(ring.round ^ 1);
-    if (steps.advance() && steps.tile() < call.tiles) place = Place(call, steps.tile());
-    goes_on = steps.tile() < call.tiles;
+    if (++step == segments.last) {
+      segments.advance();
+      place = Place(call, segments.tile);
+      step = segments.first;
+    }
     of_a.store(tiles, own);
-    if (goes_on) load_a();
+    if (segments) load_a();
     of_b.store(tiles + tile_bytes, own);
-    if (goes_on) load_b();
+    if (segments) load_b();
     sm90::fence_products();
-    ring.full().arrive();
+    __syncwarp();
+    if (own % 32 == 0) ring.full().arrive();
     ring.advance();
   }
 }
 
+constexpr int sum_packs = 16;  ///< of four, of a thread
+
+/// Leaves the sums of a tile to the block that has its end.
+template <class Sums>
+__device__ void leave(const Call& call, Sums& sums) {
+  float4* const to = call.sums + blockIdx.x * static_cast<std::int64_t>(sum_packs * consumers) + threadIdx.x;
+  sums.for_packs([&](int i, float4& pack) { to[i * consumers] = pack; });
+  __threadfence();
+  sm90::synchronize<2, consumers>();
+  if (threadIdx.x == 0) sm90::release(call.flags + blockIdx.x);
+}
+
+/// Adds what other blocks have left of a tile, always in the same order.
+template <class Sums>
+__device__ void collect(const Call& call, std::int64_t tile, Sums& sums) {
+  for (std::int64_t end = call.begin(blockIdx.x), block = blockIdx.x - 1; end > tile * call.tile_steps; --block) {
+    if (threadIdx.x == 0) sm90::acquire(call.flags + block);
+    sm90::synchronize<2, consumers>();
+    const float4* const from = call.sums + block * (sum_packs * consumers) + threadIdx.x;
+    sums.for_packs([&](int i, float4& pack) {
+      const float4 other = __ldcg(from + i * consumers);
+      pack = make_float4(pack.x + other.x, pack.y + other.y, pack.z + other.z, pack.w + other.w);
+    });
+    end = call.begin(block);
+  }
+}
+
 /// c = alpha · op(a) · op(b) + beta · c. A block takes one tile of c after the other: while its sums are written, those
-/// of the next one are on their way. Or the blocks of a cluster share the inner axis of one tile and add their sums in
-/// a fixed order.
+/// of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of all tiles.
 template <bool a_turned, bool b_turned>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Call call) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
   sm90::Ring ring{sm90::shared_address(shared + stages * 2 * tile_bytes), stages};
-  if (thread == 0) ring.make(producers, consumers / 128);
+  if (thread == 0) ring.make(producers / 32, consumers / 128);
   __syncthreads();
   if (thread >= consumers) {
     sm90::leave_registers<96>();
-    produce<a_turned, b_turned>(call, shared, ring);
-  } else {
-    sm90::take_registers<160>();
-    const int warpgroup = thread / 128;
-    const Steps steps(call);
-    for (std::int64_t tile = steps.tile(); tile < call.tiles; tile += gridDim.x) {
-      sm90::TileProduct<sm90::Operand::f32, 1, side, a_turned, b_turned> sums;
-      for (std::int64_t step = 0; step < steps.count(); ++step) {
-        ring.full().wait(ring.round);
-        const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
-        sums.add(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
-        if (thread % 128 == 0 && step > 0) ring.empty_before().arrive();
-        ring.advance();
-      }
-      sums.finish();
-      if (thread % 128 == 0) ring.empty_before().arrive();
-      if (call.splits > 1) {
-        sm90::synchronize<2, consumers>();
-        sums.store(reinterpret_cast<float*>(shared) + warpgroup * 64 * sums_stride, sums_stride);
-        continue;
-      }
-      const Place place(call, tile);
-      float* const c = call.c + place.product * call.c_step + place.column;
-      sums.for_pairs([&](int row_in_tile, int column, float2 pair) {
-        const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, left = call.b.lines - place.column - column;
-        if (row >= call.a.lines || left <= 0) return;
-        float* const to = c + row * call.c_stride + column;
-        if (call.has_pairs && left > 1) return call.write(reinterpret_cast<float2*>(to), pair);
-        call.write(to, pair.x);
-        if (left > 1) call.write(to + 1, pair.y);
-      });
-    }
+    return produce<a_turned, b_turned>(call, shared, ring);
   }
-  if (call.splits == 1) return;
-
-  sm90::synchronize_cluster();
-  const SharedAddress sums = sm90::shared_address(shared);
-  const Place place(call, blockIdx.x);
-  const int split = blockIdx.y;
-  const int begin = side * split / call.splits, end = side * (split + 1) / call.splits;
-  for (int i = begin + thread / 32; i < end && place.row + i < call.a.lines; i += threads / 32) {
-    float* const c = call.c + place.product * call.c_step + (place.row + i) * call.c_stride + place.column;
-#pragma unroll
-    for (int j = thread % 32; j < side; j += 32) {
-      float sum = 0.0f;
-      for (int block = 0; block < call.splits; ++block) {
-        sum += sm90::read_of_block(sums + 4 * (i * sums_stride + j), block);
-      }
-      if (place.column + j < call.b.lines) call.write(c + j, sum);
+  sm90::take_registers<160>();
+  const int warpgroup = thread / 128;
+  for (Segments segments(call); segments; segments.advance()) {
+    sm90::TileProduct<sm90::Operand::f32, 1, side, a_turned, b_turned> sums;
+    for (std::int64_t step = segments.first; step < segments.last; ++step) {
+      ring.full().wait(ring.round);
+      const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
+      sums.add(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
+      if (thread % 128 == 0 && step > segments.first) ring.empty_before().arrive();
+      ring.advance();
     }
+    sums.finish();
+    if (thread % 128 == 0) ring.empty_before().arrive();
+    if (segments.last < call.tile_steps) {
+      leave(call, sums);
+      continue;
+    }
+    if (segments.first > 0) collect(call, segments.tile, sums);
+    const Place place(call, segments.tile);
+    float* const c = call.c + place.product * call.c_step + place.column;
+    sums.for_pairs([&](int row_in_tile, int column, float2 pair) {
+      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, left = call.b.lines - place.column - column;
+      if (row >= call.a.lines || left <= 0) return;
+      float* const to = c + row * call.c_stride + column;
+      if (call.has_pairs && left > 1) return call.write(reinterpret_cast<float2*>(to), pair);
+      call.write(to, pair.x);
+      if (left > 1) call.write(to + 1, pair.y);
+    });
   }
-  sm90::synchronize_cluster();
 }
 
-/// How many clusters of so many blocks run at once, each on multiprocessors of one group: those of an H200 have 16 or
-/// 18, of which clusters of three or four leave up to two idle.
-std::int64_t clusters(int multiprocessors, int splits) {
-  return splits <= 2 ? multiprocessors / splits : multiprocessors * 15 / 16 / splits;
-}
+/// How a product is shared out.
+struct Plan {
+  std::int64_t row_tiles, column_tiles, tiles, tile_steps;
+  int blocks;
+  bool shares_tiles = false;
+
+  Plan(const Product& p, int multiprocessors, std::size_t workspace)
+      : row_tiles(impl::ceil_div(p.rows, side)),
+        column_tiles(impl::ceil_div(p.columns, side)),
+        tiles(row_tiles * column_tiles * p.batch.count),
+        tile_steps(impl::ceil_div(p.inner, depth)),
+        blocks(static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors))) {
+    // In steps: what a tile's sums take to be written, left to another block and collected there, all of them once.
+    constexpr std::int64_t write = 2, leave = 4, collect = 1;
+    std::int64_t best = impl::ceil_div(tiles, blocks) * (tile_steps + write);
+    const std::int64_t most = std::min<std::int64_t>(multiprocessors, tiles * tile_steps);
+    for (int count = 2; count <= most; ++count) {
+      const std::int64_t steps = impl::ceil_div(tiles * tile_steps, count);
+      const std::int64_t others = impl::ceil_div(tile_steps, steps);  // that have steps of a tile
+      const std::int64_t time = steps + impl::ceil_div(steps, tile_steps) * write + leave + others * collect;
+      if (time >= best || bytes(count) > workspace) continue;
+      best = time;
+      blocks = count;
+      shares_tiles = true;
+    }
+  }
+
+  static constexpr std::size_t flag_bytes = 4096;
+  static constexpr std::size_t bytes(int blocks) {
+    return flag_bytes + static_cast<std::size_t>(blocks) * side * side * sizeof(float);
+  }
+  static_assert(side * side == sum_packs * 4 * consumers);
+};
 
 bool is_aligned(const void* data, std::int64_t stride, std::int64_t step, std::int64_t contiguous) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && step % 4 == 0 && contiguous % 4 == 0;
@@ -269,8 +320,14 @@ bool suits_sm90(const Product& p) {
          impl::ceil_div(p.rows, side) * impl::ceil_div(p.columns, side) * p.batch.count < INT32_MAX;
 }
 
-void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
-  Call call{
+std::size_t sm90_workspace(int multiprocessors, const Product& product) {
+  const Plan plan(product, multiprocessors, std::numeric_limits<std::size_t>::max());
+  return plan.shares_tiles ? Plan::bytes(plan.blocks) : 0;
+}
+
+void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Workspace workspace) {
+  const Plan plan(p, multiprocessors, workspace.bytes);
+  const Call call{
       {static_cast<const float*>(p.a), p.a_stride, p.batch.a_step, p.rows},
       {static_cast<const float*>(p.b), p.b_stride, p.batch.b_step, p.columns},
       static_cast<float*>(p.c),
@@ -280,23 +337,13 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
       p.inner,
       static_cast<float>(p.alpha),
       static_cast<float>(p.beta),
-      1,
-      impl::ceil_div(p.rows, side),
-      impl::ceil_div(p.columns, side),
-      impl::ceil_div(p.rows, side) * impl::ceil_div(p.columns, side) * p.batch.count};
-  // As many blocks share the inner axis as fill the device best. The first loads of each are waited for, and its sums
-  // added to those of the others; without splits only at the ends, and in between the sums of a tile are written.
-  constexpr std::int64_t fixed_steps = 6, write_steps = 2;
-  const std::int64_t inner_steps = impl::ceil_div(p.inner, depth);
-  std::int64_t best = INT64_MAX;
-  for (const int splits : {1, 2, 3, 4}) {
-    const std::int64_t waves = impl::ceil_div(call.tiles, clusters(multiprocessors, splits));
-    const std::int64_t time = splits == 1 ? waves * (inner_steps + write_steps) + fixed_steps
-                                          : waves * (impl::ceil_div(inner_steps, splits) + fixed_steps + splits);
-    if (time >= best) continue;
-    best = time;
-    call.splits = splits;
-  }
+      plan.row_tiles,
+      plan.column_tiles,
+      plan.tile_steps,
+      plan.tiles * plan.tile_steps,
+      plan.shares_tiles ? 1 : plan.tile_steps,
+      reinterpret_cast<float4*>(static_cast<std::byte*>(workspace.data) + Plan::flag_bytes),
+      static_cast<int*>(workspace.data)};
   const auto fail_if = [](cudaError_t status, const char* what) {
     if (status != cudaSuccess) impl::fail("portops::gemm: ", what, " failed: ", cudaGetErrorString(status));
   };
@@ -305,18 +352,13 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p) {
   const auto kernel = kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no];
   fail_if(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "cudaFuncSetAttribute");
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {1, static_cast<unsigned>(call.splits), 1};
-  cudaLaunchConfig_t config{};
-  const std::int64_t blocks = call.splits > 1 ? call.tiles : std::min<std::int64_t>(call.tiles, multiprocessors);
-  config.gridDim = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(call.splits));
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = static_cast<cudaStream_t>(stream);
-  config.attrs = &cluster;
-  config.numAttrs = call.splits > 1 ? 1 : 0;
-  fail_if(cudaLaunchKernelEx(&config, kernel, call), "the launch");
+  auto* const in_order = static_cast<cudaStream_t>(stream);
+  if (plan.shares_tiles) {
+    fail_if(cudaMemsetAsync(call.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
+            "cudaMemsetAsync");
+  }
+  kernel<<<static_cast<unsigned>(plan.blocks), threads, shared_bytes, in_order>>>(call);
+  fail_if(cudaGetLastError(), "the launch");
 }
 
 }  // namespace portops::blas

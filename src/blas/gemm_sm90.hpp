@@ -12,7 +12,10 @@ namespace portops::blas {
 /// Whether the product is large enough, and its operands lie at multiples of 16 bytes.
 bool suits_sm90(const Product& product);
 
-/// On `stream`, a cudaStream_t of a device with so many multiprocessors.
-void multiply_by_sm90(void* stream, int multiprocessors, const Product& product);
+/// The workspace with which the product runs at full speed on a device with so many multiprocessors.
+std::size_t sm90_workspace(int multiprocessors, const Product& product);
+
+/// On `stream`, a cudaStream_t of the device. With less workspace it takes longer.
+void multiply_by_sm90(void* stream, int multiprocessors, const Product& product, Workspace workspace);
 
 }  // namespace portops::blas

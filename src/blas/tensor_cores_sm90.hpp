@@ -169,6 +169,18 @@ struct Ring {
   }
 };
 
+/// Tells the threads of all blocks that wait for the flag that what this thread has written, and seen others write, is
+/// there. The flag was 0.
+__device__ __forceinline__ void release(int* flag) {
+  asm volatile("st.release.gpu.global.s32 [%0], 1;" ::"l"(flag) : "memory");
+}
+__device__ __forceinline__ void acquire(const int* flag) {
+  int value = 0;
+  do {
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  } while (value == 0);
+}
+
 /// All threads of the blocks of a cluster wait for each other.
 __device__ __forceinline__ void synchronize_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -331,6 +343,22 @@ class TileProduct {
                  make_float2(sums_[block][4 * i + 2 * half], sums_[block][4 * i + 2 * half + 1]));
         }
       }
+    }
+  }
+
+  /// Calls action(i, pack) for the sums of this thread, four at a time, which it may change.
+  template <class Action>
+  __device__ __forceinline__ void for_packs(const Action& action) {
+    constexpr int of_block = columns / 8;
+#pragma unroll
+    for (int i = 0; i < blocks * of_block; ++i) {
+      float* const sums = sums_[i / of_block] + i % of_block * 4;
+      float4 pack = make_float4(sums[0], sums[1], sums[2], sums[3]);
+      action(i, pack);
+      sums[0] = pack.x;
+      sums[1] = pack.y;
+      sums[2] = pack.z;
+      sums[3] = pack.w;
     }
   }
 

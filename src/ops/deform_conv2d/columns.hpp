@@ -90,22 +90,9 @@ class Columns {
       if (outside) {
         for (int i = 0; i < N; ++i) values[i] = nothing;
       } else {
-        blend(values, corner, weight, pack.channel, pack.count);
+        blend<B, T, N>(values, corner, weight, pack.channel, pack.count);
       }
       write_channels<B, T, N>(column + pack.column, values, pack.count);
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static void blend(A (&values)[N], const T* const (&corner)[corners],
-                                                const A (&weight)[corners], int channel, int count) {
-    A pixel[corners][N];
-    PORTOPS_UNROLL
-    for (int k = 0; k < corners; ++k) read_channels<B, T, N>(pixel[k], corner[k] + channel, count);
-    PORTOPS_UNROLL
-    for (int i = 0; i < N; ++i) {
-      values[i] = weight[0] * pixel[0][i];
-      PORTOPS_UNROLL
-      for (int k = 1; k < corners; ++k) values[i] = Kokkos::fma(weight[k], pixel[k][i], values[i]);
     }
   }
 

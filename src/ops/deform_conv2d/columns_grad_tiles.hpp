@@ -80,22 +80,19 @@ class ColumnsGradTiles {
   std::int64_t teams() const {
     return windows_.images * plan_.across * plan_.down * windows_.deformable_groups * plan_.phases * plan_.shares;
   }
-  std::size_t scratch_bytes() const {
-    constexpr std::size_t of_sample =
-        vectors * vector_bytes + corners * (sizeof(A) + sizeof(Entry) + sizeof(Target)) + sizeof(Record);
-    return static_cast<std::size_t>(plan_.samples()) * of_sample + sizeof(int) * (keys + totals);
-  }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(Scratch::bytes(plan_.samples())); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place = locate(first_team + team.league_rank());
     const Scratch scratch(team, plan_.samples());
     find_samples(team, place, scratch);
     if (x_grad_ != nullptr) make_lists(team, place, scratch);
-    A product[own_samples][corners] = {};
+    A product[own_samples][2] = {};
     const int count = chunks_.count();
-    for (int i = count * place.share / plan_.shares; i < count * (place.share + 1) / plan_.shares; ++i) {
+    const int end = count * (place.share + 1) / plan_.shares;
+    for (int i = count * place.share / plan_.shares; i < end; ++i) {
       const auto pack = chunks_(place.group, i);
-      take_products(team, place, scratch, pack, product);
+      take_products(team, place, scratch, pack, i + 1 < end, product);
       if (x_grad_ == nullptr) continue;
       team.team_barrier();
       add_to_x_grad(team, place, scratch, pack);
@@ -322,43 +319,63 @@ class ColumnsGradTiles {
     *scratch.target_count = targets + strays;
   }
 
-  /// Brings a chunk of each sample's gradients to scratch, and adds its products with the corners.
+  /// Brings a chunk of each sample's gradients to scratch, and adds its products with the corners. `is_followed`: the
+  /// next chunk will be wanted too.
   template <class Pack>
   KOKKOS_FORCEINLINE_FUNCTION void take_products(const Team& team, const Place& place, const Scratch& scratch,
-                                                 const Pack& pack, A (&product)[own_samples][corners]) const {
+                                                 const Pack& pack, bool is_followed,
+                                                 A (&product)[own_samples][2]) const {
     const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
     const bool has_channels = lane * vector < pack.count;
     const int channel = has_channels ? lane * vector : 0;  // what others read does not matter
     const T* const x = static_cast<const T*>(x_.data) + place.image * x_.stride[0] + pack.channel + channel;
     const T* const column_grads =
         column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
+    // So many samples are on their way at once.
+    constexpr int together = 2;
     PORTOPS_UNROLL
-    for (int s = 0; s < own_samples; ++s) {
-      const int i = slot + s * slots;
-      if (i >= plan_.samples()) continue;
-      const Record record = scratch.records[i];
-      const auto grad = read(column_grads + static_cast<std::uint64_t>(record.column) * vector);
-      if (x_grad_ != nullptr) *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad;
-      if (products_ == nullptr) continue;
-      const T* const pixel = x + static_cast<std::uint64_t>(record.pixel / 4) * vector;
-      const std::uint32_t right = record.pixel % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[3]);
-      const std::uint32_t down = record.pixel / 2 % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[2]);
-      const T* const below = pixel + down;
-      const Vector corner[corners] = {read(pixel), read(pixel + right), read(below), read(below + right)};
+    for (int first = 0; first < own_samples; first += together) {
+      Vector grad[together], corner[together][corners];
       PORTOPS_UNROLL
-      for (int k = 0; k < corners; ++k) {
-        A sum = product[s][k];
+      for (int j = 0; j < together; ++j) {
+        const int i = slot + (first + j) * slots;
+        if (first + j >= own_samples || i >= plan_.samples()) continue;
+        const Record record = scratch.records[i];
+        const T* const from = column_grads + static_cast<std::uint64_t>(record.column) * vector;
+        grad[j] = read(from);
+        if (lane == 0 && is_followed) prefetch(from + chunk);
+        if (products_ == nullptr) continue;
+        const T* const pixel = x + static_cast<std::uint64_t>(record.pixel / 4) * vector;
+        const std::uint32_t right = record.pixel % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[3]);
+        const std::uint32_t down = record.pixel / 2 % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[2]);
+        const T* const below = pixel + down;
+        corner[j][0] = read(pixel);
+        corner[j][1] = read(pixel + right);
+        corner[j][2] = read(below);
+        corner[j][3] = read(below + right);
+      }
+      PORTOPS_UNROLL
+      for (int j = 0; j < together; ++j) {
+        const int s = first + j, i = slot + s * slots;
+        if (s >= own_samples || i >= plan_.samples()) continue;
+        if (x_grad_ != nullptr) *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad[j];
+        if (products_ == nullptr) continue;
+        A sum[corners] = {};
         PORTOPS_UNROLL
         for (int c = 0; c < vector; ++c) {
-          sum = Kokkos::fma(static_cast<A>(grad[c]), static_cast<A>(corner[k][c]), sum);
+          PORTOPS_UNROLL
+          for (int k = 0; k < corners; ++k) {
+            sum[k] = Kokkos::fma(static_cast<A>(grad[j][c]), static_cast<A>(corner[j][k][c]), sum[k]);
+          }
         }
-        if (has_channels) product[s][k] = sum;
+        PORTOPS_UNROLL
+        for (int k = 0; k < corners; ++k) sum[k] = has_channels ? sum[k] : A(0);
+        add_halves(product[s], sum, lane);
       }
     }
   }
 
-  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place,
-                                      const A (&product)[own_samples][corners]) const {
+  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const A (&product)[own_samples][2]) const {
     const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
     A* const products = products_ + place.share * windows_.all_samples() * corners;
     PORTOPS_UNROLL
@@ -372,17 +389,27 @@ class ColumnsGradTiles {
     }
   }
 
-  /// The sums over the eight threads of a sample: that of corner lane / 2.
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[corners], int lane) {
-    static_assert(corners == 4 && vectors == 8);
-    const bool lower = (lane & 4) != 0, right = (lane & 2) != 0;
-    A two[2];
+  /// Adds the sums of threads four apart: those of the upper corners in the first one, of the lower ones in the other.
+  KOKKOS_FORCEINLINE_FUNCTION static void add_halves(A (&product)[2], const A (&sum)[corners], int lane) {
+    const bool lower = (lane & 4) != 0;
     PORTOPS_UNROLL
     for (int i = 0; i < 2; ++i) {
-      two[i] = (lower ? product[2 + i] : product[i]) + of_lane(lower ? product[i] : product[2 + i], 4);
+      product[i] += (lower ? sum[2 + i] : sum[i]) + of_lane(lower ? sum[i] : sum[2 + i], 4);
     }
-    const A one = (right ? two[1] : two[0]) + of_lane(right ? two[0] : two[1], 2);
+  }
+  /// The sum over the eight threads of a sample: that of corner lane / 2.
+  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[2], int lane) {
+    static_assert(corners == 4 && vectors == 8);
+    const bool right = (lane & 2) != 0;
+    const A one = (right ? product[1] : product[0]) + of_lane(right ? product[0] : product[1], 2);
     return one + of_lane(one, 1);
+  }
+
+  /// Asks for a line of memory that will be read later.
+  KOKKOS_FORCEINLINE_FUNCTION static void prefetch([[maybe_unused]] const T* from) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static A of_lane(A value, [[maybe_unused]] int distance) {

@@ -37,6 +37,12 @@ struct DeformConv2dKernels {
   static void fill(const Context& ctx, const Extents& extents, const Tensor4& tensor, const void* bias,
                    std::int64_t bias_stride);
   static void columns(const Context& ctx, const Step& step);
+
+  // On hosts only: the product and its columns, tile by tile.
+  static std::size_t packed_weight_bytes(const Windows& windows);
+  static void pack_weight(const Context& ctx, const Windows& windows, const Tensor4& weight, void* packed_weight);
+  static void convolve(const Context& ctx, const Step& step, const void* packed_weight, const Tensor4& out,
+                       const void* bias, std::int64_t bias_stride);
 };
 
 /// The same of the gradient.

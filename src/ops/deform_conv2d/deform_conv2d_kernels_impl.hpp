@@ -5,6 +5,7 @@
 #include "core/rearrange.hpp"
 #include "ops/deform_conv2d/channel_packs.hpp"
 #include "ops/deform_conv2d/columns.hpp"
+#include "ops/deform_conv2d/convolve_tiles.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 
 #include <string>
@@ -57,6 +58,36 @@ void DeformConv2dKernels<B, T>::columns(const Context& ctx, const Step& step) {
         Columns<B, T, N>(step.windows, SamplerOf<T>(step.windows, step.offset, step.mask),
                          static_cast<const T*>(step.x.data), pixel_strides(step.x), static_cast<T*>(step.columns)));
   });
+}
+
+template <Backend B, class T>
+std::size_t DeformConv2dKernels<B, T>::packed_weight_bytes(const Windows& windows) {
+  using A = Arithmetic<T>;
+  return static_cast<std::size_t>(PackedWeight<A>{windows}.size()) * sizeof(A);
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::pack_weight(const Context& ctx, const Windows& windows, const Tensor4& weight,
+                                            void* packed_weight) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d::weight[tiles]";
+    launch_by_items<B>(ctx, label, PackWeight<B, T>(windows, weight, static_cast<Arithmetic<T>*>(packed_weight)));
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::convolve(const Context& ctx, const Step& step, const void* packed_weight,
+                                         const Tensor4& out, const void* bias, std::int64_t bias_stride) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d[tiles]";
+    using Kernel = ConvolveTiles<B, T>;
+    const SpaceOf<B>& space = instance<B>(ctx);
+    const Kernel kernel(step, static_cast<const Arithmetic<T>*>(packed_weight), out, static_cast<const T*>(bias),
+                        bias_stride, space.concurrency());
+    typename Kernel::Policy policy(space, static_cast<int>(std::min(kernel.tiles(), most_teams)), 1, 1);
+    policy.set_scratch_size(1, Kokkos::PerTeam(Kernel::scratch_bytes() + Kernel::alignment));
+    Kokkos::parallel_for(label, policy, kernel);
+  }
 }
 
 }  // namespace portops::impl

@@ -77,6 +77,22 @@ KOKKOS_FORCEINLINE_FUNCTION void read_channels(Arithmetic<T> (&values)[N], const
   }
 }
 
+/// The sums of `count` neighbours of the corners, by these weights, from `channel` on.
+template <Backend B, class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void blend(Arithmetic<T> (&values)[N], const T* const (&corner)[corners],
+                                       const Arithmetic<T> (&weight)[corners], int channel, int count) {
+  using A = Arithmetic<T>;
+  A pixel[corners][N];
+  PORTOPS_UNROLL
+  for (int k = 0; k < corners; ++k) read_channels<B, T, N>(pixel[k], corner[k] + channel, count);
+  PORTOPS_UNROLL
+  for (int i = 0; i < N; ++i) {
+    values[i] = weight[0] * pixel[0][i];
+    PORTOPS_UNROLL
+    for (int k = 1; k < corners; ++k) values[i] = Kokkos::fma(weight[k], pixel[k][i], values[i]);
+  }
+}
+
 template <Backend B, class T, int N>
 KOKKOS_FORCEINLINE_FUNCTION void write_channels(T* to, const Arithmetic<T> (&values)[N], [[maybe_unused]] int count) {
   if constexpr (B == Backend::cuda) {

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/panels.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/sampling.hpp"
+
+#include <algorithm>
+
+namespace portops::impl {
+
+/// The weight of a call on hosts, packed for its products: group by group, piece by piece of the inner axis (of
+/// Blocks::depth elements, taps slowest, then channels), panel by panel of output channels, which are filled up with
+/// zeros.
+template <class A>
+struct PackedWeight {
+  using Sizes = blas::Blocks<A>;
+  const Windows& windows;
+
+  std::int64_t panels() const { return ceil_div(windows.group_out_channels(), Sizes::panel_rows); }
+  std::int64_t pieces() const { return ceil_div(windows.group_column(), Sizes::depth); }
+  std::int64_t size() const { return windows.groups * windows.group_column() * panels() * Sizes::panel_rows; }
+  int depth(std::int64_t piece) const {
+    return static_cast<int>(std::min<std::int64_t>(Sizes::depth, windows.group_column() - piece * Sizes::depth));
+  }
+  std::int64_t offset(std::int64_t group, std::int64_t piece, std::int64_t panel) const {
+    const std::int64_t before = group * windows.group_column() + piece * Sizes::depth;
+    return (before * panels() + panel * depth(piece)) * Sizes::panel_rows;
+  }
+};
+
+/// Packs the weight, a panel an item.
+template <Backend B, class T>
+class PackWeight {
+ public:
+  using A = Arithmetic<T>;
+  using Sizes = blas::Blocks<A>;
+  static constexpr int blocks = 0;
+
+  PackWeight(const Windows& windows, const Tensor4& weight, A* to) : windows_(windows), weight_(weight), to_(to) {}
+
+  std::int64_t items() const {
+    const PackedWeight<A> packed{windows_};
+    return windows_.groups * packed.pieces() * packed.panels();
+  }
+
+  void operator()(std::int64_t item) const {
+    const PackedWeight<A> packed{windows_};
+    const std::int64_t panel = item % packed.panels();
+    const std::int64_t piece = item / packed.panels() % packed.pieces();
+    const std::int64_t group = item / packed.panels() / packed.pieces();
+    const std::int64_t first_row = panel * Sizes::panel_rows;
+    const int rows =
+        static_cast<int>(std::min<std::int64_t>(Sizes::panel_rows, windows_.group_out_channels() - first_row));
+    A* to = to_ + packed.offset(group, piece, panel);
+    const auto* const weight = static_cast<const T*>(weight_.data);
+    for (int k = 0; k < packed.depth(piece); ++k, to += Sizes::panel_rows) {
+      const std::int64_t at = piece * Sizes::depth + k;
+      const std::int64_t tap = at / windows_.group_channels(), channel = at % windows_.group_channels();
+      const T* const from = weight + weight_.offset(group * windows_.group_out_channels() + first_row, channel,
+                                                    tap / windows_.kernel_width, tap % windows_.kernel_width);
+      for (int row = 0; row < Sizes::panel_rows; ++row) {
+        to[row] = row < rows ? static_cast<A>(from[row * weight_.stride[0]]) : A(0);
+      }
+    }
+  }
+
+ private:
+  Windows windows_;
+  Tensor4 weight_;
+  A* to_;
+};
+
+/// On hosts: out = bias + weight · columns, a team of one thread taking a tile of pixels and output channels at a time.
+/// It makes the columns of a piece of the inner axis in scratch, which stays in a core's second-level cache, and
+/// multiplies them there. Inner products are added up piece by piece: the tiles change nothing in the sums.
+template <Backend B, class T>
+class ConvolveTiles {
+ public:
+  using A = Arithmetic<T>;
+  using Sizes = blas::Blocks<A>;
+  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using Team = typename Policy::member_type;
+  static constexpr int alignment = 64;
+
+  ConvolveTiles(const Step& step, const A* packed_weight, const Tensor4& out, const T* bias, std::int64_t bias_stride,
+                int threads)
+      : windows_(step.windows),
+        sampler_(step.windows, step.offset, step.mask),
+        x_(static_cast<const T*>(step.x.data)),
+        strides_{step.x.stride[0], step.x.stride[2], step.x.stride[3]},
+        weight_(packed_weight),
+        out_(out),
+        bias_(bias),
+        bias_stride_(bias_stride) {
+    // The fewest rounds of all threads, where a tile costs a little whatever its size.
+    std::int64_t least = INT64_MAX;
+    for (int pixels = Sizes::tile_columns; pixels >= Sizes::panel_columns; pixels /= 2) {
+      const std::int64_t tiles = windows_.groups * row_tiles() * ceil_div(all_pixels(), pixels);
+      const std::int64_t time = ceil_div(tiles, threads) * (pixels + 8);
+      if (time >= least) continue;
+      least = time;
+      tile_pixels_ = pixels;
+    }
+  }
+
+  std::int64_t tiles() const { return windows_.groups * row_tiles() * ceil_div(all_pixels(), tile_pixels_); }
+
+  static constexpr int scratch_bytes() {
+    constexpr int elements = Sizes::tile_columns * (Sizes::depth + most_rows);
+    return elements * static_cast<int>(sizeof(A));
+  }
+
+  void operator()(const Team& team) const {
+    auto* const panels = static_cast<A*>(team.team_scratch(1).get_shmem_aligned(scratch_bytes(), alignment));
+    for (std::int64_t tile = team.league_rank(); tile < tiles(); tile += team.league_size()) take(tile, panels);
+  }
+
+ private:
+  /// Output channels of a tile; a multiple of each processor's panel_rows.
+  static constexpr int most_rows = 480;
+  static_assert(most_rows % Sizes::panel_rows == 0);
+  static constexpr int width = Sizes::panel_columns;
+  /// Channels that are blended together.
+  static constexpr int pack = 64 / static_cast<int>(sizeof(A));
+
+  std::int64_t all_pixels() const { return windows_.images * windows_.pixels(); }
+  std::int64_t row_tiles() const { return ceil_div(windows_.group_out_channels(), most_rows); }
+
+  void take(std::int64_t tile, A* panels) const {
+    A* const sums = panels + Sizes::tile_columns * Sizes::depth;
+    const std::int64_t pixel_tiles = ceil_div(all_pixels(), tile_pixels_);
+    const std::int64_t first_pixel = tile % pixel_tiles * tile_pixels_;
+    const std::int64_t first_row = tile / pixel_tiles % row_tiles() * most_rows;
+    const std::int64_t group = tile / pixel_tiles / row_tiles();
+    const int pixels = static_cast<int>(std::min<std::int64_t>(tile_pixels_, all_pixels() - first_pixel));
+    const int rows = static_cast<int>(std::min<std::int64_t>(most_rows, windows_.group_out_channels() - first_row));
+    const PackedWeight<A> packed{windows_};
+    for (std::int64_t piece = 0; piece < packed.pieces(); ++piece) {
+      const int depth = packed.depth(piece);
+      make_columns(panels, group, piece * Sizes::depth, depth, first_pixel, pixels);
+      const A* const weight = weight_ + packed.offset(group, piece, first_row / Sizes::panel_rows);
+      // A panel of columns stays in the first-level cache while all rows pass by.
+      for (int j = 0; j < pixels; j += width) {
+        for (int i = 0; i < rows; i += Sizes::panel_rows) {
+          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
+                                piece == 0);
+        }
+      }
+    }
+    write(sums, group * windows_.group_out_channels() + first_row, rows, first_pixel, pixels);
+  }
+
+  /// The columns of so many pixels, elements [first, first + depth) of the inner axis, in panels [depth][width].
+  void make_columns(A* panels, std::int64_t group, std::int64_t first, int depth, std::int64_t first_pixel,
+                    int pixels) const {
+    const std::int64_t group_channels = windows_.group_channels(), deformable_channels = windows_.deformable_channels();
+    A column[Sizes::depth + pack];
+    for (int j = 0; j < ceil_div(pixels, width) * width; ++j) {
+      if (j >= pixels) {
+        std::fill(column, column + depth, A(0));
+      } else {
+        const std::int64_t image = (first_pixel + j) / windows_.pixels();
+        const std::int64_t pixel = first_pixel + j - image * windows_.pixels();
+        for (int k = 0; k < depth;) {
+          const std::int64_t tap = (first + k) / group_channels;
+          const std::int64_t channel = group * group_channels + (first + k) % group_channels;
+          const std::int64_t deformable_group = channel / deformable_channels;
+          const std::int64_t end = std::min((group + 1) * group_channels, (deformable_group + 1) * deformable_channels);
+          const int count = static_cast<int>(std::min<std::int64_t>(end - channel, depth - k));
+          sample(column + k, {image, pixel, deformable_group, tap}, channel, count);
+          k += count;
+        }
+      }
+      A* const to = panels + j / width * width * depth + j % width;
+      for (int k = 0; k < depth; ++k) to[k * width] = column[k];
+    }
+  }
+
+  /// So many channels of a sample; there is room for a pack more.
+  void sample(A* values, const SampleIndex& at, std::int64_t channel, int count) const {
+    const Sample<A> sample = sampler_(at);
+    if (sample.is_outside()) {
+      const A nothing = sample.factor * (sample.is_nan ? std::numeric_limits<A>::quiet_NaN() : A(0));
+      std::fill(values, values + count, nothing);
+      return;
+    }
+    const T* corner[corners];
+    A weight[corners];
+    sample.weights(weight);
+    for (int k = 0; k < corners; ++k) {
+      corner[k] = x_ + sample.offset(strides_, k) + channel;
+      weight[k] *= sample.factor;
+    }
+    for (int i = 0; i < count; i += pack) {
+      A blended[pack];
+      blend<B, T, pack>(blended, corner, weight, i, std::min(pack, count - i));
+      std::copy(blended, blended + pack, values + i);
+    }
+  }
+
+  /// Rounds once, with the bias.
+  void write(A* sums, std::int64_t first_channel, int rows, std::int64_t first_pixel, int pixels) const {
+    std::int64_t place[Sizes::tile_columns];
+    bool is_run = true;
+    for (int j = 0; j < pixels; ++j) {
+      const std::int64_t image = (first_pixel + j) / windows_.pixels();
+      const std::int64_t pixel = first_pixel + j - image * windows_.pixels();
+      place[j] = out_.offset(image, 0, pixel / windows_.out_width, pixel % windows_.out_width);
+      is_run = is_run && place[j] == place[0] + j;
+    }
+    for (int i = 0; i < rows; ++i) {
+      A* const row = sums + i * Sizes::tile_columns;
+      if (bias_ != nullptr) {
+        const A bias = static_cast<A>(bias_[(first_channel + i) * bias_stride_]);
+        for (int j = 0; j < pixels; ++j) row[j] += bias;
+      }
+      T* const out = static_cast<T*>(out_.data) + (first_channel + i) * out_.stride[1];
+      if (is_run) {
+        blas::convert_run(out + place[0], row, pixels);
+      } else {
+        for (int j = 0; j < pixels; ++j) out[place[j]] = static_cast<T>(row[j]);
+      }
+    }
+  }
+
+  Windows windows_;
+  SamplerOf<T> sampler_;
+  const T* x_;
+  PixelStrides strides_;
+  const A* weight_;
+  Tensor4 out_;
+  const T* bias_;
+  std::int64_t bias_stride_;
+  int tile_pixels_ = Sizes::tile_columns;
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/tiles.hpp"
+
+#include "core/dispatch.hpp"
+#include "core/memory_layout.hpp"
+#include "core/workspace.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/layouts.hpp"
+
+#include <algorithm>
+
+namespace portops::impl {
+namespace {
+
+struct TilesMemory {
+  MemoryLayout layout;
+  Part weight;
+  Part x;  ///< where its channels are not the last axis
+  std::int64_t step;
+
+  TilesMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t images)
+      : step(has_channels_last(t.x) ? windows.images : images) {
+    dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+      weight = Part(layout, static_cast<std::int64_t>(DeformConv2dKernels<B, T>::packed_weight_bytes(windows)), 1);
+    });
+    if (!has_channels_last(t.x)) x = Part(layout, step * windows.channels * windows.area(), size_of(t.x.type()));
+  }
+};
+
+}  // namespace
+
+void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t,
+                            std::int64_t images) {
+  const TilesMemory plan(ctx, windows, t, images);
+  const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    using Kernels = DeformConv2dKernels<B, T>;
+    void* const weight = plan.weight.in(memory.data());
+    Kernels::pack_weight(ctx, windows, tensor4(t.weight), weight);
+    for (std::int64_t first = 0; first < windows.images; first += plan.step) {
+      const std::int64_t count = std::min(plan.step, windows.images - first);
+      Step step{.windows = windows,
+                .offset = tensor4(t.offset, first),
+                .mask = tensor4(t.mask, first),
+                .x = tensor4(t.x, first)};
+      step.windows.images = count;
+      if (plan.x) {
+        const Rearrangement copy = to_channels_last(t.x, first, count, plan.x.in(memory.data()));
+        Kernels::rearrange(ctx, "portops::deform_conv2d::x[channels_last]", copy);
+        step.x = {copy.to.data, {copy.to.batch, 1, windows.width * windows.channels, windows.channels}};
+      }
+      Kernels::convolve(ctx, step, weight, tensor4(t.out, first), t.bias ? t.bias.data() : nullptr,
+                        t.bias ? t.bias.stride(0) : 0);
+    }
+  });
+}
+
+std::size_t tiles_workspace(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t,
+                            std::int64_t images) {
+  return TilesMemory(ctx, windows, t, images).layout.bytes();
+}
+
+}  // namespace portops::impl
