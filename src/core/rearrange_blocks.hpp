@@ -22,11 +22,14 @@ class RearrangeBlocks {
   static constexpr int blocks = 4;
   std::int64_t first_team = 0;
 
-  /// Whether both sides have neighbours, along different axes, and both axes are long enough for it.
+  /// Whether both sides have neighbours, along different axes, both axes are long enough for it, and loads are not too
+  /// narrow to keep the memory busy.
   static bool suits(const Rearrangement& what) {
-    constexpr int enough = 32;
+    constexpr int enough = 32, enough_bytes = 8;
     return what.rows >= enough && what.width >= enough &&
-           ((what.from.x == 1 && what.to.row == 1) || (what.from.row == 1 && what.to.x == 1));
+           ((what.from.x == 1 && what.to.row == 1) || (what.from.row == 1 && what.to.x == 1)) &&
+           widest_pack(what, what.from, sizeof(From), what.from.x == 1) * static_cast<int>(sizeof(From)) >=
+               enough_bytes;
   }
 
   explicit RearrangeBlocks(const Rearrangement& what)

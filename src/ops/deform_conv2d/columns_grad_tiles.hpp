@@ -22,7 +22,6 @@ struct ColumnsGradTilesPlan {
 
   /// `chunks` is how many there are of a deformable group's channels.
   ColumnsGradTilesPlan(const Windows& windows, int chunks) {
-    constexpr std::int64_t enough_teams = 500;
     phases = static_cast<int>(ceil_div(windows.taps(), most_phase_taps));
     phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
     const int log_pixels = std::bit_width(static_cast<unsigned>(std::min(most_samples / phase_taps, 128))) - 1;
@@ -31,7 +30,16 @@ struct ColumnsGradTilesPlan {
     across = ceil_div(windows.out_width, width);
     down = ceil_div(windows.out_height, height);
     const std::int64_t tiles = windows.images * across * down * windows.deformable_groups * phases;
-    while (shares * 2 <= chunks && tiles * shares < enough_teams) shares *= 2;
+    // Rounds of teams times chunks, of which finding the samples is worth about one and a half. So many teams at once
+    // suit the GPUs at hand; the number must not depend on the one that runs it.
+    constexpr std::int64_t teams_at_once = 400;
+    std::int64_t least = INT64_MAX;
+    for (int count = 1; count <= std::min(chunks, 8); count *= 2) {
+      const std::int64_t time = ceil_div(tiles * count, teams_at_once) * (2 * ceil_div(chunks, count) + 3);
+      if (time >= least) continue;
+      least = time;
+      shares = count;
+    }
   }
 
   PORTOPS_FUNCTION int samples() const { return width * height * phase_taps; }
