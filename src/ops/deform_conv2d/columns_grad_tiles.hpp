@@ -70,18 +70,20 @@ class ColumnsGradTiles {
     const auto is_fit = [](std::int64_t stride) { return stride >= 0 && stride % vector == 0; };
     const std::int64_t reach = (windows.height - 1) * x.stride[2] + (windows.width - 1) * x.stride[3];
     return reinterpret_cast<std::uintptr_t>(x.data) % vector_bytes == 0 && x.stride[0] % vector == 0 &&
-           is_fit(x.stride[2]) && is_fit(x.stride[3]) && reach / vector < INT32_MAX / 2;
+           is_fit(x.stride[2]) && is_fit(x.stride[3]) && reach / vector < (std::int64_t{1} << (32 - flag_bits));
   }
   static ColumnsGradTilesPlan plan(const Windows& windows) { return {windows, ChannelPacks<chunk>(windows).count()}; }
 
-  ColumnsGradTiles(const Windows& windows, const SamplerOf<T>& sampler, const Tensor4& x, const T* column_grads,
-                   A* x_grad, A* products)
+  /// What is not wanted is null. `makes_columns`: the columns themselves take the place of their gradients.
+  ColumnsGradTiles(const Windows& windows, const SamplerOf<T>& sampler, const Tensor4& x, T* column_grads,
+                   bool makes_columns, A* x_grad, A* products)
       : plan_(plan(windows)),
         windows_(windows),
         sampler_(sampler),
         chunks_(windows),
         x_(x),
         column_grads_(column_grads),
+        makes_columns_(makes_columns),
         x_grad_(x_grad),
         products_(products) {}
 
@@ -120,6 +122,7 @@ class ColumnsGradTiles {
   static constexpr int window_rows = 24, window_columns = 32;
   static constexpr int keys = window_rows * window_columns;
   static constexpr int totals = 3;
+  using Vector = Word<T, vector>;
 
   struct Place {
     std::int64_t image, y, x;  ///< the tile's first pixel
@@ -135,8 +138,16 @@ class ColumnsGradTiles {
   };
   /// Where a sample's operands lie in the image, in vectors.
   struct Record {
-    std::uint32_t pixel;   ///< the corner above left, and two bits: whether there are others to the right and below
+    std::uint32_t pixel;   ///< the corner above left; and flags
     std::uint32_t column;  ///< of the group's first chunk
+    A weight[corners];     ///< times the mask; of a sample outside, the first one is what its channels are
+  };
+  static constexpr int flag_bits = 4;
+  enum Flag : std::uint32_t {
+    steps_right = 1,  ///< the corners to the right are other pixels than those to the left
+    steps_down = 2,
+    is_outside = 4,
+    is_missing = 8  ///< no sample
   };
   struct Entry {
     A weight;
@@ -254,26 +265,33 @@ class ColumnsGradTiles {
     if (team.team_rank() == 0) *scratch.stray_count = 0;
     team.team_barrier();
     for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
-      Record record{0, 0};  // what is read for it does not matter
+      // What is read for one that is missing does not matter.
       const Index at = index(place, i);
-      if (at.exists) {
-        const Sample<A> sample = sampler_(at.sample);
-        if (!sample.is_outside()) {
-          const std::int64_t pixel = sample.y * x_.stride[2] + sample.x * x_.stride[3];
-          const std::int64_t column = at.sample.pixel * windows_.column() + at.sample.tap * windows_.group_channels();
-          record = {static_cast<std::uint32_t>(pixel / vector) << 2 | (sample.steps_down ? 2u : 0u) |
-                        (sample.steps_right ? 1u : 0u),
-                    static_cast<std::uint32_t>(column / vector)};
-          if (x_grad_ != nullptr) {
-            for_corners(place, sample, [&](int key, std::uint32_t, A) {
-              if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
-            });
-          }
-        }
-      }
-      scratch.records[i] = record;
+      scratch.records[i] = at.exists ? record_of(place, scratch, at.sample) : Record{is_missing, 0, {}};
     }
     team.team_barrier();
+  }
+
+  KOKKOS_FUNCTION Record record_of(const Place& place, const Scratch& scratch, const SampleIndex& at) const {
+    const Sample<A> sample = sampler_(at);
+    const std::int64_t column = at.pixel * windows_.column() + at.tap * windows_.group_channels();
+    Record record{is_outside, static_cast<std::uint32_t>(column / vector), {}};
+    if (sample.is_outside()) {
+      record.weight[0] = sample.factor * (sample.is_nan ? Kokkos::Experimental::quiet_NaN_v<A> : A(0));
+      return record;
+    }
+    const std::int64_t pixel = sample.y * x_.stride[2] + sample.x * x_.stride[3];
+    record.pixel = static_cast<std::uint32_t>(pixel / vector) << flag_bits | (sample.steps_down ? steps_down : 0u) |
+                   (sample.steps_right ? steps_right : 0u);
+    sample.weights(record.weight);
+    PORTOPS_UNROLL
+    for (int k = 0; k < corners; ++k) record.weight[k] *= sample.factor;
+    if (x_grad_ != nullptr) {
+      for_corners(place, sample, [&](int key, std::uint32_t, A) {
+        if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
+      });
+    }
+    return record;
   }
 
   /// Gives each pixel its place in the lists, and fills these.
@@ -337,8 +355,8 @@ class ColumnsGradTiles {
     const bool has_channels = lane * vector < pack.count;
     const int channel = has_channels ? lane * vector : 0;  // what others read does not matter
     const T* const x = static_cast<const T*>(x_.data) + place.image * x_.stride[0] + pack.channel + channel;
-    const T* const column_grads =
-        column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
+    T* const column_grads = column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
+    const bool reads_x = products_ != nullptr || makes_columns_;
     // So many samples are on their way at once.
     constexpr int together = 2;
     PORTOPS_UNROLL
@@ -348,14 +366,15 @@ class ColumnsGradTiles {
       for (int j = 0; j < together; ++j) {
         const int i = slot + (first + j) * slots;
         if (first + j >= own_samples || i >= plan_.samples()) continue;
-        const Record record = scratch.records[i];
+        const Record& record = scratch.records[i];
+        const std::uint32_t place_in_x = record.pixel;
         const T* const from = column_grads + static_cast<std::uint64_t>(record.column) * vector;
         grad[j] = read(from);
         if (lane == 0 && is_followed) prefetch(from + chunk);
-        if (products_ == nullptr) continue;
-        const T* const pixel = x + static_cast<std::uint64_t>(record.pixel / 4) * vector;
-        const std::uint32_t right = record.pixel % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[3]);
-        const std::uint32_t down = record.pixel / 2 % 2 == 0 ? 0 : static_cast<std::uint32_t>(x_.stride[2]);
+        if (!reads_x) continue;
+        const T* const pixel = x + static_cast<std::uint64_t>(place_in_x >> flag_bits) * vector;
+        const auto right = (place_in_x & steps_right) == 0 ? 0u : static_cast<std::uint32_t>(x_.stride[3]);
+        const auto down = (place_in_x & steps_down) == 0 ? 0u : static_cast<std::uint32_t>(x_.stride[2]);
         const T* const below = pixel + down;
         corner[j][0] = read(pixel);
         corner[j][1] = read(pixel + right);
@@ -367,6 +386,10 @@ class ColumnsGradTiles {
         const int s = first + j, i = slot + s * slots;
         if (s >= own_samples || i >= plan_.samples()) continue;
         if (x_grad_ != nullptr) *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad[j];
+        if (makes_columns_ && has_channels) {
+          const Record& record = scratch.records[i];
+          write_column(column_grads + static_cast<std::uint64_t>(record.column) * vector, record, corner[j]);
+        }
         if (products_ == nullptr) continue;
         A sum[corners] = {};
         PORTOPS_UNROLL
@@ -381,6 +404,20 @@ class ColumnsGradTiles {
         add_halves(product[s], sum, lane);
       }
     }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void write_column(T* to, const Record& record, const Vector (&corner)[corners]) {
+    if ((record.pixel & is_missing) != 0) return;
+    const bool outside = (record.pixel & is_outside) != 0;
+    Vector column;
+    PORTOPS_UNROLL
+    for (int c = 0; c < vector; ++c) {
+      A value = record.weight[0] * static_cast<A>(corner[0][c]);
+      PORTOPS_UNROLL
+      for (int k = 1; k < corners; ++k) value = Kokkos::fma(record.weight[k], static_cast<A>(corner[k][c]), value);
+      column.set(c, static_cast<T>(outside ? record.weight[0] : value));
+    }
+    *reinterpret_cast<Vector*>(in_device_memory(to)) = column;
   }
 
   KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const A (&product)[own_samples][2]) const {
@@ -466,8 +503,6 @@ class ColumnsGradTiles {
     }
   }
 
-  using Vector = Word<T, vector>;
-
   KOKKOS_FORCEINLINE_FUNCTION static Vector read(const T* from) {
     return *reinterpret_cast<const Vector*>(in_device_memory(from));
   }
@@ -477,7 +512,8 @@ class ColumnsGradTiles {
   SamplerOf<T> sampler_;
   ChannelPacks<chunk> chunks_;
   Tensor4 x_;
-  const T* column_grads_;
+  T* column_grads_;
+  bool makes_columns_;
   A* x_grad_;
   A* products_;
 };

@@ -100,6 +100,16 @@ void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arit
 #endif
 
 template <Backend B, class T>
+bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step& step) {
+  if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
+    using Tiles = ColumnsGradTiles<B, T>;
+    return Tiles::suits(step.windows) && Tiles::suits(step.windows, step.x);
+  } else {
+    return false;
+  }
+}
+
+template <Backend B, class T>
 void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
   static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
@@ -108,7 +118,7 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step&
   const Windows& windows = step.windows;
   const SamplerOf<T> sampler(windows, step.offset, step.mask);
   const auto* const x = static_cast<const T*>(step.x.data);
-  const auto* const column_grads = static_cast<const T*>(step.columns);
+  auto* const column_grads = static_cast<T*>(step.columns);
   ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};
   const ColumnsGradMemory<B, T> memory(ctx, windows, targets.x_grad != nullptr, targets.wants_products());
   auto* const products = static_cast<A*>(memory.products.in(grads.memory));
@@ -129,12 +139,13 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step&
         targets.x_grad = nullptr;
       }
       zero_x_grad();
-      if (targets.x_grad == nullptr && !targets.wants_products()) return;
+      if (targets.x_grad == nullptr && !targets.wants_products() && !grads.makes_columns) return;
       if constexpr (sizeof(T) <= 4) {
         static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
-        using Tiles = ColumnsGradTiles<B, T>;
-        if (Tiles::suits(windows) && Tiles::suits(windows, step.x)) {
-          launch_by_teams<B>(ctx, tiles_label, Tiles(windows, sampler, step.x, column_grads, targets.x_grad, products));
+        if (can_make_columns(step)) {
+          launch_by_teams<B>(ctx, tiles_label,
+                             ColumnsGradTiles<B, T>(windows, sampler, step.x, column_grads, grads.makes_columns,
+                                                    targets.x_grad, products));
           return add_products();
         }
       }

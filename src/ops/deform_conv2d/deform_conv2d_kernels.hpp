@@ -24,7 +24,8 @@ struct Step {
 struct StepGrads {
   void* x_grad = nullptr;  ///< of the type that sums have: all channels of a pixel side by side, without gaps
   Tensor4 offset_grad, mask_grad;
-  void* memory = nullptr;  ///< columns_grad_memory() bytes
+  void* memory = nullptr;      ///< columns_grad_memory() bytes
+  bool makes_columns = false;  ///< whether the columns then take the place of their gradients: see can_make_columns
 };
 
 /// The kernels of deform_conv2d and its gradient on one backend for one element type. Defined in
@@ -53,6 +54,8 @@ struct DeformConv2dGradKernels {
   /// The memory that columns_grad needs.
   static std::size_t columns_grad_memory(const Context& ctx, const Windows& windows, bool wants_x_grad,
                                          bool wants_products);
+  /// Whether columns_grad can make the columns as well, for which it reads x anyway.
+  static bool can_make_columns(const Step& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const Step& step, const StepGrads& grads);
   /// Operands: bias_grad, out_grad.

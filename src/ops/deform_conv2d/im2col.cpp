@@ -232,22 +232,28 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     }
     const TensorRef grads = matrix(out_grad, p, m, distance);
     const TensorRef columns = matrix(s.columns, p, k, windows.column());
-    if (t.weight_grad) {
-      DeformConv2dKernels<B, T>::columns(ctx, s);
+    const auto add_to_weight_grad = [&] {
       blas::gemm(of_products(ctx), Transpose::yes, Transpose::no, 1.0, grads, columns, first > 0 ? 1.0 : 0.0,
                  sums(plan.weight_grad.in(memory.data()), m, k, k), Batch{windows.groups, m, k, m * k},
                  im2col.workspace());
+    };
+    // The columns are made by the pass that reads their gradients where it can, else before these are computed.
+    using GradKernels = DeformConv2dGradKernels<B, T>;
+    const bool makes_columns = t.weight_grad && wants_columns_grad(t) && GradKernels::can_make_columns(s);
+    if (t.weight_grad && !makes_columns) {
+      DeformConv2dKernels<B, T>::columns(ctx, s);
+      add_to_weight_grad();
     }
     if (!wants_columns_grad(t)) return;
     blas::gemm(of_products(ctx), Transpose::no, Transpose::no, 1.0, grads, matrix(im2col.weight(), m, k, k), 0.0,
                columns, Batch{windows.groups, m, m * k, k}, im2col.workspace());
-    DeformConv2dGradKernels<B, T>::columns_grad(ctx, s,
-                                                {plan.x_grad.in(memory.data()), tensor4(t.offset_grad, first),
-                                                 tensor4(t.mask_grad, first), plan.columns_grad.in(memory.data())});
+    GradKernels::columns_grad(ctx, s,
+                              {plan.x_grad.in(memory.data()), tensor4(t.offset_grad, first),
+                               tensor4(t.mask_grad, first), plan.columns_grad.in(memory.data()), makes_columns});
+    if (makes_columns) add_to_weight_grad();
     if (t.x_grad) {
-      DeformConv2dGradKernels<B, T>::rearrange_sums(
-          ctx, "portops::deform_conv2d_grad::x_grad[strided]",
-          from_channels_last(t.x_grad, first, count, plan.x_grad.in(memory.data())));
+      GradKernels::rearrange_sums(ctx, "portops::deform_conv2d_grad::x_grad[strided]",
+                                  from_channels_last(t.x_grad, first, count, plan.x_grad.in(memory.data())));
     }
   });
   if (t.weight_grad) {
