@@ -7,6 +7,8 @@
 #include "ops/deform_conv2d/sampling.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 namespace portops::impl {
 
@@ -159,7 +161,7 @@ class ConvolveTiles {
     A column[Sizes::depth + pack];
     for (int j = 0; j < ceil_div(pixels, width) * width; ++j) {
       if (j >= pixels) {
-        std::fill(column, column + depth, A(0));
+        std::fill_n(column, depth, A(0));
       } else {
         const std::int64_t image = (first_pixel + j) / windows_.pixels();
         const std::int64_t pixel = first_pixel + j - image * windows_.pixels();
@@ -183,7 +185,7 @@ class ConvolveTiles {
     const Sample<A> sample = sampler_(at);
     if (sample.is_outside()) {
       const A nothing = sample.factor * (sample.is_nan ? std::numeric_limits<A>::quiet_NaN() : A(0));
-      std::fill(values, values + count, nothing);
+      std::fill_n(values, count, nothing);
       return;
     }
     const T* corner[corners];
