@@ -143,6 +143,20 @@ TEST_P(DeformConv2dDeterminismTest, whether_temporaries_are_lent_or_from_the_poo
   });
 }
 
+/// Fewer pixels may be shared out in another way, which takes memory.
+TEST_P(DeformConv2dDeterminismTest, the_last_step_may_be_a_short_one) {
+  const auto check = [&]<class T>(const DeformConv2dCase& c) {
+    DeformConv2dProblem<T> problem(ctx, c);
+    LentMemory memory(ctx, problem.grad_workspace(ctx));
+    problem.check_grad(Context(ctx).workspace(memory.workspace()));
+    EXPECT_TRUE(memory.is_untouched_outside());
+  };
+  check.template operator()<float>(
+      {.images = 5, .channels = 64, .height = 40, .width = 40, .out_channels = 4, .im2col_step = 3});
+  check.template operator()<f16>(
+      {.images = 73, .channels = 256, .height = 6, .width = 7, .out_channels = 2, .im2col_step = 64});
+}
+
 TEST_P(DeformConv2dDeterminismTest, temporaries_that_are_lent_do_in_the_other_mode_as_well) {
   for_each_type([&]<class T>() {
     for (const DeformConv2dCase& c : cases) {

@@ -71,7 +71,7 @@ TEST_P(DeformConv2dEdgesTest, without_out_channels_there_is_no_gradient) {
 }
 
 TEST_P(DeformConv2dEdgesTest, without_pixels_there_is_nothing_but_padding) {
-  check({.height = 0, .padding = {2, 1}});
+  for (const std::int64_t channels : {4, 32, 64}) check({.channels = channels, .height = 0, .padding = {2, 1}});
   check({.height = 0, .width = 0, .kernel = {1, 1}, .padding = {1, 0, 0, 2}, .has_mask = false});
 }
 

@@ -36,14 +36,16 @@ struct Batch {
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 pieces on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
-/// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph. `workspace` is memory for
-///   cuBLAS, as long as gemm_workspace says or shorter (at some cost in speed); without it the library's pool lends
-///   some. The context's own workspace is never touched: it belongs to the operator that calls.
+/// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
 /// - kokkos_kernels, or cblas in a build without Kokkos Kernels: f64 and f32 on hosts, by the host's BLAS, which takes
 ///   the threads that it is configured for.
 /// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
 ///   add up in another order when its number of threads changes.
 /// - scale: alpha = 0, or an inner extent of 0.
+///
+/// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and
+/// perhaps with other bits); without it the library's pool lends some. The context's own workspace is never touched: it
+/// belongs to the operator that calls.
 ///
 /// Throws Error, before anything is enqueued, for arguments that do not fit together.
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,

@@ -83,34 +83,9 @@ void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride
   }
 }
 
-/// sums = or += the product of a panel of rows and a panel of columns; `sums` has rows of tile_columns. The loops over
-/// registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in registers.
+/// sums = or += the product of a panel of rows and a panel of columns; `sums` has rows of tile_columns. A is float or
+/// double. Multiplying and adding is one operation where the processor has one.
 template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
-  using Sizes = Blocks<A>;
-  using Vector = typename Sizes::Vector;
-  Vector sum[Sizes::panel_rows][Sizes::vectors];
-  for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] = Vector{};
-  }
-  for (int k = 0; k < depth; ++k) {
-    Vector x[Sizes::vectors];
-    for (int j = 0; j < Sizes::vectors; ++j) std::memcpy(&x[j], b + j * Sizes::lanes, sizeof(Vector));
-    for (int i = 0; i < Sizes::panel_rows; ++i) {
-      for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] += a[i] * x[j];
-    }
-    a += Sizes::panel_rows;
-    b += Sizes::panel_columns;
-  }
-  for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) {
-      A* to = sums + i * Sizes::tile_columns + j * Sizes::lanes;
-      Vector before{};
-      if (!first) std::memcpy(&before, to, sizeof(Vector));
-      before += sum[i][j];
-      std::memcpy(to, &before, sizeof(Vector));
-    }
-  }
-}
+void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first);
 
 }  // namespace portops::blas

@@ -8,7 +8,7 @@
 #include "core/spaces.hpp"
 #include "core/tile_shape.hpp"
 
-#include <algorithm>
+#include <cstdint>
 
 namespace portops::impl {
 

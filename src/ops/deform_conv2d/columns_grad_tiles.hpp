@@ -4,7 +4,9 @@
 
 #include "ops/deform_conv2d/columns_grad.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 
 namespace portops::impl {
 
@@ -58,11 +60,12 @@ class ColumnsGradTiles {
   static constexpr int blocks = 3;
   std::int64_t first_team = 0;
 
-  /// Whether the step is one that it can take, and that fills its chunks.
+  /// Whether the step is one that it can take, and that fills its chunks. It reads a pixel of x for samples outside
+  /// too.
   static bool suits(const Windows& windows) {
     const std::int64_t run = windows.channel_run();
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-    return size <= 4 && run % vector == 0 && 2 * run >= chunk &&
+    return size <= 4 && windows.area() > 0 && run % vector == 0 && 2 * run >= chunk &&
            windows.pixels() * windows.column() * size / vector_bytes < UINT32_MAX && windows.area() < INT32_MAX;
   }
   /// Whether x, of a step that suits, is as it needs it.

@@ -51,7 +51,7 @@ template <Backend B, class T>
 struct DeformConv2dGradKernels {
   /// Copies sums, which are f32 or f64, into elements of another layout, each rounded once.
   static void rearrange_sums(const Context& ctx, const char* label, const Rearrangement& what);
-  /// The memory that columns_grad needs.
+  /// The memory that columns_grad needs; perhaps more for fewer images.
   static std::size_t columns_grad_memory(const Context& ctx, const Windows& windows, bool wants_x_grad,
                                          bool wants_products);
   /// Whether columns_grad can make the columns as well, for which it reads x anyway.

@@ -147,8 +147,11 @@ bool can_fuse(const Context& ctx, const Windows& windows, const DeformConv2dTens
     return t.x.extent(axis) <= 1 ? 0 : (t.x.extent(axis) - 1) * std::abs(t.x.stride(axis));
   };
   const std::int64_t span = (reach(0) + reach(1) + reach(2) + reach(3)) * static_cast<std::int64_t>(size_of(type));
+  // Of 16 bytes or less, of the packed weight.
+  const std::int64_t packed_parts =
+      ceil_div(windows.group_out_channels(), 256) * 256 * windows.taps() * (pixel_bytes / gpu_pack_bytes);
   return windows.images * windows.area() * pixel_bytes < most_bytes && span < most_bytes &&
-         windows.taps() * windows.channels < INT32_MAX / 4 && t.weight.size() < INT32_MAX &&
+         windows.taps() * windows.channels < INT32_MAX / 4 && packed_parts < INT32_MAX &&
          windows.groups * ceil_div(windows.group_out_channels(), 128) < 65536 &&
          windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
 }

@@ -8,7 +8,6 @@
 #include "ops/deform_conv2d/sample.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 namespace portops::impl {
 namespace {

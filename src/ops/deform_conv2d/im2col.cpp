@@ -200,12 +200,16 @@ struct BackwardMemory {
     }
     if (t.x_grad) x_grad = Part(layout, step * windows.area() * windows.channels, arithmetic_size(type));
     if (t.weight_grad) weight_grad = Part(layout, t.weight.size(), arithmetic_size(type));
-    Windows of_step = windows;
-    of_step.images = step;
-    const std::size_t bytes = dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
-      return DeformConv2dGradKernels<B, T>::columns_grad_memory(ctx, of_step, static_cast<bool>(t.x_grad),
-                                                                t.offset_grad || t.mask_grad);
-    });
+    // Steps of fewer images may need more: they share out the channels.
+    std::size_t bytes = 0;
+    for (const std::int64_t images : {step, windows.images % step}) {
+      Windows of_step = windows;
+      of_step.images = images;
+      bytes = std::max(bytes, dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
+                         return DeformConv2dGradKernels<B, T>::columns_grad_memory(
+                             ctx, of_step, static_cast<bool>(t.x_grad), t.offset_grad || t.mask_grad);
+                       }));
+    }
     columns_grad = Part(layout, static_cast<std::int64_t>(bytes), 1);
   }
 };

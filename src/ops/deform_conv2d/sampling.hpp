@@ -16,8 +16,7 @@ namespace portops::impl {
 template <class T>
 using SamplerOf = Sampler<T, Arithmetic<T>>;
 
-/// How the channels of a deformable group are taken: in packs of up to N neighbours, all of one group. On a GPU all
-/// packs are whole.
+/// How the channels of a deformable group are taken: in packs of up to N neighbours, all of one group.
 template <int N>
 class ChannelPacks {
  public:
