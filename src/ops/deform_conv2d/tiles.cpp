@@ -30,6 +30,12 @@ struct TilesMemory {
 
 }  // namespace
 
+bool suits_tiles(const Context& ctx, const Windows& windows) {
+  constexpr std::int64_t enough_channels = 4;
+  const bool shares_samples = windows.groups > windows.deformable_groups;
+  return ctx.backend() != Backend::cuda && (!shares_samples || windows.group_channels() >= enough_channels);
+}
+
 void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t,
                             std::int64_t images) {
   const TilesMemory plan(ctx, windows, t, images);
