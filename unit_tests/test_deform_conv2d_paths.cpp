@@ -49,15 +49,21 @@ void check_path(const Context& ctx, const DeformConv2dCase& c, double tolerance,
   problem.expect("out", problem.expected().at("out"), tolerance);
 }
 
-TEST_P(DeformConv2dPathsTest, columns_in_memory_equal_the_reference) {
-  for (const DeformConv2dCase& c : cases) {
+/// The same for all cases and types, image by image. `path` computes as deform_conv2d_by_im2col does.
+template <class Path>
+void check_path_on(const Context& ctx, const std::vector<DeformConv2dCase>& all, const Path& path) {
+  for (const DeformConv2dCase& c : all) {
     for_each_type([&]<class T>() {
       check_path<T>(ctx, c, DeformConv2dProblem<T>::default_tolerance,
                     [&](const impl::Windows& windows, const impl::DeformConv2dTensors& tensors) {
-                      impl::deform_conv2d_by_im2col(ctx, windows, tensors, 1);
+                      path(ctx, windows, tensors, 1);
                     });
     });
   }
+}
+
+TEST_P(DeformConv2dPathsTest, columns_in_memory_equal_the_reference) {
+  check_path_on(ctx, cases, impl::deform_conv2d_by_im2col);
 }
 
 TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
@@ -88,14 +94,7 @@ TEST_P(DeformConv2dPathsTest, tiles_of_hosts_equal_the_reference) {
   // More output channels than a tile has, and more pixels.
   all.push_back({.images = 1, .channels = 5, .height = 3, .width = 4, .out_channels = 500});
   all.push_back({.images = 3, .channels = 4, .height = 31, .width = 33, .out_channels = 7, .groups = 1});
-  for (const DeformConv2dCase& c : all) {
-    for_each_type([&]<class T>() {
-      check_path<T>(ctx, c, DeformConv2dProblem<T>::default_tolerance,
-                    [&](const impl::Windows& windows, const impl::DeformConv2dTensors& tensors) {
-                      impl::deform_conv2d_by_tiles(ctx, windows, tensors, 1);
-                    });
-    });
-  }
+  check_path_on(ctx, all, impl::deform_conv2d_by_tiles);
 }
 
 TEST_P(DeformConv2dPathsTest, gradients_of_products_of_several_tiles) {

@@ -278,8 +278,7 @@ class ColumnsGradHost {
     A products[corners][N] = {};
     if (!sample.is_outside()) take_channels(at, sample, static_cast<int>(block), products);
     if (!targets_.wants_products()) return;
-    const std::int64_t row = at.image * windows_.pixels() + at.pixel;
-    const std::int64_t index = row * windows_.samples() + at.deformable_group * windows_.taps() + at.tap;
+    const std::int64_t index = sample_number(windows_, at);
     const std::int64_t samples = windows_.all_samples();
     for (int k = 0; k < corners; ++k) products_[(block * samples + index) * corners + k] = sum_of(products[k]);
   }

@@ -70,6 +70,11 @@ PORTOPS_FUNCTION SampleIndex sample_index(const Windows& windows, std::int64_t i
   return {image, row - image * windows.pixels(), group, of_pixel - group * windows.taps()};
 }
 
+/// The number of a sample: the inverse of sample_index.
+PORTOPS_FUNCTION std::int64_t sample_number(const Windows& windows, const SampleIndex& at) {
+  return (at.image * windows.pixels() + at.pixel) * windows.samples() + at.deformable_group * windows.taps() + at.tap;
+}
+
 /// Where the column of a sample's first group begins in the columns.
 PORTOPS_FUNCTION std::int64_t column_offset(const Windows& windows, const SampleIndex& at) {
   return (at.image * windows.pixels() + at.pixel) * windows.column() + at.tap * windows.group_channels();
