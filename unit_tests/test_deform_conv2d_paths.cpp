@@ -5,6 +5,8 @@
 #include "ops/deform_conv2d/im2col.hpp"
 #include "ops/deform_conv2d/tiles.hpp"
 
+#include <limits>
+
 // The paths of deform_conv2d, each made to compute the same calls.
 
 namespace portops::test {
@@ -82,6 +84,36 @@ TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
                           impl::deform_conv2d_by_im2col(with_math, windows, tensors, 64);
                         }
                       });
+      }
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
+  int fused = 0;
+  // Several tiles of output channels and pixels; groups that meet deformable groups; more taps than a phase has; one
+  // tap, so that a step is a chunk.
+  for (const DeformConv2dCase& c : {cases[1], cases[7], cases[5], cases[3]}) {
+    for_each_type([&]<class T>() {
+      DeformConv2dProblem<T> problem(ctx, c);
+      const impl::DeformConv2dTensors tensors{problem.refs.at("x"),      problem.refs.at("offset"),
+                                              problem.refs.at("weight"), problem.refs.at("mask"),
+                                              problem.refs.at("bias"),   problem.refs.at("out")};
+      const impl::Windows windows = impl::check_deform_conv2d(ctx, tensors, problem.params());
+      const std::vector<Sum> expected = problem.expected().at("out");
+      for (const Math math : {Math::ieee, Math::tf32}) {
+        const Context with_math = Context(ctx).math(math);
+        if (!impl::can_fuse(with_math, windows, tensors)) continue;
+        const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
+        for (const impl::FusedForm& form : impl::fused_forms(with_math, windows, tensors.x.type())) {
+          SCOPED_TRACE(std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
+                       std::to_string(form.splits) + " splits");
+          problem.tensors.at("out").fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
+          impl::deform_conv2d_fused(with_math, windows, tensors, form);
+          problem.expect("out", expected, rounds ? 0x1p-10 : DeformConv2dProblem<T>::default_tolerance);
+          ++fused;
+        }
       }
     });
   }

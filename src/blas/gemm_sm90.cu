@@ -242,11 +242,12 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
   sm90::take_registers<160>();
   const int warpgroup = thread / 128;
   for (Segments segments(call); segments; segments.advance()) {
-    sm90::TileProduct<sm90::Operand::f32, 1, side, a_turned, b_turned> sums;
+    sm90::TileProduct<sm90::Operand::f32, side> sums;
     for (std::int64_t step = segments.first; step < segments.last; ++step) {
       ring.full().wait(ring.round);
       const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
-      sums.add(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
+      sums.add<a_turned, b_turned>(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
+      sums.wait<1>();
       if (thread % 128 == 0 && step > segments.first) ring.empty_before().arrive();
       ring.advance();
     }

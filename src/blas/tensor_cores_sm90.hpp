@@ -78,10 +78,11 @@ __device__ __forceinline__ void split_pair(float first, float second, std::uint3
   }
 }
 
+/// A number that is rounded when the 13 bits that products in tf32 ignore are cut off: to the nearest, those in the
+/// middle away from 0. NaN and infinity stay what they are. The instruction for it takes four on this architecture.
 __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
-  std::uint32_t bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(number));
-  return bits;
+  const std::uint32_t bits = __float_as_uint(number);
+  return fabsf(number) < INFINITY ? bits + 0x1000 : bits;
 }
 
 // --- shared memory, barriers and copies --------------------------------------------------------------------
@@ -90,6 +91,27 @@ using SharedAddress = std::uint32_t;
 
 __device__ __forceinline__ SharedAddress shared_address(const void* data) {
   return static_cast<SharedAddress>(__cvta_generic_to_shared(data));
+}
+
+/// The same, for addresses that are needed again and again: the compiler would work it out each time.
+__device__ __forceinline__ SharedAddress kept_shared_address(const void* data) {
+  SharedAddress address;
+  asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(shared_address(data)));
+  return address;
+}
+
+__device__ __forceinline__ float4 read_float4(SharedAddress address) {
+  float4 value;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+               : "r"(address));
+  return value;
+}
+
+__device__ __forceinline__ std::uint32_t read_word(SharedAddress address) {
+  std::uint32_t value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
+  return value;
 }
 
 /// A barrier in shared memory, 8 bytes. It changes its phase, which counts from 0, when as many threads as it was made
@@ -169,6 +191,11 @@ struct Ring {
   }
 };
 
+/// In a kernel that is launched to start while the one before it in its stream still runs: waits for that to end. The
+/// one before lets it start.
+__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
+
 /// Tells the threads of all blocks that wait for the flag that what this thread has written, and seen others write, is
 /// there. The flag was 0.
 __device__ __forceinline__ void release(int* flag) {
@@ -186,18 +213,17 @@ __device__ __forceinline__ void synchronize_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// A float in the shared memory of a block of the cluster, at the address that it has in this block's own.
-__device__ __forceinline__ float read_of_block(SharedAddress address, int block) {
-  float value;
+/// Four floats in the shared memory of a block of the cluster, at the address that they have in this block's own.
+__device__ __forceinline__ float4 read_of_block(SharedAddress address, int block) {
+  float4 value;
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %1, %2;\n"
-      "ld.shared::cluster.f32 %0, [remote];\n"
+      "mapa.shared::cluster.u32 remote, %4, %5;\n"
+      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [remote];\n"
       "}"
-      : "=f"(value)
-      : "r"(address), "r"(block)
-      : "memory");
+      : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+      : "r"(address), "r"(block));
   return value;
 }
 
@@ -222,6 +248,7 @@ __device__ __forceinline__ void leave_registers() {
   "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
       "+f"(sum[i + 6]), "+f"(sum[i + 7])
 #define PORTOPS_SUMS_32(i) PORTOPS_SUMS_8(i), PORTOPS_SUMS_8(i + 8), PORTOPS_SUMS_8(i + 16), PORTOPS_SUMS_8(i + 24)
+#define PORTOPS_SUMS_64(i) PORTOPS_SUMS_32(i), PORTOPS_SUMS_32(i + 32)
 #define PORTOPS_NAMES_32                                                                           \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
   "%26,%27,%28,%29,%30,%31"
@@ -229,94 +256,139 @@ __device__ __forceinline__ void leave_registers() {
   PORTOPS_NAMES_32                                                                                        \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
   "%57,%58,%59,%60,%61,%62,%63"
-#define PORTOPS_PRODUCT_128(form, end, ...)                                                                \
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128" form \
-               " {" PORTOPS_NAMES_64 "}, %64, %65, adds, 1, 1" end ";\n}"                                  \
-               : PORTOPS_SUMS_32(0), PORTOPS_SUMS_32(32)                                                   \
-               : "l"(a), "l"(b), "r"(adds)__VA_OPT__(, ) __VA_ARGS__)
-#define PORTOPS_PRODUCT_64(form, end, ...)                                                                \
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64" form \
-               " {" PORTOPS_NAMES_32 "}, %32, %33, adds, 1, 1" end ";\n}"                                 \
-               : PORTOPS_SUMS_32(0)                                                                       \
-               : "l"(a), "l"(b), "r"(adds)__VA_OPT__(, ) __VA_ARGS__)
-#define PORTOPS_PRODUCT(columns, end)                                                                  \
-  if constexpr (operand == Operand::f16) {                                                             \
-    PORTOPS_PRODUCT_##columns("k16.f32.f16.f16", end, "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0));   \
-  } else if constexpr (operand == Operand::tf32) {                                                     \
-    PORTOPS_PRODUCT_##columns("k8.f32.tf32.tf32", "");                                                 \
-  } else {                                                                                             \
-    PORTOPS_PRODUCT_##columns("k16.f32.bf16.bf16", end, "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0)); \
+#define PORTOPS_NAMES_128                                                                                 \
+  PORTOPS_NAMES_64                                                                                        \
+  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
+  "%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,"   \
+  "%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+/// a in registers: its four words, the descriptor of b and the flag have the numbers that follow the sums.
+#define PORTOPS_PRODUCT(shape, end, names, n0, n1, n2, n3, tile, flag, ...)                                    \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" #flag ", 0;\nwgmma.mma_async.sync.aligned.m64" shape \
+               " {" names "}, {%" #n0 ",%" #n1 ",%" #n2 ",%" #n3 "}, %" #tile ", adds, 1, 1" end ";\n}"        \
+               : __VA_ARGS__                                                                                   \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds))
+#define PORTOPS_PRODUCT_OF_COLUMNS(form, end)                                                              \
+  if constexpr (columns == 256) {                                                                          \
+    PORTOPS_PRODUCT("n256" form, end, PORTOPS_NAMES_128, 128, 129, 130, 131, 132, 133, PORTOPS_SUMS_64(0), \
+                    PORTOPS_SUMS_64(64));                                                                  \
+  } else if constexpr (columns == 128) {                                                                   \
+    PORTOPS_PRODUCT("n128" form, end, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, 69, PORTOPS_SUMS_64(0));       \
+  } else {                                                                                                 \
+    PORTOPS_PRODUCT("n64" form, end, PORTOPS_NAMES_32, 32, 33, 34, 35, 36, 37, PORTOPS_SUMS_32(0));        \
   }
 #endif
 
-/// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis.
-template <Operand operand, int columns, bool a_turned, bool b_turned>
+/// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis. Of a,
+/// a thread holds the words lane % 4 and lane % 4 + 4 of two rows, that of lane / 4 and the eighth after it: word 0 of
+/// the first, of the second, word 1 of the first, of the second.
+template <Operand operand, int columns>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
-                                                  [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
-                                                  [[maybe_unused]] int adds) {
-  static_assert(columns == 64 || columns == 128);
-  static_assert(operand != Operand::tf32 || (!a_turned && !b_turned), "tf32 operands cannot be turned");
+                                                  [[maybe_unused]] const std::uint32_t (&a)[4],
+                                                  [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
+  static_assert(columns == 64 || columns == 128 || columns == 256);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if constexpr (columns == 128) {
-    PORTOPS_PRODUCT(128, ", %67, %68")
+  if constexpr (operand == Operand::f16) {
+    PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.f16.f16", ", 0")
+  } else if constexpr (operand == Operand::tf32) {
+    PORTOPS_PRODUCT_OF_COLUMNS("k8.f32.tf32.tf32", "")
   } else {
-    PORTOPS_PRODUCT(64, ", %35, %36")
+    PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.bf16.bf16", ", 0")
   }
 #endif
 }
 
+/// The same of bf16 in shared memory, either of them turned.
+template <bool a_turned, bool b_turned>
+__device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[64], [[maybe_unused]] std::uint64_t a,
+                                                  [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile(
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{" PORTOPS_NAMES_64 "}, %64, %65, adds, 1, 1, %67, %68;\n}"
+      : PORTOPS_SUMS_64(0)
+      : "l"(a), "l"(b), "r"(adds), "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0));
+#endif
+}
+
+#undef PORTOPS_PRODUCT_OF_COLUMNS
 #undef PORTOPS_PRODUCT
-#undef PORTOPS_PRODUCT_64
-#undef PORTOPS_PRODUCT_128
+#undef PORTOPS_NAMES_128
 #undef PORTOPS_NAMES_64
 #undef PORTOPS_NAMES_32
+#undef PORTOPS_SUMS_64
 #undef PORTOPS_SUMS_32
 #undef PORTOPS_SUMS_8
 
-/// The product of a tile of `blocks` · 64 rows and one of `columns` rows, for a warpgroup: sums += a · transpose(b).
-/// Products with the same sums follow one another; a tile may be written anew when its product is over. Tiles of bf16
-/// pieces may be turned.
-template <Operand operand, int blocks, int columns, bool a_turned = false, bool b_turned = false>
+/// The descriptor of a tile, to which that of what an instruction takes of it is added.
+template <Operand operand, bool turned = false>
+__device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
+  constexpr int row_bytes = turned ? TurnedTile::row_bytes : Tile<operand>::row_bytes;
+  constexpr std::uint64_t bytes_of_8_rows = 8 * row_bytes;
+  constexpr std::uint64_t bytes_of_lines = turned ? TurnedTile::bytes_of_lines : 16;
+  constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
+  return static_cast<std::uint64_t>(tile >> 4 & 0x3fff) | bytes_of_lines >> 4 << 16 | bytes_of_8_rows >> 4 << 32 |
+         swizzle << 62;
+}
+
+/// Of the k-th instruction of a piece that lies so many bytes from the tile's beginning.
+template <Operand operand, bool turned = false>
+__device__ constexpr std::uint64_t instruction_offset(int piece_bytes, int k) {
+  return static_cast<std::uint64_t>(piece_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
+}
+
+/// The 64 rows of a product in registers: the words that each instruction takes, of each piece.
+template <Operand operand>
+struct RowsInRegisters {
+  std::uint32_t words[Tile<operand>::pieces][Tile<operand>::instructions][4];
+
+  /// Keeps the compiler from using the registers for anything else before, or from writing to them after this point.
+  __device__ __forceinline__ void hold() {
+#pragma unroll
+    for (auto& piece : words) {
+#pragma unroll
+      for (auto& instruction : piece) {
+#pragma unroll
+        for (std::uint32_t& word : instruction) asm volatile("" : "+r"(word)::"memory");
+      }
+    }
+  }
+};
+
+/// The product of 64 rows and a tile of `columns` rows, for a warpgroup: sums += a · transpose(b).
+template <Operand operand, int columns>
 class TileProduct {
  public:
   using Layout = Tile<operand>;
-  static constexpr int rows = 64 * blocks;
 
-  /// Enqueues a product. `a` is where this warpgroup's rows begin in a tile of `a_rows` rows. Returns when the product
-  /// before is over.
+  /// Enqueues a product of rows in registers, to be held until it is over.
+  __device__ __forceinline__ void add(RowsInRegisters<operand>& a, SharedAddress b) {
+    a.hold();
+    const std::uint64_t tile = describe<operand>(b);
+    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
+      multiply_32_bytes<operand, columns>(sums, a.words[a_piece][k],
+                                          tile + instruction_offset<operand>(b_piece * columns * Layout::row_bytes, k),
+                                          adds);
+    });
+  }
+
+  /// Enqueues a product of tiles in shared memory, either of them turned. `a` is where this warpgroup's rows begin in a
+  /// tile of `a_rows` rows. The tiles may be written anew when it is over.
+  template <bool a_turned, bool b_turned>
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    const std::uint64_t a_tile = describe<operand, a_turned>(a), b_tile = describe<operand, b_turned>(b);
+    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
+      multiply_32_bytes<a_turned, b_turned>(
+          sums, a_tile + instruction_offset<operand, a_turned>(a_piece * a_rows * Layout::row_bytes, k),
+          b_tile + instruction_offset<operand, b_turned>(b_piece * columns * Layout::row_bytes, k), adds);
+    });
+  }
+
+  /// After each product: returns when no more than `underway` of them are not over.
+  template <int underway>
+  __device__ __forceinline__ void wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
     if constexpr (operand == Operand::f32) {
-      // Small products come first.
-#pragma unroll
-      for (int block = 0; block < blocks; ++block) {
-#pragma unroll
-        for (int small = 2; small >= 0; --small) {
-#pragma unroll
-          for (int piece = 0; piece <= small; ++piece) {
-#pragma unroll
-            for (int k = 0; k < Layout::instructions; ++k) {
-              const bool is_first = small == 2 && piece == 0 && k == 0;
-              multiply_32_bytes<operand, columns, a_turned, b_turned>(
-                  recent_[block], describe<a_turned>(a + piece * a_rows * Layout::row_bytes + block * block_bytes, k),
-                  describe<b_turned>(b + (small - piece) * columns * Layout::row_bytes, k), is_first ? pending_ : 1);
-            }
-          }
-        }
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < Layout::instructions; ++k) {
-#pragma unroll
-        for (int block = 0; block < blocks; ++block) {
-          multiply_32_bytes<operand, columns, a_turned, b_turned>(
-              sums_[block], describe<a_turned>(a + block * block_bytes, k), describe<b_turned>(b, k), 1);
-        }
-      }
-    }
-    asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;" ::: "memory");
-    if constexpr (operand == Operand::f32) {
-      if (++pending_ == most_pending) collect();
+      if (pending_ == most_pending) collect();
     }
   }
 
@@ -325,7 +397,7 @@ class TileProduct {
     if constexpr (operand == Operand::f32) {
       collect();
     } else {
-      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+      wait<0>();
     }
   }
 
@@ -334,14 +406,11 @@ class TileProduct {
   __device__ __forceinline__ void for_pairs(const Action& action) const {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
-    for (int block = 0; block < blocks; ++block) {
+    for (int half = 0; half < 2; ++half) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int i = 0; i < columns / 8; ++i) {
-          action(block * 64 + warp * 16 + half * 8 + lane / 4, lane % 4 * 2 + 8 * i,
-                 make_float2(sums_[block][4 * i + 2 * half], sums_[block][4 * i + 2 * half + 1]));
-        }
+      for (int i = 0; i < columns / 8; ++i) {
+        action(warp * 16 + half * 8 + lane / 4, lane % 4 * 2 + 8 * i,
+               make_float2(sums_[4 * i + 2 * half], sums_[4 * i + 2 * half + 1]));
       }
     }
   }
@@ -349,10 +418,9 @@ class TileProduct {
   /// Calls action(i, pack) for the sums of this thread, four at a time, which it may change.
   template <class Action>
   __device__ __forceinline__ void for_packs(const Action& action) {
-    constexpr int of_block = columns / 8;
 #pragma unroll
-    for (int i = 0; i < blocks * of_block; ++i) {
-      float* const sums = sums_[i / of_block] + i % of_block * 4;
+    for (int i = 0; i < columns / 8; ++i) {
+      float* const sums = sums_ + 4 * i;
       float4 pack = make_float4(sums[0], sums[1], sums[2], sums[3]);
       action(i, pack);
       sums[0] = pack.x;
@@ -362,24 +430,29 @@ class TileProduct {
     }
   }
 
-  /// Writes the sums row by row, `stride` floats apart.
-  __device__ __forceinline__ void store(float* to, int stride) const {
-    for_pairs([&](int row, int column, float2 pair) { *reinterpret_cast<float2*>(to + row * stride + column) = pair; });
-  }
-
  private:
-  static constexpr int block_bytes = 64 * Layout::row_bytes;
-
-  /// The descriptor of the k-th instruction's operand in a tile.
-  template <bool turned>
-  __device__ __forceinline__ static std::uint64_t describe(SharedAddress tile, int k) {
-    constexpr int row_bytes = turned ? TurnedTile::row_bytes : Layout::row_bytes;
-    constexpr std::uint64_t bytes_of_8_rows = 8 * row_bytes;
-    constexpr std::uint64_t bytes_of_lines = turned ? TurnedTile::bytes_of_lines : 16;
-    constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
-    const SharedAddress address = tile + k * (turned ? 16 * row_bytes : 32);
-    return static_cast<std::uint64_t>(address >> 4 & 0x3fff) | bytes_of_lines >> 4 << 16 | bytes_of_8_rows >> 4 << 32 |
-           swizzle << 62;
+  /// Calls instruction(sums, piece of a, piece of b, k, whether it adds) for each of a product.
+  template <class Instruction>
+  __device__ __forceinline__ void enqueue(const Instruction& instruction) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    if constexpr (operand == Operand::f32) {
+      // Small products come first.
+#pragma unroll
+      for (int small = 2; small >= 0; --small) {
+#pragma unroll
+        for (int piece = 0; piece <= small; ++piece) {
+#pragma unroll
+          for (int k = 0; k < Layout::instructions; ++k) {
+            instruction(recent_, piece, small - piece, k, small == 2 && piece == 0 && k == 0 ? pending_ : 1);
+          }
+        }
+      }
+      ++pending_;
+    } else {
+#pragma unroll
+      for (int k = 0; k < Layout::instructions; ++k) instruction(sums_, 0, 0, k, 1);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }
 
   /// Tensor cores truncate their sums: they hold those of a few products only, which are then added with rounding.
@@ -388,17 +461,14 @@ class TileProduct {
   __device__ __forceinline__ void collect() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-    for (int block = 0; block < blocks; ++block) {
-#pragma unroll
-      for (int i = 0; i < columns / 2; ++i) {
-        if (pending_ > 0) sums_[block][i] += recent_[block][i];
-      }
+    for (int i = 0; i < columns / 2; ++i) {
+      if (pending_ > 0) sums_[i] += recent_[i];
     }
     pending_ = 0;
   }
 
-  float sums_[blocks][columns / 2] = {};
-  float recent_[operand == Operand::f32 ? blocks : 1][operand == Operand::f32 ? columns / 2 : 1];
+  float sums_[columns / 2] = {};
+  float recent_[operand == Operand::f32 ? columns / 2 : 1];
   int pending_ = 0;  ///< products in `recent_`
 };
 

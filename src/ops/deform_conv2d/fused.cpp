@@ -15,27 +15,32 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <vector>
+#include <span>
 
 namespace portops::impl {
 namespace {
 
-/// What a block of one form takes for a step, in nanoseconds on an H200, measured; see docs/performance.md.
-struct Form {
+/// What a block of these output channels and pixels takes for a step, in nanoseconds on an H200, measured.
+struct BlockTime {
   int rows;
   int pixels;
   int step_time;
 };
 
-std::vector<Form> forms(ElementType type, bool tf32) {
-  if (size_of(type) == 2) return {{256, 128, 1650}, {256, 64, 1020}, {128, 128, 1280}};
-  if (tf32) return {{256, 128, 1300}, {256, 64, 890}, {128, 128, 930}};
-  return {{128, 128, 1570}, {256, 64, 1600}};
+std::span<const BlockTime> block_times(ElementType type, bool tf32) {
+  static constexpr BlockTime of_16_bits[] = {
+      {256, 128, 1150}, {256, 64, 620}, {128, 128, 920}, {128, 64, 400}, {64, 128, 780}};
+  static constexpr BlockTime of_tf32[] = {
+      {256, 128, 980}, {256, 64, 520}, {128, 128, 785}, {128, 64, 345}, {64, 128, 610}};
+  static constexpr BlockTime of_f32[] = {{128, 128, 1310}, {128, 64, 650}, {64, 128, 940}};
+  if (size_of(type) == 2) return of_16_bits;
+  return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
 }
 
-/// What a launch, the first loads and the sums at the end take, and what each further split adds, in nanoseconds.
-constexpr std::int64_t fixed_time = 8000;
-constexpr std::int64_t split_time = 1000;
+/// What a launch, the samples, the first loads and the sums at the end take, and what each further split adds, in
+/// nanoseconds.
+constexpr std::int64_t fixed_time = 9000;
+constexpr std::int64_t split_time = 2500;
 
 /// Channels of a step.
 int chunk_channels(ElementType type) { return 128 / static_cast<int>(size_of(type)); }
@@ -57,7 +62,8 @@ std::int64_t at_once(const Context& ctx, const FusedPlan& plan) {
   return entry->second;
 }
 
-FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type) {
+/// A plan with its inner axis, but no form.
+FusedPlan plan_steps(const Context& ctx, const Windows& windows, ElementType type) {
   FusedPlan plan{.type = type, .tf32 = type == ElementType::f32 && ctx.math() == Math::tf32};
   const std::int64_t run = windows.channel_run();
   plan.run_chunks = static_cast<int>(ceil_div(run, chunk_channels(type)));
@@ -65,19 +71,28 @@ FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type
   plan.steps = static_cast<int>(windows.taps()) * plan.group_chunks;
   const std::int64_t phases = ceil_div(windows.taps(), FusedPlan::most_phase_taps);
   plan.phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
+  return plan;
+}
 
-  FusedPlan best = plan;
+FusedPlan with_form(FusedPlan plan, const Windows& windows, const FusedForm& form) {
+  plan.rows = form.rows;
+  plan.pixels = form.pixels;
+  plan.splits = form.splits;
+  plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
+  plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
+  return plan;
+}
+
+FusedPlan make_plan(const Context& ctx, const Windows& windows, ElementType type) {
+  const FusedPlan steps = plan_steps(ctx, windows, type);
+  FusedPlan best;
   std::int64_t least = INT64_MAX;
-  for (const Form& form : forms(type, plan.tf32)) {
-    plan.rows = form.rows;
-    plan.pixels = form.pixels;
-    plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
-    plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
-    const std::int64_t tiles = plan.row_tiles * windows.groups * plan.pixel_tiles;
-    for (plan.splits = 1; plan.splits <= std::min(FusedPlan::most_splits, plan.steps); plan.splits *= 2) {
-      const std::int64_t waves = ceil_div(tiles, at_once(ctx, plan));
+  for (const BlockTime& block : block_times(type, steps.tf32)) {
+    for (int splits = 1; splits <= std::min(FusedPlan::most_splits, steps.steps); splits *= 2) {
+      const FusedPlan plan = with_form(steps, windows, {block.rows, block.pixels, splits});
+      const std::int64_t waves = ceil_div(plan.row_tiles * windows.groups * plan.pixel_tiles, at_once(ctx, plan));
       const std::int64_t time =
-          waves * (fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * form.step_time);
+          waves * (fixed_time + (splits - 1) * split_time + ceil_div(plan.steps, splits) * block.step_time);
       if (time >= least) continue;
       least = time;
       best = plan;
@@ -102,9 +117,8 @@ struct FusedMemory {
   Part weight;
   Part x;  ///< where the tensor cannot be read as it lies
 
-  FusedMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t)
-      : plan(make_plan(ctx, windows, t.x.type())),
-        weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
+  FusedMemory(const Windows& windows, const DeformConv2dTensors& t, const FusedPlan& how)
+      : plan(how), weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
     if (!is_ready(t.x, windows, plan)) x = Part(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
   }
 };
@@ -156,8 +170,22 @@ bool can_fuse(const Context& ctx, const Windows& windows, const DeformConv2dTens
          windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
 }
 
-void deform_conv2d_fused(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
-  const FusedMemory plan(ctx, windows, t);
+std::vector<FusedForm> fused_forms(const Context& ctx, const Windows& windows, ElementType type) {
+  const FusedPlan plan = plan_steps(ctx, windows, type);
+  std::vector<FusedForm> forms;
+  for (const BlockTime& block : block_times(type, plan.tf32)) {
+    for (int splits = 1; splits <= std::min(FusedPlan::most_splits, plan.steps); splits *= 2) {
+      forms.push_back({block.rows, block.pixels, splits});
+    }
+  }
+  return forms;
+}
+
+void deform_conv2d_fused(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t,
+                         const std::optional<FusedForm>& form) {
+  const ElementType type = t.x.type();
+  const FusedMemory plan(
+      windows, t, form ? with_form(plan_steps(ctx, windows, type), windows, *form) : make_plan(ctx, windows, type));
   const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
   FusedOperands operands{.x = t.x.data(),
                          .offset = tensor4(t.offset),
@@ -167,14 +195,14 @@ void deform_conv2d_fused(const Context& ctx, const Windows& windows, const Defor
                          .bias = t.bias ? t.bias.data() : nullptr,
                          .bias_stride = t.bias ? t.bias.stride(0) : 0,
                          .packed_weight = plan.weight.in(memory.data())};
-  const std::int64_t width = 16 / static_cast<std::int64_t>(size_of(t.x.type()));
+  const std::int64_t width = 16 / static_cast<std::int64_t>(size_of(type));
   if (plan.x) {
     void* const copy = plan.x.in(memory.data());
     operands.x = copy;
     operands.x_pixel = plan.plan.pixel_bytes(windows) / 16;
     operands.x_row = windows.width * operands.x_pixel;
     operands.x_image = windows.area() * operands.x_pixel;
-    dispatch_type(t.x.type(), [&]<class T>() { copy_x<Backend::cuda, T>(ctx, windows, t.x, plan.plan, copy); });
+    dispatch_type(type, [&]<class T>() { copy_x<Backend::cuda, T>(ctx, windows, t.x, plan.plan, copy); });
   } else {
     operands.x_image = t.x.stride(0) / width;
     operands.x_row = t.x.stride(2) / width;
@@ -186,7 +214,7 @@ void deform_conv2d_fused(const Context& ctx, const Windows& windows, const Defor
 }
 
 std::size_t fused_workspace(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t) {
-  return FusedMemory(ctx, windows, t).layout.bytes();
+  return FusedMemory(windows, t, make_plan(ctx, windows, t.x.type())).layout.bytes();
 }
 
 }  // namespace portops::impl

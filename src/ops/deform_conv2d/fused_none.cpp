@@ -10,7 +10,12 @@ bool can_fuse(const Context& /*ctx*/, const Windows& /*windows*/, const DeformCo
   return false;
 }
 
-void deform_conv2d_fused(const Context& /*ctx*/, const Windows& /*windows*/, const DeformConv2dTensors& /*tensors*/) {}
+std::vector<FusedForm> fused_forms(const Context& /*ctx*/, const Windows& /*windows*/, ElementType /*type*/) {
+  return {};
+}
+
+void deform_conv2d_fused(const Context& /*ctx*/, const Windows& /*windows*/, const DeformConv2dTensors& /*tensors*/,
+                         const std::optional<FusedForm>& /*form*/) {}
 
 std::size_t fused_workspace(const Context& /*ctx*/, const Windows& /*windows*/,
                             const DeformConv2dTensors& /*tensors*/) {

@@ -13,13 +13,13 @@ namespace portops::impl {
 namespace {
 
 using blas::sm90::Operand;
+using blas::sm90::RowsInRegisters;
 using blas::sm90::SharedAddress;
 using blas::sm90::Tile;
 
-// Four warpgroups: two multiply, two make columns.
-constexpr int threads = 512;
-constexpr int consumers = 256;
-constexpr int producers = 256;
+// Two warpgroups: with 64 pixels each, or with the same 64 pixels and every other step each.
+constexpr int threads = 256;
+constexpr int warpgroups = threads / 128;
 constexpr int chunk_bytes = 128;
 constexpr int most_splits = FusedPlan::most_splits;
 
@@ -30,29 +30,34 @@ constexpr Operand operand_of(bool tf32) {
   return tf32 ? Operand::tf32 : Operand::f32;
 }
 
-/// A sample of the block's pixels: where its corner above left lies in x, in units of 16 bytes, and two bits that tell
-/// whether the corners to the right and below are other pixels; or outside.
+/// A sample of the block's pixels: where its corner above left lies in x, in bytes, a multiple of 16, and flags.
 using Place = std::uint32_t;
-constexpr Place outside = ~Place{0};
+constexpr Place steps_right = 1, steps_down = 2;  ///< the corners to the right, or below, are other pixels
+constexpr Place is_zero = 4;                      ///< the sample lies outside; what is read for it does not count
 
-constexpr int stages = 3;
+constexpr int stages = 4;
 constexpr int most_phase_taps = FusedPlan::most_phase_taps;
 
-/// What a block has in shared memory: the stages, each a tile of the weight and one of columns, then barriers and
-/// tables.
+/// The sums of a warpgroup in shared memory: a row of pixels for each output channel, warpgroups with other pixels
+/// beside each other. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the banks.
+__host__ __device__ constexpr int sums_stride(int pixels) { return pixels + 4; }
+__host__ __device__ constexpr int sums_bytes(int rows, int pixels) {
+  return warpgroups * 64 / pixels * rows * sums_stride(pixels) * 4;
+}
+
+/// What a block has in shared memory: the stages, a tile of the weight each, which make room for the sums at the end,
+/// then barriers and tables.
 struct SharedLayout {
-  int stage, barriers, targets, places, weights;
+  int barriers, targets, biases, weights, places, bytes;
 
-  __host__ __device__ constexpr SharedLayout(int stage_bytes, int pixels)
-      : stage(stage_bytes),
-        barriers(stages * stage_bytes),                    // two a stage
-        targets(barriers + stages * 16),                   // where each pixel lies in out
-        places(targets + pixels * 8),                      // of each sample of a phase, tap by tap
-        weights(places + most_phase_taps * pixels * 4) {}  // the corners' weights of each sample, times its mask
-
-  __host__ __device__ constexpr int bytes(int pixels, int phase_taps) const {
-    return weights + phase_taps * pixels * 16;
-  }
+  /// Of `rows` output channels and samples of `taps` taps at a time.
+  __host__ __device__ constexpr SharedLayout(int stage_bytes, int rows, int pixels, int taps)
+      : barriers(stages * stage_bytes > sums_bytes(rows, pixels) ? stages * stage_bytes : sums_bytes(rows, pixels)),
+        targets(barriers + stages * 16),       // where each pixel lies in out
+        biases(targets + pixels * 8),          // of each output channel
+        weights(biases + rows * 4),            // the corners' weights of each sample, times its mask, tap by tap
+        places(weights + taps * pixels * 16),  // of each sample
+        bytes(places + taps * pixels * 4) {}
 };
 
 constexpr int tile_bytes(Operand operand, int rows) {
@@ -77,14 +82,8 @@ Operand operand_of(const FusedPlan& plan) {
 struct Call {
   Windows windows;
   FusedOperands operands;
-  int splits, run_chunks, group_chunks, phase_taps, steps, row_tiles;
-
-  /// The deformable group of a chunk of a group.
-  __device__ int deformable_group(int group, int chunk) const {
-    const std::int64_t run = (static_cast<std::int64_t>(group) * group_chunks + chunk) / run_chunks;
-    const std::int64_t runs = windows.groups * group_chunks / run_chunks;
-    return static_cast<int>(run * windows.deformable_groups / runs);
-  }
+  int splits, run_chunks, group_chunks, deformable_chunks, phase_taps, steps, row_tiles;
+  Divisor kernel_width;
 };
 
 /// A pixel of out. They are counted image by image, and in it in strips of 16 columns, so that those of a block lie
@@ -104,20 +103,48 @@ __device__ Pixel locate(const Windows& windows, std::int64_t index) {
   return {image, y, strip * width + in_strip - y * (left < width ? left : width)};
 }
 
-/// Where a step lies on the inner axis.
-struct StepPlace {
-  int first_tap, taps;  ///< of its phase
-  int chunk, tap;       ///< tap of the phase
+/// What a block computes: all steps, or its share of them, of a tile of output channels and pixels.
+struct BlockTile {
+  std::int64_t first_pixel;
+  int group, split;
+  int first_step, steps;
+  int channels;  ///< of the tile that there are
+  std::int64_t first_out_channel;
+
+  __device__ BlockTile(const Call& call, int rows, int pixels)
+      : first_pixel(static_cast<std::int64_t>(blockIdx.x) * pixels),
+        group(static_cast<int>(blockIdx.y) / call.row_tiles),
+        split(static_cast<int>(blockIdx.z)),
+        first_step(call.steps * split / call.splits),
+        steps(call.steps * (split + 1) / call.splits - first_step) {
+    const std::int64_t first_channel = (static_cast<int>(blockIdx.y) % call.row_tiles) * rows;  // of the group
+    const std::int64_t of_group = call.windows.group_out_channels();
+    channels = static_cast<int>(min(of_group - first_channel, std::int64_t{rows}));
+    first_out_channel = group * of_group + first_channel;
+  }
 };
 
-__device__ StepPlace locate_step(const Call& call, int step) {
-  const int taps = static_cast<int>(call.windows.taps());
-  const int phase = step / (call.phase_taps * call.group_chunks);
-  const int first_tap = phase * call.phase_taps;
-  const int of_phase = min(call.phase_taps, taps - first_tap);
-  const int in_phase = step - first_tap * call.group_chunks;
-  return {first_tap, of_phase, in_phase / of_phase, in_phase % of_phase};
-}
+/// Steps of a block whose samples are in shared memory together: taps of one deformable group.
+struct Phase {
+  int first_tap, taps;
+  int deformable_group;
+  int begin, end;  ///< of the block's steps
+  int chunk, tap;  ///< where the first step lies; the tap is counted in the phase
+
+  __device__ Phase(const Call& call, const BlockTile& tile, int first) : begin(first) {
+    const int step = tile.first_step + begin;
+    const int phase = step / (call.phase_taps * call.group_chunks);
+    first_tap = phase * call.phase_taps;
+    taps = min(call.phase_taps, static_cast<int>(call.windows.taps()) - first_tap);
+    const int in_phase = step - first_tap * call.group_chunks;
+    chunk = in_phase / taps;
+    tap = in_phase % taps;
+    const int first_chunk = tile.group * call.group_chunks;  // of the group
+    deformable_group = (first_chunk + chunk) / call.deformable_chunks;
+    const int end_chunk = min(call.group_chunks, (deformable_group + 1) * call.deformable_chunks - first_chunk);
+    end = min(tile.steps, begin + (end_chunk - chunk) * taps - tap);
+  }
+};
 
 // --- the weight --------------------------------------------------------------------------------------------
 
@@ -129,12 +156,27 @@ struct WeightParts {
   std::uint32_t all;  ///< of all groups
 };
 
+/// The channel, of a chunk, of an element of a 16-byte part of a row of packed weight. A thread's columns, 16 bytes of
+/// neighbouring channels, are words of several instructions; the weight follows them.
+template <class T, Operand operand>
+__device__ __forceinline__ int channel_of(int part, int element) {
+  constexpr int of_vector = 16 / sizeof(T);
+  constexpr int of_word = operand == Operand::tf32 ? 1 : 2;
+  constexpr int words = of_vector / of_word;  // of a vector
+  const int instruction = part / 2;
+  const int vector = element / of_word + 4 * (instruction / (words / 2));
+  const int word = instruction % (words / 2) * 2 + part % 2;
+  return vector * of_vector + word * of_word + element % of_word;
+}
+
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
 /// neighbours in the weight.
 template <class T, Operand operand>
 __global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts, int tile_rows) {
   using Layout = Tile<operand>;
   constexpr int part_channels = Layout::channels / Layout::parts;
+  blas::sm90::wait_for_kernel_before();
+  blas::sm90::let_next_kernel_start();
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
   if (index >= parts.all) return;
   const std::uint32_t part_of_all = parts.taps.quotient(index);
@@ -148,7 +190,7 @@ __global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts
   const Windows& windows = call.windows;
   const Tensor4& weight = call.operands.weight;
   const int run = static_cast<int>(windows.group_channels()) / (call.group_chunks / call.run_chunks);
-  const int in_run = chunk % call.run_chunks * Layout::channels + part * part_channels;
+  const int in_run = chunk % call.run_chunks * Layout::channels;
   const int first_channel = chunk / call.run_chunks * run + in_run;
   const int tap_y = tap / static_cast<int>(windows.kernel_width);
   const int tap_x = tap - tap_y * static_cast<int>(windows.kernel_width);
@@ -158,7 +200,8 @@ __global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts
   float element[part_channels];
 #pragma unroll
   for (int i = 0; i < part_channels; ++i) {
-    element[i] = i < channels ? static_cast<float>(from[i * weight.stride[1]]) : 0.0f;
+    const int channel = channel_of<T, operand>(part, i);
+    element[i] = channel < channels ? static_cast<float>(from[channel * weight.stride[1]]) : 0.0f;
   }
 
   const int first_tap = tap / call.phase_taps * call.phase_taps;
@@ -197,259 +240,384 @@ __device__ __forceinline__ std::uint32_t word_of(const uint4& vector, int i) {
   return i == 0 ? vector.x : i == 1 ? vector.y : i == 2 ? vector.z : vector.w;
 }
 
-/// 16 bytes of neighbouring channels: what a thread makes of the four corners' at a time.
-template <class T, Operand operand>
+/// 16 bytes of neighbouring channels of a sample's corners.
+template <class T>
 struct Vector {
   uint4 corner[corners];
 
-  /// Writes the sample into a tile of columns: row `pixel`, the channels of 16-byte vector `vector` of the chunk.
-  __device__ __forceinline__ void blend_into(char* tile, int rows, int pixel, int vector, const float4& weights) const {
-    using Layout = Tile<operand>;
+  /// The sample: words of f32, or of pairs of a 16-bit type.
+  __device__ __forceinline__ void blend(const float4& weights, std::uint32_t (&words)[4]) const {
     const float weight[corners] = {weights.x, weights.y, weights.z, weights.w};
-    if constexpr (sizeof(T) == 4) {
-      float value[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        value[i] = weight[0] * __uint_as_float(word_of(corner[0], i));
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (sizeof(T) == 4) {
+        float value = weight[0] * __uint_as_float(word_of(corner[0], i));
 #pragma unroll
-        for (int k = 1; k < corners; ++k) value[i] = fmaf(weight[k], __uint_as_float(word_of(corner[k], i)), value[i]);
-      }
-      if constexpr (operand == Operand::tf32) {
-        using blas::sm90::tf32_bits;
-        *reinterpret_cast<uint4*>(tile + Layout::offset(pixel, vector)) =
-            make_uint4(tf32_bits(value[0]), tf32_bits(value[1]), tf32_bits(value[2]), tf32_bits(value[3]));
+        for (int k = 1; k < corners; ++k) value = fmaf(weight[k], __uint_as_float(word_of(corner[k], i)), value);
+        words[i] = __float_as_uint(value);
       } else {
-        std::uint32_t first[3], second[3];
-        blas::sm90::split_pair(value[0], value[1], first);
-        blas::sm90::split_pair(value[2], value[3], second);
-        char* const to = tile + Layout::offset(pixel, vector / 2) + vector % 2 * 8;
-#pragma unroll
-        for (int piece = 0; piece < 3; ++piece) {
-          *reinterpret_cast<uint2*>(to + piece * rows * Layout::row_bytes) = make_uint2(first[piece], second[piece]);
-        }
-      }
-    } else {
-      std::uint32_t pair[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float first = 0.0f, second = 0.0f;
+        float2 value{};
 #pragma unroll
         for (int k = 0; k < corners; ++k) {
           const std::uint32_t word = word_of(corner[k], i);
-          if constexpr (operand == Operand::f16) {
-            const float2 both = __half22float2(*reinterpret_cast<const __half2*>(&word));
-            first = fmaf(weight[k], both.x, first);
-            second = fmaf(weight[k], both.y, second);
+          float2 both;
+          if constexpr (std::is_same_v<T, f16>) {
+            both = __half22float2(*reinterpret_cast<const __half2*>(&word));
           } else {
-            first = fmaf(weight[k], blas::sm90::first_of_bf16_pair(word), first);
-            second = fmaf(weight[k], blas::sm90::second_of_bf16_pair(word), second);
+            both = make_float2(blas::sm90::first_of_bf16_pair(word), blas::sm90::second_of_bf16_pair(word));
           }
+          value.x = k == 0 ? weight[k] * both.x : fmaf(weight[k], both.x, value.x);
+          value.y = k == 0 ? weight[k] * both.y : fmaf(weight[k], both.y, value.y);
         }
-        pair[i] = operand == Operand::f16 ? blas::sm90::f16_pair(first, second) : blas::sm90::bf16_pair(first, second);
+        words[i] =
+            std::is_same_v<T, f16> ? blas::sm90::f16_pair(value.x, value.y) : blas::sm90::bf16_pair(value.x, value.y);
       }
-      *reinterpret_cast<uint4*>(tile + Layout::offset(pixel, vector)) = make_uint4(pair[0], pair[1], pair[2], pair[3]);
     }
   }
 };
 
-/// Finds the samples of a phase, for the block's pixels and one deformable group.
+/// Puts a vector of columns where instructions want it: of the thread's first or second row, the first or second half
+/// of the chunk.
+template <Operand operand>
+__device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int row, int half,
+                                            RowsInRegisters<operand>& rows) {
+  if constexpr (operand == Operand::f32) {
+    std::uint32_t first[3], second[3];
+    blas::sm90::split_pair(__uint_as_float(words[0]), __uint_as_float(words[1]), first);
+    blas::sm90::split_pair(__uint_as_float(words[2]), __uint_as_float(words[3]), second);
+#pragma unroll
+    for (int piece = 0; piece < 3; ++piece) {
+      rows.words[piece][half][row] = first[piece];
+      rows.words[piece][half][2 + row] = second[piece];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      rows.words[0][2 * half + i / 2][i % 2 * 2 + row] =
+          operand == Operand::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
+    }
+  }
+}
+
+/// What a sample is to the threads that make columns of it.
 template <class T>
-__device__ void find_samples(const Call& call, const StepPlace& phase, int deformable_group, std::int64_t first_pixel,
-                             int pixels, float4* weights, Place* places) {
+__device__ void write_sample(const FusedOperands& operands, const Sample<float>& sample, float4& weights,
+                             Place& place) {
+  float weight[corners];
+  sample.weights(weight);
+#pragma unroll
+  for (float& w : weight) w *= sample.factor;
+  if (!sample.is_outside()) {
+    const std::int64_t units =
+        sample.image * operands.x_image + sample.y * operands.x_row + sample.x * operands.x_pixel;
+    place =
+        static_cast<Place>(units * 16) | (sample.steps_right ? steps_right : 0) | (sample.steps_down ? steps_down : 0);
+  } else if (sample.is_nan || 0.0f * sample.factor != 0.0f) {
+    weight[0] = __int_as_float(0x7fffffff);
+    place = 0;
+  } else {
+    place = is_zero;
+  }
+  weights = make_float4(weight[0], weight[1], weight[2], weight[3]);
+}
+
+/// Finds the samples of a phase, for the block's pixels.
+template <class T, int pixels>
+__device__ void find_samples(const Call& call, const Phase& phase, std::int64_t first_pixel, float4* weights,
+                             Place* places) {
   const Windows& windows = call.windows;
   const Sampler<T, float> sampler(windows, call.operands.offset, call.operands.mask);
-  const std::int64_t all_pixels = windows.images * windows.pixels();
-  for (int i = static_cast<int>(threadIdx.x) - consumers; i < pixels * phase.taps; i += producers) {
-    const int pixel = i % pixels, tap = i / pixels;
-    float weight[corners] = {};
-    Place place = outside;
-    if (first_pixel + pixel < all_pixels) {
-      const Pixel at = locate(windows, first_pixel + pixel);
-      const Sample<float> sample =
-          sampler({at.image, at.y * windows.out_width + at.x, deformable_group, phase.first_tap + tap});
-      sample.weights(weight);
-#pragma unroll
-      for (float& w : weight) w *= sample.factor;
-      if (sample.is_outside()) {
-        // What is read for it is 0.
-        weight[0] = sample.is_nan ? __int_as_float(0x7fffffff) : sample.factor;
-      } else {
-        const std::int64_t units =
-            sample.image * call.operands.x_image + sample.y * call.operands.x_row + sample.x * call.operands.x_pixel;
-        place = static_cast<Place>(units) << 2 | (sample.steps_down ? 2u : 0u) | (sample.steps_right ? 1u : 0u);
-      }
+  const int pixel = static_cast<int>(threadIdx.x) % pixels;
+  if (first_pixel + pixel >= windows.images * windows.pixels()) {
+    for (int tap = static_cast<int>(threadIdx.x) / pixels; tap < phase.taps; tap += threads / pixels) {
+      weights[tap * pixels + pixel] = float4{};
+      places[tap * pixels + pixel] = is_zero;
     }
-    weights[tap * pixels + pixel] = make_float4(weight[0], weight[1], weight[2], weight[3]);
-    places[tap * pixels + pixel] = place;
+    return;
+  }
+  const Pixel at = locate(windows, first_pixel + pixel);
+  // Several at a time: what is read for them comes from far away.
+  constexpr int batch = 5;
+  for (int first = static_cast<int>(threadIdx.x) / pixels; first < phase.taps; first += batch * threads / pixels) {
+    Position<float> position[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int tap = min(first + i * threads / pixels, phase.taps - 1);
+      const std::uint32_t k = call.kernel_width.quotient(phase.first_tap + tap);
+      const std::uint32_t l = phase.first_tap + tap - k * call.kernel_width.value();
+      position[i] = sampler.position(at.image, at.y, at.x, phase.deformable_group, k, l);
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int tap = first + i * threads / pixels;
+      if (tap >= phase.taps) break;
+      write_sample<T>(call.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
+                      places[tap * pixels + pixel]);
+    }
   }
 }
 
 constexpr std::int64_t no_target = INT64_MIN;
 
-/// out = bias + weight · columns for a tile of output channels and pixels. Two warpgroups make the columns of a step in
-/// shared memory, the loads of the next ones on their way, and two multiply them with the weight.
-template <class T, Operand operand, int blocks, int pixels>
+/// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for
+/// channels [begin, end) of the tile: in this block's memory, in that of its first warpgroup.
+template <int rows, int pixels>
+__device__ __forceinline__ void join_sums(float* sums, SharedAddress address, int begin, int end, int block,
+                                          int blocks) {
+  constexpr int stride = sums_stride(pixels), shares = warpgroups * 64 / pixels, packs = pixels / 4;
+  const auto add = [](float4& sum, const float4& other) {
+    sum.x += other.x;
+    sum.y += other.y;
+    sum.z += other.z;
+    sum.w += other.w;
+  };
+#pragma unroll 4
+  for (int i = begin * packs + static_cast<int>(threadIdx.x); i < end * packs; i += threads) {
+    const int at = i / packs * stride + i % packs * 4;
+    float4 sum = *reinterpret_cast<const float4*>(sums + at);
+    if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + rows * stride + at));
+#pragma unroll
+    for (int k = 1; k < most_splits; ++k) {
+      if (k == blocks) break;
+#pragma unroll
+      for (int share = 0; share < shares; ++share) {
+        add(sum, blas::sm90::read_of_block(address + 4 * (share * rows * stride + at), (block + k) % blocks));
+      }
+    }
+    *reinterpret_cast<float4*>(sums + at) = sum;
+  }
+}
+
+/// Writes the sums of this thread's pixel, channels [begin, end) of the tile, to `out`, where the tile's first one
+/// lies.
+template <int pixels, class T>
+__device__ __forceinline__ void write_sums(T* out, std::int64_t stride, const float* biases, const float* sums,
+                                           int begin, int end) {
+  constexpr int together = threads / pixels;
+  const int first = begin + static_cast<int>(threadIdx.x) / pixels;
+  sums += first * sums_stride(pixels) + static_cast<int>(threadIdx.x) % pixels;
+  out += first * stride;
+#pragma unroll 8
+  for (int channel = first; channel < end; channel += together) {
+    *out = static_cast<T>(biases[channel] + *sums);
+    out += together * stride;
+    sums += together * sums_stride(pixels);
+  }
+}
+
+/// Where a block's pixels lie in out, and the biases of its output channels.
+template <class T, int rows, int pixels>
+__device__ void prepare_output(const Call& call, const BlockTile& tile, std::int64_t* targets, float* biases) {
+  const int thread = threadIdx.x;
+  if (thread < pixels) {
+    targets[thread] = no_target;
+    if (tile.first_pixel + thread < call.windows.images * call.windows.pixels()) {
+      const Pixel at = locate(call.windows, tile.first_pixel + thread);
+      const Tensor4& out = call.operands.out;
+      targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
+    }
+  }
+  if (thread < rows) {
+    const auto* const bias = static_cast<const T*>(call.operands.bias);
+    biases[thread] = bias == nullptr || thread >= tile.channels
+                         ? 0.0f
+                         : static_cast<float>(bias[(tile.first_out_channel + thread) * call.operands.bias_stride]);
+  }
+}
+
+/// Makes the columns of one step after the other, for a thread of a warpgroup, in registers. While those of a step are
+/// made, what the next one takes of x is on its way.
+template <class T, Operand operand, int pixels>
+class ColumnMaker {
+ public:
+  /// The tables of samples begin so far into shared memory.
+  __device__ __forceinline__ ColumnMaker(const FusedOperands& operands, SharedAddress weights, SharedAddress places)
+      : operands_(operands),
+        weights_(weights),
+        places_(places),
+        pixel_(threadIdx.x % (2 * pixels) / 32 * 16 + threadIdx.x % 32 / 4),
+        is_odd_(pixel_ % 2) {}
+
+  /// Begins with a tap of a phase and the chunk of x that begins there.
+  __device__ __forceinline__ void start(const char* x, int tap, int taps) {
+    x_ = x + threadIdx.x % 4 * 16;
+    tap_ = tap;
+    taps_ = taps;
+    wrap(tap_);
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      place_[row] = read_place(row, tap_);
+      load(row, 0);
+      load(row, 1);
+    }
+  }
+
+  /// Makes the columns of the step, and loads for the one so many steps further.
+  __device__ __forceinline__ void make(RowsInRegisters<operand>& columns, int further) {
+    int next_tap = tap_ + further;
+    wrap(next_tap);
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const float4 weights = blas::sm90::read_float4(weights_ + (tap_ * pixels + pixel_ + 8 * row) * 16);
+      const bool counts = (place_[row] & is_zero) == 0;
+      place_[row] = read_place(row, next_tap);
+      std::uint32_t words[2][4];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        loads_[row][half].blend(weights, words[half]);
+        // The registers are free again.
+        load(row, half);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::uint32_t own = counts ? words[0][i] : 0, other = counts ? words[1][i] : 0;
+        words[0][i] = is_odd_ != 0 ? other : own;
+        words[1][i] = is_odd_ != 0 ? own : other;
+      }
+      place_words(words[0], row, 0, columns);
+      place_words(words[1], row, 1, columns);
+    }
+    tap_ = next_tap;
+  }
+
+ private:
+  /// Taps beyond the last one of the phase are those of the next chunk.
+  __device__ __forceinline__ void wrap(int& tap) {
+    while (tap >= taps_) {
+      tap -= taps_;
+      x_ += chunk_bytes;
+    }
+  }
+
+  __device__ __forceinline__ Place read_place(int row, int tap) const {
+    return blas::sm90::read_word(places_ + (tap * pixels + pixel_ + 8 * row) * 4);
+  }
+
+  /// Of each half of a chunk a thread takes 16 bytes. Those with odd pixels take the other half first, so that what
+  /// eight lanes read at once lies in all banks of the cache.
+  __device__ __forceinline__ void load(int row, int half) {
+    const Place place = place_[row];
+    const Place right = place & steps_right ? static_cast<Place>(operands_.x_pixel * 16) : 0;
+    const Place down = place & steps_down ? static_cast<Place>(operands_.x_row * 16) : 0;
+    const Place at = place & ~Place{15};
+    const char* const from = x_ + (half ^ is_odd_) * 64;
+    const Place offset[corners] = {at, at + right, at + down, at + down + right};
+#pragma unroll
+    for (int k = 0; k < corners; ++k) {
+      loads_[row][half].corner[k] = *reinterpret_cast<const uint4*>(from + offset[k]);
+    }
+  }
+
+  const FusedOperands& operands_;
+  SharedAddress weights_, places_;
+  int pixel_;  ///< four lanes share this one and the eighth after it
+  int is_odd_;
+  const char* x_ = nullptr;
+  int tap_ = 0, taps_ = 1;
+  Place place_[2];  ///< of what is loaded
+  Vector<T> loads_[2][2];
+};
+
+/// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
+/// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
+/// multiplies.
+template <class T, Operand operand, int rows, int pixels>
 __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ Call call) {
-  using Layout = Tile<operand>;
-  constexpr int rows = 128 * blocks;
-  constexpr int weight_bytes = Layout::bytes(rows), columns_bytes = Layout::bytes(pixels);
-  constexpr int vectors = chunk_bytes / 16;            // of a pixel and step
-  constexpr int tasks = pixels * vectors / producers;  // vectors of a thread and step
-  // Vectors whose loads are on their way: what the registers hold.
-  constexpr int flight = blocks * pixels == 256 ? 2 : 4;
-  constexpr int unrolled = flight > tasks ? flight / tasks : 1;  // steps
-  constexpr int consumer_registers = blocks * pixels == 256 ? 160 : 144;
+  constexpr int stage_bytes = Tile<operand>::bytes(rows);
+  constexpr int shares = warpgroups * 64 / pixels;  // warpgroups that share the steps
   extern __shared__ __align__(1024) char shared[];
-  constexpr SharedLayout layout(weight_bytes + columns_bytes, pixels);
+  const SharedLayout layout(stage_bytes, rows, pixels, call.phase_taps);
   auto* const sample_weights = reinterpret_cast<float4*>(shared + layout.weights);
   auto* const places = reinterpret_cast<Place*>(shared + layout.places);
   auto* const targets = reinterpret_cast<std::int64_t*>(shared + layout.targets);
-
-  const Windows& windows = call.windows;
+  auto* const biases = reinterpret_cast<float*>(shared + layout.biases);
+  const SharedAddress memory = blas::sm90::kept_shared_address(shared);
   const int thread = threadIdx.x;
-  const std::int64_t first_pixel = static_cast<std::int64_t>(blockIdx.x) * pixels;
-  const int group = static_cast<int>(blockIdx.y) / call.row_tiles;
-  const int row_tile = static_cast<int>(blockIdx.y) % call.row_tiles;
-  const int split = blockIdx.z;
-  const int first = static_cast<int>(static_cast<std::int64_t>(call.steps) * split / call.splits);
-  const int last = static_cast<int>(static_cast<std::int64_t>(call.steps) * (split + 1) / call.splits);
+  const BlockTile tile(call, rows, pixels);
 
-  blas::sm90::Ring ring{blas::sm90::shared_address(shared + layout.barriers), stages};
-  if (thread == 0) ring.make(producers / 32 + 1, consumers / 128);
-  __syncthreads();
-
-  if (thread >= consumers) {
-    blas::sm90::leave_registers<256 - consumer_registers>();
-    const int own = thread - consumers;
-    const int vector = own % vectors, first_row = own / vectors;
-    constexpr int row_step = producers / vectors;
-    for (int begin = first; begin < last;) {
-      const StepPlace phase = locate_step(call, begin);
-      const int deformable_group = call.deformable_group(group, phase.chunk);
-      int end_chunk = phase.chunk + 1;
-      while (end_chunk < call.group_chunks && call.deformable_group(group, end_chunk) == deformable_group) ++end_chunk;
-      const int end = min(last, begin + (end_chunk - phase.chunk) * phase.taps - phase.tap);
-      blas::sm90::synchronize<1, producers>();
-      find_samples<T>(call, phase, deformable_group, first_pixel, pixels, sample_weights, places);
-      blas::sm90::synchronize<1, producers>();
-
-      Vector<T, operand> loads[flight];
-      const char* x = static_cast<const char*>(call.operands.x) +
-                      (static_cast<std::int64_t>(group) * call.group_chunks + phase.chunk) * chunk_bytes + vector * 16;
-      int tap = phase.tap, load_tap = phase.tap, load_step = begin;
-      // A thread's i-th vector of the step that comes next in loading.
-      const auto load = [&](Vector<T, operand>& to, int i) {
-        if (load_step < end) {
-          const Place place = places[load_tap * pixels + first_row + i * row_step];
-          const Place right = (place & 1) * static_cast<Place>(call.operands.x_pixel * 16);
-          const Place down = (place >> 1 & 1) * static_cast<Place>(call.operands.x_row * 16);
-          const Place at = (place & ~Place{3}) * 4;
-          const auto read = [&](Place offset) {
-            return place != outside ? *reinterpret_cast<const uint4*>(x + offset) : make_uint4(0, 0, 0, 0);
-          };
-          to.corner[0] = read(at);
-          to.corner[1] = read(at + right);
-          to.corner[2] = read(at + down);
-          to.corner[3] = read(at + down + right);
-        }
-        if (i == tasks - 1) {
-          ++load_step;
-          if (++load_tap == phase.taps) {
-            load_tap = 0;
-            x += chunk_bytes;
-          }
-        }
-      };
-#pragma unroll
-      for (int i = 0; i < flight; ++i) load(loads[i], i % tasks);
-      for (int step = begin; step < end; step += unrolled) {
-#pragma unroll
-        for (int a = 0; a < unrolled; ++a) {
-          if (step + a >= end) break;
-          char* const weight_tile = shared + ring.stage * layout.stage;
-          char* const column_tile = weight_tile + weight_bytes;
-          ring.empty().wait(ring.round ^ 1);
-          if (own == 0) {
-            const std::int64_t tile = (blockIdx.y * static_cast<std::int64_t>(call.steps) + step + a) * weight_bytes;
-            ring.full().arrive_with_copy(blas::sm90::shared_address(weight_tile),
-                                         static_cast<const char*>(call.operands.packed_weight) + tile, weight_bytes);
-          }
-#pragma unroll
-          for (int i = 0; i < tasks; ++i) {
-            const int pixel = first_row + i * row_step;
-            Vector<T, operand>& own_vector = loads[(a * tasks + i) % flight];
-            own_vector.blend_into(column_tile, pixels, pixel, vector, sample_weights[tap * pixels + pixel]);
-            // The registers are free again.
-            load(own_vector, (i + flight) % tasks);
-          }
-          blas::sm90::fence_products();
-          __syncwarp();
-          if (own % 32 == 0) ring.full().arrive();
-          ring.advance();
-          if (++tap == phase.taps) tap = 0;
-        }
-      }
-      begin = end;
+  // The i-th step of this block uses stage i % stages, for the i / stages-th time.
+  const auto full = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16); };
+  const auto empty = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16 + 8); };
+  const auto copy_weight = [&](unsigned i) {
+    const std::int64_t at = blockIdx.y * static_cast<std::int64_t>(call.steps) + tile.first_step + i;
+    full(i).arrive_with_copy(memory + i % stages * stage_bytes,
+                             static_cast<const char*>(call.operands.packed_weight) + at * stage_bytes, stage_bytes);
+  };
+  if (thread == 0) {
+    for (int i = 0; i < stages; ++i) {
+      full(i).make(1);
+      empty(i).make(warpgroups / shares);
     }
-  } else {
-    blas::sm90::take_registers<consumer_registers>();
-    if (thread < pixels) {
-      std::int64_t target = no_target;
-      if (first_pixel + thread < windows.images * windows.pixels()) {
-        const Pixel at = locate(windows, first_pixel + thread);
-        const Tensor4& out = call.operands.out;
-        target = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
-      }
-      targets[thread] = target;
-    }
-    blas::sm90::TileProduct<operand, blocks, pixels> product;
-    const int warpgroup = thread / 128;
-    const bool signals = thread % 128 == 0;
-    for (int step = first; step < last; ++step) {
-      ring.full().wait(ring.round);
-      const SharedAddress weight_tile = blas::sm90::shared_address(shared + ring.stage * layout.stage);
-      product.add(weight_tile + warpgroup * 64 * blocks * Layout::row_bytes, rows, weight_tile + weight_bytes);
-      if (signals && step > first) ring.empty_before().arrive();
-      ring.advance();
-    }
-    product.finish();
-    blas::sm90::synchronize<2, consumers>();
-    product.store(reinterpret_cast<float*>(shared) + warpgroup * 64 * blocks * (pixels + 8), pixels + 8);
+    blas::sm90::fence_barriers();
+    blas::sm90::wait_for_kernel_before();
+    for (int i = 0; i < min(tile.steps, stages); ++i) copy_weight(i);
   }
+  prepare_output<T, rows, pixels>(call, tile, targets, biases);
 
-  // The sums of all blocks that share the inner axis meet: each writes some of the rows.
+  blas::sm90::TileProduct<operand, rows> product;
+  ColumnMaker<T, operand, pixels> maker(call.operands, memory + layout.weights, memory + layout.places);
+  const int share = thread / 128 % shares;
+  for (int begin = 0; begin < tile.steps;) {
+    const Phase phase(call, tile, begin);
+    __syncthreads();
+    find_samples<T, pixels>(call, phase, tile.first_pixel, sample_weights, places);
+    __syncthreads();
+    blas::sm90::wait_for_kernel_before();
+
+    const int own_begin = begin + (share + shares - begin % shares) % shares;
+    begin = phase.end;
+    if (own_begin >= phase.end) continue;
+    maker.start(static_cast<const char*>(call.operands.x) +
+                    (static_cast<std::int64_t>(tile.group) * call.group_chunks + phase.chunk) * chunk_bytes,
+                phase.tap + own_begin - phase.begin, phase.taps);
+    for (int i = own_begin; i < phase.end; i += shares) {
+      RowsInRegisters<operand> columns;
+      // After the last step the same is loaded again, for nothing.
+      maker.make(columns, i + shares < phase.end ? shares : 0);
+      const unsigned step = i;
+      full(step).wait(step / stages % 2);
+      product.add(columns, memory + step % stages * stage_bytes);
+      product.template wait<0>();
+      if (thread % 128 == 0) empty(step).arrive();
+      // Where warpgroups use a tile together, the other one is hardly more than a step behind.
+      constexpr int behind = shares == 1 ? 1 : 0;
+      const bool refills = shares == 1 ? thread == 0 : thread % 128 == 0;
+      if (refills && i >= behind && i - behind + stages < tile.steps) {
+        const unsigned over = i - behind;
+        empty(over).wait(over / stages % 2);
+        copy_weight(over + stages);
+      }
+    }
+  }
+  product.finish();
+
+  // No warpgroup needs the weight any more.
+  __syncthreads();
+  constexpr int stride = sums_stride(pixels);
+  float* const sums = reinterpret_cast<float*>(shared);
+  float* const own_sums = sums + (shares == 1 ? thread / 128 * 64 : share * rows * stride);
+  product.for_pairs([&](int pixel, int channel, float2 pair) {
+    own_sums[channel * stride + pixel] = pair.x;
+    own_sums[(channel + 1) * stride + pixel] = pair.y;
+  });
+  // Each block of a cluster writes some of the channels.
+  const int begin = rows / call.splits * tile.split, end = min(tile.channels, begin + rows / call.splits);
   if (call.splits > 1) {
     blas::sm90::synchronize_cluster();
   } else {
     __syncthreads();
   }
-  const SharedAddress sums = blas::sm90::shared_address(shared);
-  const int lane = thread % 32;
-  for (int row = rows / call.splits * split + thread / 32; row < rows / call.splits * (split + 1);
-       row += threads / 32) {
-    const std::int64_t channel = row_tile * rows + row;
-    if (channel >= windows.group_out_channels()) break;
-    const std::int64_t m = group * windows.group_out_channels() + channel;
-    const float bias =
-        call.operands.bias == nullptr
-            ? 0.0f
-            : static_cast<float>(static_cast<const T*>(call.operands.bias)[m * call.operands.bias_stride]);
-    T* const out = static_cast<T*>(call.operands.out.data) + m * call.operands.out.stride[1];
-#pragma unroll
-    for (int pixel = lane; pixel < pixels; pixel += 32) {
-      const int at = row * (pixels + 8) + pixel;
-      float sum = bias;
-      if (call.splits == 1) {
-        sum += reinterpret_cast<const float*>(shared)[at];
-      } else {
-#pragma unroll
-        for (int block = 0; block < most_splits; ++block) {
-          if (block < call.splits) sum += blas::sm90::read_of_block(sums + 4 * at, block);
-        }
-      }
-      if (targets[pixel] != no_target) out[targets[pixel]] = static_cast<T>(sum);
-    }
+  if (shares > 1 || call.splits > 1) {
+    join_sums<rows, pixels>(sums, memory, begin, end, tile.split, call.splits);
+    __syncthreads();
   }
+  const std::int64_t target = targets[thread % pixels];
+  if (target != no_target) {
+    const std::int64_t channel_stride = call.operands.out.stride[1];
+    write_sums<pixels>(static_cast<T*>(call.operands.out.data) + tile.first_out_channel * channel_stride + target,
+                       channel_stride, biases, sums, begin, end);
+  }
+  // The others may still be reading this block's sums.
   if (call.splits > 1) blas::sm90::synchronize_cluster();
 }
 
@@ -459,27 +627,45 @@ void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess) fail("portops::deform_conv2d: ", what, " failed: ", cudaGetErrorString(status));
 }
 
-cudaLaunchConfig_t configure(cudaLaunchAttribute& cluster, const FusedPlan& plan, unsigned groups) {
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {1, 1, static_cast<unsigned>(plan.splits)};
+/// How kernels are launched: each may start, and wait, while the one before it still runs.
+struct Launch {
+  cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(plan.pixel_tiles), groups * static_cast<unsigned>(plan.row_tiles),
-                        static_cast<unsigned>(plan.splits));
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = plan.shared_bytes();
-  config.attrs = &cluster;
-  config.numAttrs = plan.splits > 1 ? 1 : 0;
-  return config;
-}
+
+  Launch(dim3 grid, unsigned block) {
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = grid;
+    config.blockDim = dim3(block);
+    config.attrs = attributes;
+    config.numAttrs = 1;
+  }
+  /// Of a convolution.
+  Launch(const FusedPlan& plan, unsigned groups)
+      : Launch(dim3(static_cast<unsigned>(plan.pixel_tiles), groups * static_cast<unsigned>(plan.row_tiles),
+                    static_cast<unsigned>(plan.splits)),
+               threads) {
+    config.dynamicSmemBytes = plan.shared_bytes();
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {1, 1, static_cast<unsigned>(plan.splits)};
+    if (plan.splits > 1) config.numAttrs = 2;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+};
 
 /// Calls action(kernel) with the one that the plan is for.
 template <class T, Operand operand, class Action>
 auto with_kernel(const FusedPlan& plan, const Action& action) {
-  if (plan.rows == 128) return action(convolve<T, operand, 1, 128>);
   if constexpr (operand != Operand::f32) {
-    if (plan.pixels == 128) return action(convolve<T, operand, 2, 128>);
+    if (plan.rows == 256) {
+      return plan.pixels == 64 ? action(convolve<T, operand, 256, 64>) : action(convolve<T, operand, 256, 128>);
+    }
   }
-  return action(convolve<T, operand, 2, 64>);
+  if (plan.rows == 128) {
+    return plan.pixels == 64 ? action(convolve<T, operand, 128, 64>) : action(convolve<T, operand, 128, 128>);
+  }
+  return action(convolve<T, operand, 64, 128>);
 }
 
 /// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
@@ -489,6 +675,9 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
   check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared_bytes())),
       "cudaFuncSetAttribute");
+#ifdef CARVE
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, CARVE), "carve");
+#endif
 }
 
 template <class T, Operand operand>
@@ -499,14 +688,15 @@ void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
   const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
                           static_cast<std::uint32_t>(call.windows.groups) * rows * of_tap * taps};
   constexpr unsigned block = 256;
-  pack_weight<T, operand><<<(parts.all + block - 1) / block, block, 0, stream>>>(call, parts, plan.rows);
-  check(cudaGetLastError(), "the launch of the packing of the weight");
+  Launch pack(dim3((parts.all + block - 1) / block), block);
+  pack.config.stream = stream;
+  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, operand>, call, parts, plan.rows),
+        "the launch of the packing of the weight");
   with_kernel<T, operand>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);
-    cudaLaunchAttribute cluster{};
-    cudaLaunchConfig_t config = configure(cluster, plan, static_cast<unsigned>(call.windows.groups));
-    config.stream = stream;
-    check(cudaLaunchKernelEx(&config, kernel, call), "the launch of the convolution");
+    Launch launch(plan, static_cast<unsigned>(call.windows.groups));
+    launch.config.stream = stream;
+    check(cudaLaunchKernelEx(&launch.config, kernel, call), "the launch of the convolution");
   });
 }
 
@@ -529,14 +719,21 @@ std::size_t FusedPlan::weight_bytes(const Windows& windows) const {
 }
 
 std::size_t FusedPlan::shared_bytes() const {
-  const Operand operand = operand_of(*this);
-  const SharedLayout layout(tile_bytes(operand, rows) + tile_bytes(operand, pixels), pixels);
-  return static_cast<std::size_t>(layout.bytes(pixels, phase_taps));
+  return static_cast<std::size_t>(SharedLayout(tile_bytes(operand_of(*this), rows), rows, pixels, phase_taps).bytes);
 }
 
 void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
-  const Call call{windows,           operands,        plan.splits, plan.run_chunks,
-                  plan.group_chunks, plan.phase_taps, plan.steps,  plan.row_tiles};
+  const Call call{
+      .windows = windows,
+      .operands = operands,
+      .splits = plan.splits,
+      .run_chunks = plan.run_chunks,
+      .group_chunks = plan.group_chunks,
+      .deformable_chunks = static_cast<int>(windows.deformable_channels() / windows.channel_run()) * plan.run_chunks,
+      .phase_taps = plan.phase_taps,
+      .steps = plan.steps,
+      .row_tiles = plan.row_tiles,
+      .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
   with_operand(plan,
                [&]<class T, Operand operand>() { run<T, operand>(static_cast<cudaStream_t>(stream), call, plan); });
 }
@@ -546,11 +743,10 @@ int clusters_at_once(const FusedPlan& plan) {
     return with_kernel<T, operand>(plan, [&](auto* kernel) {
       FusedPlan one = plan;
       one.pixel_tiles = one.row_tiles = 1;
-      cudaLaunchAttribute cluster{};
-      const cudaLaunchConfig_t config = configure(cluster, one, 1);
+      const Launch launch(one, 1);
       int count = 0;
       allow_shared_memory(kernel, plan);
-      check(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "cudaOccupancyMaxActiveClusters");
+      check(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), "cudaOccupancyMaxActiveClusters");
       return count;
     });
   });

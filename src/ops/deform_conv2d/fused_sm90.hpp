@@ -23,8 +23,8 @@ struct FusedPlan {
 
   ElementType type = ElementType::f32;
   bool tf32 = false;  ///< f32 only: operands are rounded to tf32
-  int rows = 128;     ///< 128 or 256
-  int pixels = 64;    ///< 64 or 128
+  int rows = 128;     ///< 64, 128 or, except in f32 that is not rounded, 256
+  int pixels = 128;   ///< 128 or, with more than 64 rows, 64
   int splits = 1;     ///< 1, 2 or 4
 
   // The inner axis: steps of one tap and one chunk of channels, which are 128 bytes of x. Channels that have a group

@@ -54,6 +54,15 @@ struct Sample {
   }
 };
 
+/// Where a sample lies in x, with all that is read for it.
+template <class A>
+struct Position {
+  std::int64_t image;
+  std::int64_t deformable_group;
+  A v, u;    ///< in pixels, down and right
+  A factor;  ///< the mask's
+};
+
 /// Finds samples, by the offsets and masks of a step's images. Positions are computed in type A.
 template <class T, class A>
 class Sampler {
@@ -64,21 +73,31 @@ class Sampler {
 
   PORTOPS_FUNCTION Sample<A> operator()(const SampleIndex& at) const {
     const std::int64_t i = quotient(at.pixel, windows_.out_width);
-    const std::int64_t j = at.pixel - i * windows_.out_width;
     const std::int64_t k = quotient(at.tap, windows_.kernel_width);
-    const std::int64_t l = at.tap - k * windows_.kernel_width;
-    const std::int64_t channel = at.deformable_group * windows_.taps() + at.tap;
+    return sample(position(at.image, i, at.pixel - i * windows_.out_width, at.deformable_group, k,
+                           at.tap - k * windows_.kernel_width));
+  }
+
+  /// That of pixel (i, j) and tap (k, l).
+  PORTOPS_FUNCTION Position<A> position(std::int64_t image, std::int64_t i, std::int64_t j,
+                                        std::int64_t deformable_group, std::int64_t k, std::int64_t l) const {
+    const std::int64_t channel = deformable_group * windows_.taps() + k * windows_.kernel_width + l;
     const std::int64_t whole_v = i * windows_.stride_y - windows_.top + k * windows_.dilation_y;
     const std::int64_t whole_u = j * windows_.stride_x - windows_.left + l * windows_.dilation_x;
-    const A v = static_cast<A>(whole_v) + element(offset_, at.image, 2 * channel, i, j);
-    const A u = static_cast<A>(whole_u) + element(offset_, at.image, 2 * channel + 1, i, j);
+    return {image, deformable_group, static_cast<A>(whole_v) + element(offset_, image, 2 * channel, i, j),
+            static_cast<A>(whole_u) + element(offset_, image, 2 * channel + 1, i, j),
+            mask_.data == nullptr ? A(1) : element(mask_, image, channel, i, j)};
+  }
+
+  PORTOPS_FUNCTION Sample<A> sample(const Position<A>& at) const {
     Sample<A> sample{};
     sample.image = at.image;
     sample.deformable_group = static_cast<std::int32_t>(at.deformable_group);
-    sample.factor = mask_.data == nullptr ? A(1) : element(mask_, at.image, channel, i, j);
-    sample.is_nan = v != v || u != u;
-    if (v > A(-1) && v < static_cast<A>(windows_.height) && u > A(-1) && u < static_cast<A>(windows_.width)) {
-      place(sample, v, u);
+    sample.factor = at.factor;
+    sample.is_nan = at.v != at.v || at.u != at.u;
+    if (at.v > A(-1) && at.v < static_cast<A>(windows_.height) && at.u > A(-1) &&
+        at.u < static_cast<A>(windows_.width)) {
+      place(sample, at.v, at.u);
     }
     return sample;
   }
