@@ -73,7 +73,7 @@ class ColumnsGradTiles {
       add_to_x_grad(team, place, scratch, pack);
       team.team_barrier();
     }
-    if (products_ != nullptr) write_products(team, place, product);
+    if (products_ != nullptr) write_products(team, place, scratch, product);
   }
 
  private:
@@ -101,11 +101,15 @@ class ColumnsGradTiles {
     bool exists;
   };
   /// Where a sample's operands lie in the image, in vectors.
-  struct Record {
+  struct alignas(vector_bytes) Record {
+    A weight[corners];     ///< times the mask; of a sample outside, the first one is what its channels are
     std::uint32_t pixel;   ///< the corner above left; and flags
     std::uint32_t column;  ///< of the group's first chunk
-    A weight[corners];     ///< times the mask; of a sample outside, the first one is what its channels are
+    std::uint32_t number;  ///< the sample's, in the image
+    int key;               ///< of the corner above left in the window, and above it a bit for each corner that exists
   };
+  static constexpr int key_bits = 16;
+  static constexpr int unknown_key = -1;  ///< a corner lies outside of the window
   static constexpr int flag_bits = 4;
   enum Flag : std::uint32_t {
     steps_right = 1,  ///< the corners to the right are other pixels than those to the left
@@ -129,9 +133,9 @@ class ColumnsGradTiles {
 
   struct Scratch {
     T* grads;  ///< those of the columns: a chunk of each sample, and then zeros
+    Record* records;
     Entry* entries;
     Target* targets;  ///< and one behind the last
-    Record* records;
     int* counters;
     int* entry_count;
     int* target_count;
@@ -154,9 +158,9 @@ class ColumnsGradTiles {
         return begin;
       };
       grads = reinterpret_cast<T*>(take((samples + 1) * vectors * vector_bytes));
+      records = reinterpret_cast<Record*>(take(samples * static_cast<int>(sizeof(Record))));
       entries = reinterpret_cast<Entry*>(take(samples * entries_of_sample * static_cast<int>(sizeof(Entry))));
       targets = reinterpret_cast<Target*>(take((samples * corners + 1) * static_cast<int>(sizeof(Target))));
-      records = reinterpret_cast<Record*>(take(samples * static_cast<int>(sizeof(Record))));
       counters = reinterpret_cast<int*>(take(keys * static_cast<int>(sizeof(int))));
       entry_count = reinterpret_cast<int*>(at);
       target_count = entry_count + 1;
@@ -229,7 +233,7 @@ class ColumnsGradTiles {
     for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
       // What is read for one that is missing does not matter.
       const Index at = index(place, i);
-      scratch.records[i] = at.exists ? record_of(place, scratch, at.sample) : Record{is_missing, 0, {}};
+      scratch.records[i] = at.exists ? record_of(place, scratch, at.sample) : Record{{}, is_missing, 0, 0, 0};
     }
     team.team_barrier();
   }
@@ -237,7 +241,11 @@ class ColumnsGradTiles {
   KOKKOS_FUNCTION Record record_of(const Place& place, const Scratch& scratch, const SampleIndex& at) const {
     const Sample<A> sample = sampler_(at);
     const std::int64_t column = at.pixel * windows_.column() + at.tap * windows_.group_channels();
-    Record record{is_outside, static_cast<std::uint32_t>(column / vector), {}};
+    Record record{{},
+                  is_outside,
+                  static_cast<std::uint32_t>(column / vector),
+                  static_cast<std::uint32_t>(sample_number(windows_, {0, at.pixel, at.deformable_group, at.tap})),
+                  0};
     if (sample.is_outside()) {
       record.weight[0] = sample.factor * (sample.is_nan ? Kokkos::Experimental::quiet_NaN_v<A> : A(0));
       return record;
@@ -249,9 +257,17 @@ class ColumnsGradTiles {
     PORTOPS_UNROLL
     for (int k = 0; k < corners; ++k) record.weight[k] *= sample.factor;
     if (x_grad_ != nullptr) {
+      bool are_inside = true;
       for_corners(place, sample, [&](int key, std::uint32_t, A) {
+        are_inside = are_inside && key >= 0;
         if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
       });
+      record.key = unknown_key;
+      if (are_inside) {
+        record.key = static_cast<int>((sample.y - place.window_y) * window_columns + sample.x - place.window_x);
+        PORTOPS_UNROLL
+        for (int k = 0; k < corners; ++k) record.key |= sample.exists[k] ? 1 << (key_bits + k) : 0;
+      }
     }
     return record;
   }
@@ -283,10 +299,19 @@ class ColumnsGradTiles {
     team.team_barrier();
     const int entries = *scratch.entry_count, targets = *scratch.target_count;
     for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
-      const Index at = index(place, i);
-      if (!at.exists) continue;
-      const Sample<A> sample = sampler_(at.sample);
-      for_corners(place, sample, [&](int key, std::uint32_t pixel, A weight) {
+      const Record& record = scratch.records[i];
+      if (record.key != unknown_key) {
+        const int right = (record.pixel & steps_right) != 0 ? 1 : 0;
+        const int down = (record.pixel & steps_down) != 0 ? window_columns : 0;
+        PORTOPS_UNROLL
+        for (int k = 0; k < corners; ++k) {
+          if ((record.key >> (key_bits + k) & 1) == 0) continue;
+          const int key = record.key % (1 << key_bits) + (k % 2 == 1 ? right : 0) + (k >= 2 ? down : 0);
+          scratch.entries[Kokkos::atomic_fetch_add(scratch.counters + key, 1)] = {record.weight[k], i * chunk};
+        }
+        continue;
+      }
+      for_corners(place, sampler_(index(place, i).sample), [&](int key, std::uint32_t pixel, A weight) {
         int to = 0;
         if (key >= 0) {
           to = Kokkos::atomic_fetch_add(scratch.counters + key, 1);
@@ -382,17 +407,22 @@ class ColumnsGradTiles {
     *reinterpret_cast<Vector*>(in_device_memory(to)) = column;
   }
 
-  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const A (&product)[own_samples][2]) const {
+  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const Scratch& scratch,
+                                      const A (&product)[own_samples][2]) const {
     const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
-    A* const products = products_ + place.share * windows_.all_samples() * corners;
+    A* const products =
+        products_ +
+        (place.share * windows_.all_samples() + place.image * windows_.pixels() * windows_.samples()) * corners;
     PORTOPS_UNROLL
     for (int s = 0; s < own_samples; ++s) {
       // All threads of a warp take part in the sum.
       const A sum = sum_of_corner(product[s], lane);
       const int i = slot + s * slots;
       if (i >= plan_.samples() || lane % 2 != 0) continue;
-      const Index at = index(place, i);
-      if (at.exists) products[sample_number(windows_, at.sample) * corners + lane / 2] = sum;
+      const Record& record = scratch.records[i];
+      if ((record.pixel & is_missing) == 0) {
+        products[static_cast<std::uint64_t>(record.number) * corners + lane / 2] = sum;
+      }
     }
   }
 

@@ -23,13 +23,6 @@ constexpr int warpgroups = threads / 128;
 constexpr int chunk_bytes = 128;
 constexpr int most_splits = FusedPlan::most_splits;
 
-template <class T>
-constexpr Operand operand_of(bool tf32) {
-  if (std::is_same_v<T, f16>) return Operand::f16;
-  if (std::is_same_v<T, bf16>) return Operand::bf16;
-  return tf32 ? Operand::tf32 : Operand::f32;
-}
-
 /// A sample of the block's pixels: where its corner above left lies in x, in bytes, a multiple of 16, and flags.
 using Place = std::uint32_t;
 constexpr Place steps_right = 1, steps_down = 2;  ///< the corners to the right, or below, are other pixels
@@ -38,11 +31,14 @@ constexpr Place is_zero = 4;                      ///< the sample lies outside; 
 constexpr int stages = 4;
 constexpr int most_phase_taps = FusedPlan::most_phase_taps;
 
+/// How many warpgroups share the steps of a block with so many pixels.
+__host__ __device__ constexpr int shares_of(int pixels) { return warpgroups * 64 / pixels; }
+
 /// The sums of a warpgroup in shared memory: a row of pixels for each output channel, warpgroups with other pixels
 /// beside each other. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the banks.
 __host__ __device__ constexpr int sums_stride(int pixels) { return pixels + 4; }
 __host__ __device__ constexpr int sums_bytes(int rows, int pixels) {
-  return warpgroups * 64 / pixels * rows * sums_stride(pixels) * 4;
+  return shares_of(pixels) * rows * sums_stride(pixels) * 4;
 }
 
 /// What a block has in shared memory: the stages, a tile of the weight each, which make room for the sums at the end,
@@ -364,7 +360,7 @@ constexpr std::int64_t no_target = INT64_MIN;
 template <int rows, int pixels>
 __device__ __forceinline__ void join_sums(float* sums, SharedAddress address, int begin, int end, int block,
                                           int blocks) {
-  constexpr int stride = sums_stride(pixels), shares = warpgroups * 64 / pixels, packs = pixels / 4;
+  constexpr int stride = sums_stride(pixels), shares = shares_of(pixels), packs = pixels / 4;
   const auto add = [](float4& sum, const float4& other) {
     sum.x += other.x;
     sum.y += other.y;
@@ -456,11 +452,12 @@ class ColumnMaker {
   __device__ __forceinline__ void make(RowsInRegisters<operand>& columns, int further) {
     int next_tap = tap_ + further;
     wrap(next_tap);
+    const Place next[2] = {read_place(0, next_tap), read_place(1, next_tap)};
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       const float4 weights = blas::sm90::read_float4(weights_ + (tap_ * pixels + pixel_ + 8 * row) * 16);
       const bool counts = (place_[row] & is_zero) == 0;
-      place_[row] = read_place(row, next_tap);
+      place_[row] = next[row];
       std::uint32_t words[2][4];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -481,11 +478,14 @@ class ColumnMaker {
   }
 
  private:
-  /// Taps beyond the last one of the phase are those of the next chunk.
+  /// Taps beyond the last one of the phase, by no more than there are steps between this thread's, are those of the
+  /// next chunks.
   __device__ __forceinline__ void wrap(int& tap) {
-    while (tap >= taps_) {
-      tap -= taps_;
-      x_ += chunk_bytes;
+#pragma unroll
+    for (int i = 0; i < shares_of(pixels); ++i) {
+      const bool is_beyond = tap >= taps_;
+      tap -= is_beyond ? taps_ : 0;
+      x_ += is_beyond ? chunk_bytes : 0;
     }
   }
 
@@ -524,7 +524,7 @@ class ColumnMaker {
 template <class T, Operand operand, int rows, int pixels>
 __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ Call call) {
   constexpr int stage_bytes = Tile<operand>::bytes(rows);
-  constexpr int shares = warpgroups * 64 / pixels;  // warpgroups that share the steps
+  constexpr int shares = shares_of(pixels);
   extern __shared__ __align__(1024) char shared[];
   const SharedLayout layout(stage_bytes, rows, pixels, call.phase_taps);
   auto* const sample_weights = reinterpret_cast<float4*>(shared + layout.weights);
