@@ -93,13 +93,14 @@ __device__ __forceinline__ SharedAddress shared_address(const void* data) {
   return static_cast<SharedAddress>(__cvta_generic_to_shared(data));
 }
 
-/// The same, for addresses that are needed again and again: the compiler would work it out each time.
+/// The same for an address that is needed again and again, which the compiler would work out each time.
 __device__ __forceinline__ SharedAddress kept_shared_address(const void* data) {
   SharedAddress address;
   asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(shared_address(data)));
   return address;
 }
 
+/// What lies in shared memory, at a multiple of its size.
 __device__ __forceinline__ float4 read_float4(SharedAddress address) {
   float4 value;
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -319,7 +320,7 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #undef PORTOPS_SUMS_32
 #undef PORTOPS_SUMS_8
 
-/// The descriptor of a tile, to which that of what an instruction takes of it is added.
+/// The descriptor of a tile, to which instruction_offset() is added.
 template <Operand operand, bool turned = false>
 __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
   constexpr int row_bytes = turned ? TurnedTile::row_bytes : Tile<operand>::row_bytes;
@@ -330,7 +331,7 @@ __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
          swizzle << 62;
 }
 
-/// Of the k-th instruction of a piece that lies so many bytes from the tile's beginning.
+/// That of what the k-th instruction takes of a piece, which lies so many bytes from the tile's beginning.
 template <Operand operand, bool turned = false>
 __device__ constexpr std::uint64_t instruction_offset(int piece_bytes, int k) {
   return static_cast<std::uint64_t>(piece_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
@@ -341,8 +342,9 @@ template <Operand operand>
 struct RowsInRegisters {
   std::uint32_t words[Tile<operand>::pieces][Tile<operand>::instructions][4];
 
-  /// Keeps the compiler from using the registers for anything else before, or from writing to them after this point.
-  __device__ __forceinline__ void hold() {
+  /// Has the words complete here. The compiler would make some of them between the instructions that take them, and
+  /// these would then wait for each other.
+  __device__ __forceinline__ void complete() {
 #pragma unroll
     for (auto& piece : words) {
 #pragma unroll
@@ -360,19 +362,21 @@ class TileProduct {
  public:
   using Layout = Tile<operand>;
 
-  /// Enqueues a product of rows in registers, to be held until it is over.
+  /// Adds a product of rows in registers, and waits until it is over: the compiler does not know that registers are
+  /// still read after the instructions that take them, and would use them for something else.
   __device__ __forceinline__ void add(RowsInRegisters<operand>& a, SharedAddress b) {
-    a.hold();
+    a.complete();
     const std::uint64_t tile = describe<operand>(b);
     enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
       multiply_32_bytes<operand, columns>(sums, a.words[a_piece][k],
                                           tile + instruction_offset<operand>(b_piece * columns * Layout::row_bytes, k),
                                           adds);
     });
+    wait<0>();
   }
 
-  /// Enqueues a product of tiles in shared memory, either of them turned. `a` is where this warpgroup's rows begin in a
-  /// tile of `a_rows` rows. The tiles may be written anew when it is over.
+  /// Enqueues a product of tiles in shared memory, either of them turned; wait() must follow. `a` is where this
+  /// warpgroup's rows begin in a tile of `a_rows` rows. The tiles may be written anew when the product is over.
   template <bool a_turned, bool b_turned>
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
     const std::uint64_t a_tile = describe<operand, a_turned>(a), b_tile = describe<operand, b_turned>(b);
@@ -383,7 +387,7 @@ class TileProduct {
     });
   }
 
-  /// After each product: returns when no more than `underway` of them are not over.
+  /// Returns when no more than `underway` products are not over.
   template <int underway>
   __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");

@@ -577,7 +577,6 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
       const unsigned step = i;
       full(step).wait(step / stages % 2);
       product.add(columns, memory + step % stages * stage_bytes);
-      product.template wait<0>();
       if (thread % 128 == 0) empty(step).arrive();
       // Where warpgroups use a tile together, the other one is hardly more than a step behind.
       constexpr int behind = shares == 1 ? 1 : 0;
