@@ -103,9 +103,9 @@ __device__ Pixel locate(const Windows& windows, std::int64_t index) {
 struct BlockTile {
   std::int64_t first_pixel;
   int group, split;
-  int first_step, steps;
-  int channels;  ///< of the tile that there are
-  std::int64_t first_out_channel;
+  int first_step, steps;           ///< of the group's steps, those of this block
+  int channels;                    ///< output channels of the tile that there are
+  std::int64_t first_out_channel;  ///< of all groups'
 
   __device__ BlockTile(const Call& call, int rows, int pixels)
       : first_pixel(static_cast<std::int64_t>(blockIdx.x) * pixels),
@@ -309,6 +309,7 @@ __device__ void write_sample(const FusedOperands& operands, const Sample<float>&
     place =
         static_cast<Place>(units * 16) | (sample.steps_right ? steps_right : 0) | (sample.steps_down ? steps_down : 0);
   } else if (sample.is_nan || 0.0f * sample.factor != 0.0f) {
+    // No position, or 0 times a mask that is not finite.
     weight[0] = __int_as_float(0x7fffffff);
     place = 0;
   } else {
@@ -674,9 +675,6 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
   check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared_bytes())),
       "cudaFuncSetAttribute");
-#ifdef CARVE
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, CARVE), "carve");
-#endif
 }
 
 template <class T, Operand operand>
