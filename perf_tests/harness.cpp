@@ -7,6 +7,12 @@
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
 
+#if defined(PORTOPS_HAS_CUDA)
+#include <Kokkos_Core.hpp>
+#endif
+
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -29,9 +35,20 @@ constexpr std::int64_t rotated_bytes = std::int64_t{256} << 20;
 constexpr int iterations = 20;
 constexpr double iteration_seconds = 0.2;
 
+/// Runs a benchmark; one that throws becomes a row that says why, and others follow.
+template <class Run>
+void run_or_say_why(benchmark::State& state, const Run& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
 std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
+  const std::int64_t fewest = benchmark_case.bytes < 8 * rotated_bytes ? 2 : 1;
   const std::int64_t sets =
-      std::clamp<std::int64_t>(rotated_bytes / std::max<std::int64_t>(benchmark_case.bytes, 1), 2, 64);
+      std::clamp<std::int64_t>(rotated_bytes / std::max<std::int64_t>(benchmark_case.bytes, 1), fewest, 64);
   std::vector<Call> calls;
   for (std::int64_t k = 0; k < sets; ++k) calls.push_back(benchmark_case.make_call(ctx));
   for (const Call& call : calls) call();
@@ -74,39 +91,62 @@ std::vector<char> random_piece(ElementType type, Random kind) {
   return piece;
 }
 
-double measure_copy_rate(Backend backend) {
-  const Context ctx(backend);
+Case copy_case(Backend backend) {
   const Extents extents{std::int64_t{1} << (backend == Backend::cuda ? 28 : 26)};
-  const Tensor from = random_tensor(ctx, ElementType::f32, extents);
-  const Tensor to = random_tensor(ctx, ElementType::f32, extents);
+  return {"ceiling/copy", 2 * 4 * extents.product(), [=](const Context& ctx) -> Call {
+            const Tensor from = random_tensor(ctx, ElementType::f32, extents);
+            const Tensor to = random_tensor(ctx, ElementType::f32, extents);
+            return [=] { copy(ctx, from, to); };
+          }};
+}
+
+Case gemm_case(Backend backend, ElementType type, Math math) {
+  const std::int64_t size = backend == Backend::cuda ? 4096 : 1024;
+  const double flops = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+  const std::string name = math == Math::tf32 ? "tf32" : std::string(name_of(type));
+  return {"ceiling/gemm/" + name, 3 * size * size * static_cast<std::int64_t>(size_of(type)),
+          [=](const Context& given) -> Call {
+            const Context ctx = Context(given).math(math);
+            const Tensor a = random_tensor(ctx, type, {size, size});
+            const Tensor b = random_tensor(ctx, type, {size, size});
+            const Tensor c(type, {size, size}, a.ref().space());
+            return [=] { blas::gemm(ctx, blas::Transpose::no, blas::Transpose::no, 1.0, a, b, 0.0, c); };
+          },
+          Products{flops, type, math}};
+}
+
+/// Calls a second, at best.
+double best_rate(Backend backend, const Case& benchmark_case, int rounds, int calls) {
+  const Context ctx(backend);
+  const Call call = benchmark_case.make_call(ctx);
   double best = 0.0;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const auto start = Clock::now();
-    copy(ctx, from, to);
+    for (int k = 0; k < calls; ++k) call();
     ctx.fence();
-    best = std::max(best, 2.0 * 4.0 * static_cast<double>(extents.product()) / seconds_since(start));
+    best = std::max(best, calls / seconds_since(start));
   }
   return best;
 }
 
+double measure_copy_rate(Backend backend) {
+  const Case copying = copy_case(backend);
+  return static_cast<double>(copying.bytes) * best_rate(backend, copying, 10, 1);
+}
+
 double measure_gemm_rate(Backend backend, ElementType type, Math math) {
-  const Context ctx = Context(backend).math(math);
-  const std::int64_t size = backend == Backend::cuda ? 4096 : 2048;
-  const Tensor a = random_tensor(ctx, type, {size, size});
-  const Tensor b = random_tensor(ctx, type, {size, size});
-  const Tensor c(type, {size, size}, a.ref().space());
-  const int calls = backend == Backend::cuda ? 20 : 1;
-  double best = 0.0;
-  for (int round = 0; round < 5; ++round) {
-    const auto start = Clock::now();
-    for (int call = 0; call < calls; ++call) {
-      blas::gemm(ctx, blas::Transpose::no, blas::Transpose::no, 1.0, a, b, 0.0, c);
-    }
-    ctx.fence();
-    const double operations = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
-    best = std::max(best, operations * calls / seconds_since(start));
+  const Case product = gemm_case(backend, type, math);
+  return product.products.flops * best_rate(backend, product, 5, backend == Backend::cuda ? 20 : 1);
+}
+
+/// What tensors may take.
+std::int64_t free_memory([[maybe_unused]] Backend backend) {
+#if defined(PORTOPS_HAS_CUDA)
+  if (std::size_t free = 0, total = 0; backend == Backend::cuda && cudaMemGetInfo(&free, &total) == cudaSuccess) {
+    return static_cast<std::int64_t>(free);
   }
-  return best;
+#endif
+  return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
 }
 
 void count_products(benchmark::State& state, Backend backend, const Case& benchmark_case) {
@@ -116,6 +156,12 @@ void count_products(benchmark::State& state, Backend backend, const Case& benchm
   const auto calls = static_cast<double>(state.iterations());
   state.counters["flops_per_second"] = benchmark::Counter(products.flops * calls, benchmark::Counter::kIsRate);
   state.counters["of_floor"] = benchmark::Counter(floor * calls, benchmark::Counter::kIsRate);
+}
+
+void count_bytes(benchmark::State& state, Backend backend, const Case& benchmark_case) {
+  const double bytes = static_cast<double>(benchmark_case.bytes) * static_cast<double>(state.iterations());
+  state.counters["bytes_per_second"] = benchmark::Counter(bytes, benchmark::Counter::kIsRate);
+  state.counters["of_copy"] = benchmark::Counter(bytes / copy_rate(backend), benchmark::Counter::kIsRate);
 }
 
 void run_case(benchmark::State& state, Backend backend, const Case& benchmark_case) {
@@ -129,11 +175,28 @@ void run_case(benchmark::State& state, Backend backend, const Case& benchmark_ca
     ctx.fence();
     state.SetIterationTime(seconds_since(start) / count);
   }
-  const double bytes = static_cast<double>(benchmark_case.bytes) * static_cast<double>(state.iterations());
-  state.counters["bytes_per_second"] = benchmark::Counter(bytes, benchmark::Counter::kIsRate);
-  state.counters["of_copy"] = benchmark::Counter(bytes / copy_rate(backend), benchmark::Counter::kIsRate);
+  count_bytes(state, backend, benchmark_case);
   if (benchmark_case.products.flops > 0.0) count_products(state, backend, benchmark_case);
 }
+
+#if defined(PORTOPS_HAS_CUDA)
+void run_concurrently(benchmark::State& state, const Case& benchmark_case, int count) {
+  const std::vector instances = Kokkos::Experimental::partition_space(Kokkos::Cuda(), std::vector<int>(count, 1));
+  std::vector<std::vector<Call>> calls;
+  for (const Kokkos::Cuda& instance : instances) calls.push_back(make_calls(Context(instance), benchmark_case));
+  constexpr int rounds = 50;
+  std::size_t next = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    const auto start = Clock::now();
+    for (int k = 0; k < rounds; ++k, ++next) {
+      for (const std::vector<Call>& own : calls) own[next % own.size()]();
+    }
+    for (const Kokkos::Cuda& instance : instances) instance.fence();
+    state.SetIterationTime(seconds_since(start) / (rounds * count));
+  }
+  count_bytes(state, Backend::cuda, benchmark_case);
+}
+#endif
 
 void run_host_time(benchmark::State& state, Backend backend, const Case& benchmark_case) {
   const Context ctx(backend);
@@ -168,6 +231,15 @@ Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extent
   return result;
 }
 
+std::string text(const Extents& extents) {
+  std::string result;
+  for (const std::int64_t extent : extents) {
+    if (!result.empty()) result += 'x';
+    result += std::to_string(extent);
+  }
+  return result.empty() ? "scalar" : result;
+}
+
 double copy_rate(Backend backend) {
   static std::map<Backend, double> rates;
   const auto [entry, is_new] = rates.try_emplace(backend, 0.0);
@@ -184,7 +256,9 @@ double gemm_rate(Backend backend, ElementType type, Math math) {
 
 void register_case(Backend backend, const Case& benchmark_case) {
   const std::string name = std::string(name_of(backend)) + "/" + benchmark_case.name;
-  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { run_case(state, backend, benchmark_case); })
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) { run_or_say_why(state, [&] { run_case(state, backend, benchmark_case); }); })
       ->UseManualTime()
       ->Iterations(iterations)
       ->Unit(benchmark::kMicrosecond);
@@ -192,11 +266,48 @@ void register_case(Backend backend, const Case& benchmark_case) {
 
 void register_host_time(Backend backend, const Case& benchmark_case) {
   const std::string name = std::string(name_of(backend)) + "/" + benchmark_case.name + "/host";
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [=](benchmark::State& state) { run_host_time(state, backend, benchmark_case); })
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) { run_or_say_why(state, [&] { run_host_time(state, backend, benchmark_case); }); })
       ->UseManualTime()
       ->Iterations(iterations)
       ->Unit(benchmark::kMicrosecond);
+}
+
+void register_ceilings(Backend backend) {
+  register_case(backend, copy_case(backend));
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    register_case(backend, gemm_case(backend, type, Math::ieee));
+  }
+  if (backend == Backend::cuda) register_case(backend, gemm_case(backend, ElementType::f32, Math::tf32));
+}
+
+void register_concurrency([[maybe_unused]] Backend backend, [[maybe_unused]] const Case& benchmark_case) {
+#if defined(PORTOPS_HAS_CUDA)
+  if (backend != Backend::cuda) return;
+  for (const int count : {1, 2, 4, 8}) {
+    const std::string name = "cuda/" + benchmark_case.name + "/instances:" + std::to_string(count);
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [=](benchmark::State& state) {
+                                   run_or_say_why(state, [&] { run_concurrently(state, benchmark_case, count); });
+                                 })
+        ->UseManualTime()
+        ->Iterations(iterations)
+        ->Unit(benchmark::kMicrosecond);
+  }
+#endif
+}
+
+std::vector<std::int64_t> sweep_sizes(Backend backend, std::int64_t bytes_of_element) {
+  // Small calls rotate through several sets, and others may need memory too.
+  const std::int64_t most = std::min<std::int64_t>(1000000000, free_memory(backend) / 3 / bytes_of_element);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t decade = 100; decade <= most; decade *= 10) {
+    for (const std::int64_t size : {decade, decade * 316 / 100}) {
+      if (size <= most) sizes.push_back(size);
+    }
+  }
+  return sizes;
 }
 
 }  // namespace portops::perf

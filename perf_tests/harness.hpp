@@ -7,6 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ double copy_rate(Backend backend);
 /// Floating-point operations a second of a large matrix product of this backend: what operators with a product inside
 /// can be held against. Measured once, when first asked for; takes seconds on hosts.
 double gemm_rate(Backend backend, ElementType type, Math math);
+
+/// Extents in a benchmark's name: 4x16x64, or scalar.
+std::string text(const Extents& extents);
 
 /// One operator call on its own set of tensors.
 using Call = std::function<void()>;
@@ -53,5 +57,16 @@ void register_case(Backend backend, const Case& benchmark_case);
 
 /// Registers BACKEND/NAME/host: the host's time to enqueue a call.
 void register_host_time(Backend backend, const Case& benchmark_case);
+
+/// Registers BACKEND/ceiling/copy and BACKEND/ceiling/gemm/TYPE: what the machine does at best.
+void register_ceilings(Backend backend);
+
+/// Registers BACKEND/NAME/instances:N for 1, 2, 4 and 8 execution-space instances of a GPU that work at the same time:
+/// the time a call of them all together. Nothing on hosts, where instances would share the threads.
+void register_concurrency(Backend backend, const Case& benchmark_case);
+
+/// Numbers of elements from 100 to 10^9, two in each decade, of which the backend's free memory holds a call's tensors
+/// when an element takes so many bytes in all of them.
+std::vector<std::int64_t> sweep_sizes(Backend backend, std::int64_t bytes_of_element);
 
 }  // namespace portops::perf

@@ -7,6 +7,7 @@
 #include <portops/ops/deform_conv2d.hpp>
 
 #include <array>
+#include <cmath>
 
 namespace portops::perf {
 namespace {
@@ -137,6 +138,15 @@ void register_deform_conv2d(Backend backend) {
   }
   for (const Shape& shape : others) {
     for (const Mode& mode : modes) register_both(backend, shape, mode);
+  }
+  register_concurrency(backend, forward({"1x64x32x32", {1, 64, 32, 32}, 64}, {ElementType::f32}));
+  for (const Mode& mode : modes) {
+    // Columns, where there are some, take nine times what x takes.
+    for (const std::int64_t count : sweep_sizes(backend, 25 * static_cast<std::int64_t>(size_of(mode.type)))) {
+      const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(count) / 64.0));
+      if (side < 3 || (!is_device && count > 10000000)) continue;
+      register_both(backend, {"size:" + std::to_string(count), {1, 64, side, side}, 64}, mode);
+    }
   }
 }
 

@@ -51,12 +51,6 @@ Case gradient(ElementType type, const Shapes& shapes, bool with_weight) {
       }};
 }
 
-std::string text(const Extents& extents) {
-  std::string result;
-  for (const std::int64_t extent : extents) result += (result.empty() ? "" : "x") + std::to_string(extent);
-  return result.empty() ? "scalar" : result;
-}
-
 Shapes equal(const Extents& extents) { return {text(extents), extents, extents, extents}; }
 
 /// Every way to broadcast y and weight, each along some of the two axes.
@@ -80,6 +74,7 @@ void register_lerp(Backend backend) {
   register_host_time(backend, forward(ElementType::f32, tiny));
   register_host_time(backend, gradient(ElementType::f32, tiny, false));
   register_host_time(backend, gradient(ElementType::f32, {"4x16x64/y:64", {4, 16, 64}, {64}, {4, 16, 64}}, true));
+  register_concurrency(backend, forward(ElementType::f32, equal({16, 12800})));
   for (const ElementType type : types) {
     std::vector<Shapes> shapes{tiny,
                                equal({4, 16, 1024, 1024}),
@@ -92,6 +87,12 @@ void register_lerp(Backend backend) {
       register_case(backend, forward(type, shape));
       register_case(backend, gradient(type, shape, false));
       register_case(backend, gradient(type, shape, true));
+    }
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    for (const std::int64_t count : sweep_sizes(backend, 6 * size)) {
+      const Shapes shape{"size:" + std::to_string(count), {count}, {count}, {count}};
+      register_case(backend, forward(type, shape));
+      register_case(backend, gradient(type, shape, false));
     }
   }
 }

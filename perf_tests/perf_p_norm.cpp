@@ -24,12 +24,6 @@ struct Order {
   double value;
 };
 
-std::string text(const Extents& extents) {
-  std::string result;
-  for (const std::int64_t extent : extents) result += (result.empty() ? "" : "x") + std::to_string(extent);
-  return result;
-}
-
 /// The norms along one axis.
 Shape along(int axis, const Extents& x) {
   Shape shape{text(x) + "/axis:" + std::to_string(axis), x, Extents::of_rank(x.rank() - 1), {}};
@@ -106,6 +100,15 @@ void register_p_norm(Backend backend) {
   }
   for (const ElementType type : {ElementType::f64, ElementType::bf16}) {
     for (const Shape& shape : places) register_both(backend, type, shape, two);
+  }
+  register_concurrency(backend, forward(ElementType::f32, along(-1, {1024, 250}), two));
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    for (const std::int64_t count : sweep_sizes(backend, 2 * static_cast<std::int64_t>(size_of(type)))) {
+      // Rows of 100.
+      Shape shape = along(-1, {count / 100, 100});
+      shape.name = "size:" + std::to_string(count);
+      register_both(backend, type, shape, two);
+    }
   }
 }
 

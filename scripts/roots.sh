@@ -22,7 +22,8 @@ root_packages() {
   local build='ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev libopenblas-dev
                libpng-dev ninja-build python3 python3-yaml'
   case $1 in
-    sid) echo "$build" libkokkos-dev ;;
+    # The Python packages are those of scripts/sweep.
+    sid) echo "$build" libkokkos-dev python3-jinja2 python3-matplotlib python3-pandas python3-rich ;;
     experimental) echo "$build" libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev ;;
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++.
     lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev python3 ;;

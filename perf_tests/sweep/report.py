@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A page and pictures of one or several sweeps."""
+from __future__ import annotations
+
+import io
+import pathlib
+import re
+
+import jinja2
+import matplotlib
+import matplotlib.figure
+import pandas
+
+from . import results
+from .compare import rows_in_both, with_verdicts
+
+matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "portops", "font.size": 9, "axes.grid": True,
+                            "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False})
+
+PEERS = ("eager", "compiled", "conv")
+PAGE = pathlib.Path(__file__).with_name("report.html.jinja")
+
+
+def frame_of(sweep: dict, label: str) -> pandas.DataFrame:
+    """The rows without errors: what their names say, median seconds, and the counters."""
+    listed = []
+    for name, row in sweep["rows"].items():
+        if not row["seconds"]:
+            continue
+        counters = {key: row.get(key) for key in ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")}
+        listed.append({"sweep": label, "name": name, **results.parts_of(name),
+                       "seconds": pandas.Series(row["seconds"]).median(), **counters})
+    columns = ["sweep", "name", "backend", "operator", "type", "size", "threads", "instances", "is_host_time", "seconds",
+               "bytes_per_second", "flops_per_second", "of_copy", "of_floor"]
+    return pandas.DataFrame(listed, columns=columns)
+
+
+def peers_of(sweep: dict, label: str) -> pandas.DataFrame:
+    """A line for each case and peer: how many times as long as portops it takes."""
+    listed = [{"sweep": label, "device": name.partition("/")[0], "case": row["case"], "peer": peer,
+               "ratio": row[f"{peer}_us"] / row["portops_us"], "portops_us": row["portops_us"],
+               "share": row["floor_us"] / row["portops_us"]}
+              for name, row in sweep["peers"].items() if "error" not in row
+              for peer in PEERS if row.get(f"{peer}_us")]
+    return pandas.DataFrame(listed, columns=["sweep", "device", "case", "peer", "ratio", "portops_us", "share"])
+
+
+def figure(width: float = 7.5, height: float = 4.2):
+    result = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+    return result, result.add_subplot()
+
+
+def bandwidth_over_size(rows: pandas.DataFrame):
+    """Pictures by operator: a line for each sweep, backend and type."""
+    sized = rows[rows["size"].notna() & rows["bytes_per_second"].notna()]
+    for operator, of_operator in sized.groupby("operator"):
+        drawing, axes = figure()
+        for (sweep, backend, kind), line in of_operator.groupby(["sweep", "backend", "type"]):
+            line = line.sort_values("size")
+            axes.plot(line["size"], line["bytes_per_second"] / 1e9, marker=".", label=f"{backend} {kind} ({sweep})")
+        copies = rows[rows["name"].str.endswith("/ceiling/copy")].groupby(["sweep", "backend"])["bytes_per_second"].max()
+        for (sweep, backend), copy in copies.items():
+            axes.axhline(copy / 1e9, color="grey", linewidth=0.8, linestyle="--")
+            axes.annotate(f"copy, {backend} ({sweep})", (1, copy / 1e9), xycoords=("axes fraction", "data"), fontsize=6,
+                          ha="right", va="bottom", color="grey")
+        axes.set(xscale="log", yscale="log", xlabel="elements", ylabel="GB/s", title=f"{operator}: bandwidth over size")
+        axes.legend(fontsize=7)
+        yield f"bandwidth_{operator}", drawing
+
+
+def roofline(rows: pandas.DataFrame):
+    """A picture for each sweep and backend with products: operations a second over operations a byte."""
+    for (sweep, backend), of_backend in rows.groupby(["sweep", "backend"]):
+        points = of_backend[of_backend["flops_per_second"].notna() & of_backend["bytes_per_second"].notna()]
+        ceilings = points[points["operator"] == "ceiling"]
+        points = points[points["operator"] != "ceiling"]
+        copy = of_backend[of_backend["name"] == f"{backend}/ceiling/copy"]["bytes_per_second"]
+        if points.empty or ceilings.empty or copy.empty:
+            continue
+        drawing, axes = figure()
+        intensity = points["flops_per_second"] / points["bytes_per_second"]
+        ridges = ceilings["flops_per_second"] / copy.iloc[0]
+        low, high = min(intensity.min(), ridges.min()) / 2, max(intensity.max(), ridges.max()) * 2
+        for index, (_, ceiling) in enumerate(ceilings.iterrows()):
+            rate, color = ceiling["flops_per_second"], f"C{index}"
+            ridge = rate / copy.iloc[0]
+            axes.plot([low, ridge, high], [low * copy.iloc[0] / 1e12, rate / 1e12, rate / 1e12], color=color, linewidth=1,
+                      label=f"ceiling {ceiling['type']}")
+            own = points[points["type"] == ceiling["type"]]
+            axes.scatter(own["flops_per_second"] / own["bytes_per_second"], own["flops_per_second"] / 1e12, s=14, color=color)
+        axes.set(xscale="log", yscale="log", xlabel="operations a byte", ylabel="TFLOP/s",
+                 title=f"Roofline of {backend} ({sweep})")
+        axes.legend(fontsize=7)
+        yield f"roofline_{backend}_{sweep}", drawing
+
+
+def peer_ratios(peers: pandas.DataFrame):
+    """A picture for each sweep, device and peer: its time over that of portops, case by case."""
+    for (sweep, device, peer), of_peer in peers.groupby(["sweep", "device", "peer"]):
+        of_peer = of_peer.sort_values("ratio")
+        drawing, axes = figure(height=1.2 + 0.16 * len(of_peer))
+        axes.barh(of_peer["case"], of_peer["ratio"], color=["C3" if ratio < 1 else "C0" for ratio in of_peer["ratio"]])
+        axes.axvline(1, color="black", linewidth=0.8)
+        axes.tick_params(axis="y", labelsize=6)
+        axes.margins(y=0.01)
+        axes.set(xscale="log", xlabel=f"time of PyTorch ({peer}) / time of portops",
+                 title=f"portops beside PyTorch ({peer}) on {device} ({sweep})")
+        low, high = min(1, of_peer["ratio"].min()) * 0.9, max(1, of_peer["ratio"].max()) * 1.1
+        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(low, high)
+        yield f"peers_{device}_{peer}_{sweep}", drawing
+
+
+def scaling(rows: pandas.DataFrame):
+    """Speed-up over threads, and over instances of a GPU."""
+    for column, unit in (("threads", "threads"), ("instances", "instances")):
+        counted = rows[rows[column].notna()]
+        if counted.empty:
+            continue
+        drawing, axes = figure()
+        most = counted[column].max()
+        axes.plot([1, most], [1, most], color="grey", linewidth=0.8, linestyle="--", label="linear")
+        base_names = counted["name"].str.replace(r"(@threads|/instances):\d+$", "", regex=True)
+        for (sweep, name), line in counted.groupby(["sweep", base_names]):
+            line = line.sort_values(column)
+            axes.plot(line[column], line["seconds"].iloc[0] / line["seconds"], marker="o", markersize=3, label=f"{name} ({sweep})")
+        axes.set(xscale="log", yscale="log", xlabel=unit, ylabel=f"speed-up over {counted[column].min():.0f}",
+                 title=f"Scaling over {unit}")
+        axes.set_xticks(sorted(counted[column].unique()), [f"{count:.0f}" for count in sorted(counted[column].unique())])
+        axes.legend(fontsize=6)
+        yield f"scaling_{column}", drawing
+
+
+def ceilings_of(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """What each machine does at best."""
+    found = rows[(rows["operator"] == "ceiling") | rows["name"].str.endswith("/launch/host")]
+    listed = [{"sweep": row["sweep"], "ceiling": row["name"], "rate": rate_of(row)}
+              for _, row in found[found["threads"].isna()].iterrows()]
+    return pandas.DataFrame(listed, columns=["sweep", "ceiling", "rate"])
+
+
+def rate_of(row: pandas.Series) -> str:
+    if pandas.notna(row["flops_per_second"]):
+        return f"{row['flops_per_second'] / 1e12:.2f} TFLOP/s"
+    if pandas.notna(row["bytes_per_second"]):
+        return f"{row['bytes_per_second'] / 1e9:.0f} GB/s"
+    return f"{row['seconds'] * 1e6:.2f} µs"
+
+
+def below(rows: pandas.DataFrame, share: float) -> pandas.DataFrame:
+    """Large cases that take more than the floor allows: the lowest share first."""
+    shares = rows["of_floor"].fillna(rows["of_copy"])
+    found = rows.assign(share=shares)[(shares < share) & (rows["seconds"] > 20e-6) & (rows["operator"] != "ceiling")
+                                      & rows["threads"].isna() & rows["instances"].isna()]
+    found = found.sort_values("share")
+    return pandas.DataFrame({"sweep": found["sweep"], "row": found["name"], "µs": (found["seconds"] * 1e6).round(1),
+                             "share of the floor": found["share"].map("{:.0%}".format)})
+
+
+def svg_of(drawing) -> str:
+    stream = io.StringIO()
+    drawing.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()[stream.getvalue().index("<svg"):]
+
+
+def write_report(sweeps: dict[str, dict], folder: pathlib.Path, threshold: float) -> pathlib.Path:
+    """Writes index.html, which stands alone, and each picture as PNG and SVG. `sweeps` are by label, the oldest first;
+    the last two are compared."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = pandas.concat([frame_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
+    peers = pandas.concat([peers_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
+    pictures = {}
+    for draw, data in ((bandwidth_over_size, rows), (roofline, rows), (peer_ratios, peers), (scaling, rows)):
+        for name, drawing in draw(data):
+            name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+            pictures[name] = svg_of(drawing)
+            (folder / f"{name}.svg").write_text(pictures[name], encoding="utf-8")
+            drawing.savefig(folder / f"{name}.png", dpi=150)
+    changes = None
+    if len(sweeps) > 1:
+        old, new = list(sweeps)[-2:]
+        compared = with_verdicts(rows_in_both(sweeps[old], sweeps[new]), threshold)
+        changed = compared[compared["verdict"] != "same"]
+        changes = {"old": old, "new": new, "rows": len(compared),
+                   "table": changed.assign(old=(changed["old"] * 1e6).round(1), new=(changed["new"] * 1e6).round(1)).round(3)}
+    behind = peers[peers["ratio"] < 1].sort_values("ratio").round(3)
+    page = jinja2.Environment(autoescape=True).from_string(PAGE.read_text(encoding="utf-8")).render(
+        sweeps=sweeps, pictures=pictures, ceilings=ceilings_of(rows), low=below(rows, 0.85), behind=behind, changes=changes,
+        errors=[(label, name, row["error"]) for label, sweep in sweeps.items()
+                for name, row in {**sweep["rows"], **sweep["peers"]}.items() if "error" in row])
+    path = folder / "index.html"
+    path.write_text(page, encoding="utf-8")
+    return path
