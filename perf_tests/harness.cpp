@@ -5,11 +5,8 @@
 #include "blas/gemm.hpp"
 
 #include <portops/core/config.hpp>
+#include <portops/core/kokkos.hpp>
 #include <portops/core/runtime.hpp>
-
-#if defined(PORTOPS_HAS_CUDA)
-#include <Kokkos_Core.hpp>
-#endif
 
 #include <unistd.h>
 
