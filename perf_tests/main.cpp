@@ -6,6 +6,7 @@
 
 #include "harness.hpp"
 #include "perf_deform_conv2d.hpp"
+#include "perf_kokkos_kernels.hpp"
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
@@ -40,6 +41,9 @@ int main(int argc, char** argv) {
       portops::perf::register_lerp(device.backend);
       portops::perf::register_p_norm(device.backend);
       portops::perf::register_deform_conv2d(device.backend);
+#if defined(PORTOPS_PERF_KOKKOS_KERNELS)
+      portops::perf::register_kokkos_kernels(device.backend);
+#endif
     }
     benchmark::RunSpecifiedBenchmarks();
   } catch (const std::exception& error) {

@@ -29,6 +29,8 @@ TIMES = {
     "openmp/lerp/f32/size:100000": 40.0,
     "openmp/lerp/f32/size:10000000": 4000.0,
     "openmp/deform_conv2d/seed/f32": 20000.0,
+    "openmp/lerp/f32/a/w:0.3": 50.0,
+    "openmp/lerp/f32/a/w:0.3/peer:kokkos_kernels": 75.0,
     "openmp/p_norm/f16/too_large": 0.0,
 }
 SUFFIX = "/iterations:20/manual_time"
@@ -152,6 +154,13 @@ class RunTest(SweepTest):
         (self.folder / "other").write_text("{}", encoding="utf-8")
         refused("other is no file of a sweep: its format is None, expected 1", "compare", self.file, self.folder / "other")
 
+    def test_plans_peers_of_the_families_alone(self) -> None:
+        cases = [f"openmp/{name}{SUFFIX}" for name in ("lerp_grad_xy/f32/a", "ceiling/copy", "lerp/f16/b", "deform_conv2d/c/f32")]
+        pieces = measure.plan(cases, 4, False, ["cuda", "cpu"])
+        self.assertEqual([piece.name for piece in pieces],
+                         ["openmp ceiling", "openmp deform_conv2d f32", "openmp lerp f16", "openmp lerp_grad_xy f32",
+                          "PyTorch cuda lerp", "PyTorch cuda deform_conv2d", "PyTorch cpu lerp", "PyTorch cpu deform_conv2d"])
+
     def test_counts_threads(self) -> None:
         self.assertEqual([measure.thread_counts(cores) for cores in (1, 2, 6, 16)], [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]])
 
@@ -167,7 +176,7 @@ class CompareTest(SweepTest):
     def test_nothing_changed(self) -> None:
         code, said = self.compared(TIMES)
         self.assertEqual(code, 0)
-        self.assertIn("8 rows in both: 0 slower, 0 faster by more than 3% with 95 % confidence", said)
+        self.assertIn("10 rows in both: 0 slower, 0 faster by more than 3% with 95 % confidence", said)
 
     def test_something_got_slower(self) -> None:
         code, said = self.compared({**TIMES, "openmp/lerp/f32/size:1000": 3.5, "openmp/launch/host": 1.5})
@@ -207,7 +216,8 @@ class ReportTest(SweepTest):
         self.assertEqual(code, 0, said)
         page = (self.folder / "report" / "index.html").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r'(?:src|href)="[^#][^"]*"|<script|@import', page), [])
-        pictures = ["bandwidth_lerp", "roofline_openmp_new", "roofline_openmp_sweep", "peers_cpu_eager_new", "scaling_threads"]
+        pictures = ["bandwidth_lerp", "roofline_openmp_new", "roofline_openmp_sweep", "peers_cpu_eager_new",
+                    "peers_openmp_kokkos_kernels_new", "peers_openmp_kokkos_kernels_sweep", "scaling_threads"]
         self.assertEqual(sorted(re.findall(r'<div id="([^"]*)">', page)), sorted(pictures))
         for picture in pictures:
             self.assertEqual((self.folder / "report" / f"{picture}.png").read_bytes()[:4], b"\x89PNG")

@@ -85,7 +85,7 @@ def thread_counts(cores: int) -> list[int]:
 
 
 def plan(cases: list[str], cores: int, with_scaling: bool, peer_devices: list[str]) -> list[Piece]:
-    """All pieces of a sweep, ceilings first."""
+    """All pieces of a sweep, ceilings first. Of the peers the families that the cases are of."""
     groups: dict[tuple, list[str]] = {}
     for case in cases:
         parts = results.parts_of(row_name(case, None))
@@ -98,9 +98,10 @@ def plan(cases: list[str], cores: int, with_scaling: bool, peer_devices: list[st
     scaling = tuple(case for case in cases if SCALING.fullmatch(row_name(case, None)))
     if with_scaling and scaling:
         pieces += [Piece(f"openmp with {count} threads", scaling, threads=count) for count in thread_counts(cores)]
-    pieces += [Piece(f"PyTorch {device} {family}", family=family, device=device)
-               for device in peer_devices for family in FAMILIES]
-    return pieces
+    operators = {key[2] for key in groups}
+    families = [family for family in FAMILIES if any(operator.startswith(family) for operator in operators)]
+    return pieces + [Piece(f"PyTorch {device} {family}", family=family, device=device)
+                     for device in peer_devices for family in families]
 
 
 def escaped(case: str) -> str:

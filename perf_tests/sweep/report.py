@@ -18,15 +18,16 @@ from .compare import rows_in_both, with_verdicts
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "portops", "font.size": 9, "axes.grid": True,
                             "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False})
 
-PEERS = ("eager", "compiled", "conv")
+PEERS = {"eager": "PyTorch", "compiled": "PyTorch, compiled", "conv": "PyTorch's plain convolution",
+         "kokkos_kernels": "Kokkos Kernels"}
 PAGE = pathlib.Path(__file__).with_name("report.html.jinja")
 
 
 def frame_of(sweep: dict, label: str) -> pandas.DataFrame:
-    """The rows without errors: what their names say, median seconds, and the counters."""
+    """portops' rows without errors: what their names say, median seconds, and the counters."""
     listed = []
     for name, row in sweep["rows"].items():
-        if not row["seconds"]:
+        if not row["seconds"] or results.parts_of(name)["peer"]:
             continue
         counters = {key: row.get(key) for key in ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")}
         listed.append({"sweep": label, "name": name, **results.parts_of(name),
@@ -43,6 +44,16 @@ def peers_of(sweep: dict, label: str) -> pandas.DataFrame:
                "share": row["floor_us"] / row["portops_us"]}
               for name, row in sweep["peers"].items() if "error" not in row
               for peer in PEERS if row.get(f"{peer}_us")]
+    for name, row in sweep["rows"].items():
+        peer = results.parts_of(name)["peer"]
+        own = sweep["rows"].get(name.removesuffix(f"/peer:{peer}"), {})
+        if not peer or not row["seconds"] or not own.get("seconds"):
+            continue
+        seconds = pandas.Series(own["seconds"]).median()
+        backend, _, case = name.removesuffix(f"/peer:{peer}").partition("/")
+        listed.append({"sweep": label, "device": backend, "case": case, "peer": peer,
+                       "ratio": pandas.Series(row["seconds"]).median() / seconds, "portops_us": seconds * 1e6,
+                       "share": own.get("of_floor", own.get("of_copy"))})
     return pandas.DataFrame(listed, columns=["sweep", "device", "case", "peer", "ratio", "portops_us", "share"])
 
 
@@ -104,8 +115,8 @@ def peer_ratios(peers: pandas.DataFrame):
         axes.axvline(1, color="black", linewidth=0.8)
         axes.tick_params(axis="y", labelsize=6)
         axes.margins(y=0.01)
-        axes.set(xscale="log", xlabel=f"time of PyTorch ({peer}) / time of portops",
-                 title=f"portops beside PyTorch ({peer}) on {device} ({sweep})")
+        axes.set(xscale="log", xlabel=f"time of {PEERS.get(peer, peer)} / time of portops",
+                 title=f"portops beside {PEERS.get(peer, peer)} on {device} ({sweep})")
         low, high = min(1, of_peer["ratio"].min()) * 0.9, max(1, of_peer["ratio"].max()) * 1.1
         ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -45,13 +45,16 @@ def save(results: dict, path: str | os.PathLike) -> None:
 
 
 def parts_of(name: str) -> dict:
-    """What the name of a row says: backend, operator, element type, size, threads and instances, where it has them."""
+    """What the name of a row says: backend, operator, element type, size, threads, instances and whose it is if not
+    portops' own, where it has them."""
     name, _, threads = name.partition("@threads:")
     backend, operator, *others = name.split("/")
     parts = {"backend": backend, "operator": operator, "type": next((p for p in others if p in TYPES), None),
-             "size": None, "instances": None, "threads": int(threads) if threads else None,
+             "size": None, "instances": None, "peer": None, "threads": int(threads) if threads else None,
              "is_host_time": others[-1:] == ["host"]}
     for part in others:
         if found := re.fullmatch(r"(size|instances):(\d+)", part):
             parts[found[1]] = int(found[2])
+        elif part.startswith("peer:"):
+            parts["peer"] = part.removeprefix("peer:")
     return parts
