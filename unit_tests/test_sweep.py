@@ -217,7 +217,8 @@ class ReportTest(SweepTest):
         page = (self.folder / "report" / "index.html").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r'(?:src|href)="[^#][^"]*"|<script|@import', page), [])
         pictures = ["bandwidth_lerp", "roofline_openmp_new", "roofline_openmp_sweep", "peers_cpu_eager_new",
-                    "peers_openmp_kokkos_kernels_new", "peers_openmp_kokkos_kernels_sweep", "scaling_threads"]
+                    "peers_openmp_kokkos_kernels_new", "peers_openmp_kokkos_kernels_sweep", "changes_sweep_new",
+                    "scaling_threads"]
         self.assertEqual(sorted(re.findall(r'<div id="([^"]*)">', page)), sorted(pictures))
         for picture in pictures:
             self.assertEqual((self.folder / "report" / f"{picture}.png").read_bytes()[:4], b"\x89PNG")

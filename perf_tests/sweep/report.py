@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pathlib
 import re
 
@@ -145,6 +146,20 @@ def scaling(rows: pandas.DataFrame):
         yield f"scaling_{column}", drawing
 
 
+def ratios_over_rows(compared: pandas.DataFrame, old: str, new: str, threshold: float):
+    """The ratio of every row and its interval, from the fastest to the slowest."""
+    ordered = compared.sort_values("ratio", ignore_index=True)
+    drawing, axes = figure()
+    colors = ordered["verdict"].map({"slower": "C3", "faster": "C2", "same": "C0"})
+    axes.vlines(ordered.index, ordered["low"], ordered["high"], color=colors, linewidth=1, alpha=0.5)
+    axes.scatter(ordered.index, ordered["ratio"], s=8, color=colors)
+    axes.axhspan(1 / (1 + threshold), 1 + threshold, color="grey", alpha=0.15)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set(xlabel="rows, from the fastest to the slowest", ylabel=f"time of {new} / time of {old}",
+             title=f"{new} beside {old}: ratios with their intervals of 95 %")
+    yield f"changes_{old}_{new}", drawing
+
+
 def ceilings_of(rows: pandas.DataFrame) -> pandas.DataFrame:
     """What each machine does at best."""
     found = rows[(rows["operator"] == "ceiling") | rows["name"].str.endswith("/launch/host")]
@@ -183,13 +198,7 @@ def write_report(sweeps: dict[str, dict], folder: pathlib.Path, threshold: float
     folder.mkdir(parents=True, exist_ok=True)
     rows = pandas.concat([frame_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
     peers = pandas.concat([peers_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
-    pictures = {}
-    for draw, data in ((bandwidth_over_size, rows), (roofline, rows), (peer_ratios, peers), (scaling, rows)):
-        for name, drawing in draw(data):
-            name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-            pictures[name] = svg_of(drawing)
-            (folder / f"{name}.svg").write_text(pictures[name], encoding="utf-8")
-            drawing.savefig(folder / f"{name}.png", dpi=150)
+    drawings = [bandwidth_over_size(rows), roofline(rows), peer_ratios(peers), scaling(rows)]
     changes = None
     if len(sweeps) > 1:
         old, new = list(sweeps)[-2:]
@@ -197,6 +206,14 @@ def write_report(sweeps: dict[str, dict], folder: pathlib.Path, threshold: float
         changed = compared[compared["verdict"] != "same"]
         changes = {"old": old, "new": new, "rows": len(compared),
                    "table": changed.assign(old=(changed["old"] * 1e6).round(1), new=(changed["new"] * 1e6).round(1)).round(3)}
+        if len(compared):
+            drawings.insert(0, ratios_over_rows(compared, old, new, threshold))
+    pictures = {}
+    for name, drawing in itertools.chain(*drawings):
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+        pictures[name] = svg_of(drawing)
+        (folder / f"{name}.svg").write_text(pictures[name], encoding="utf-8")
+        drawing.savefig(folder / f"{name}.png", dpi=150)
     behind = peers[peers["ratio"] < 1].sort_values("ratio").round(3)
     page = jinja2.Environment(autoescape=True).from_string(PAGE.read_text(encoding="utf-8")).render(
         sweeps=sweeps, pictures=pictures, ceilings=ceilings_of(rows), low=below(rows, 0.85), behind=behind, changes=changes,
