@@ -32,14 +32,20 @@ constexpr std::int64_t rotated_bytes = std::int64_t{256} << 20;
 constexpr int iterations = 20;
 constexpr double iteration_seconds = 0.2;
 
-/// Runs a benchmark; one that throws becomes a row that says why, and others follow.
+/// Registers a benchmark that sets its own times. One that throws becomes a row that says why, and others follow.
 template <class Run>
-void run_or_say_why(benchmark::State& state, const Run& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
+void register_run(Backend backend, const std::string& name, const Run& run) {
+  const auto run_or_say_why = [=](benchmark::State& state) {
+    try {
+      run(state);
+    } catch (const std::exception& error) {
+      state.SkipWithError(error.what());
+    }
+  };
+  benchmark::RegisterBenchmark((std::string(name_of(backend)) + "/" + name).c_str(), run_or_say_why)
+      ->UseManualTime()
+      ->Iterations(iterations)
+      ->Unit(benchmark::kMicrosecond);
 }
 
 std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
@@ -252,23 +258,13 @@ double gemm_rate(Backend backend, ElementType type, Math math) {
 }
 
 void register_case(Backend backend, const Case& benchmark_case) {
-  const std::string name = std::string(name_of(backend)) + "/" + benchmark_case.name;
-  benchmark::RegisterBenchmark(
-      name.c_str(),
-      [=](benchmark::State& state) { run_or_say_why(state, [&] { run_case(state, backend, benchmark_case); }); })
-      ->UseManualTime()
-      ->Iterations(iterations)
-      ->Unit(benchmark::kMicrosecond);
+  register_run(backend, benchmark_case.name,
+               [=](benchmark::State& state) { run_case(state, backend, benchmark_case); });
 }
 
 void register_host_time(Backend backend, const Case& benchmark_case) {
-  const std::string name = std::string(name_of(backend)) + "/" + benchmark_case.name + "/host";
-  benchmark::RegisterBenchmark(
-      name.c_str(),
-      [=](benchmark::State& state) { run_or_say_why(state, [&] { run_host_time(state, backend, benchmark_case); }); })
-      ->UseManualTime()
-      ->Iterations(iterations)
-      ->Unit(benchmark::kMicrosecond);
+  register_run(backend, benchmark_case.name + "/host",
+               [=](benchmark::State& state) { run_host_time(state, backend, benchmark_case); });
 }
 
 void register_ceilings(Backend backend) {
@@ -283,14 +279,8 @@ void register_concurrency([[maybe_unused]] Backend backend, [[maybe_unused]] con
 #if defined(PORTOPS_HAS_CUDA)
   if (backend != Backend::cuda) return;
   for (const int count : {1, 2, 4, 8}) {
-    const std::string name = "cuda/" + benchmark_case.name + "/instances:" + std::to_string(count);
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [=](benchmark::State& state) {
-                                   run_or_say_why(state, [&] { run_concurrently(state, benchmark_case, count); });
-                                 })
-        ->UseManualTime()
-        ->Iterations(iterations)
-        ->Unit(benchmark::kMicrosecond);
+    register_run(backend, benchmark_case.name + "/instances:" + std::to_string(count),
+                 [=](benchmark::State& state) { run_concurrently(state, benchmark_case, count); });
   }
 #endif
 }

@@ -25,14 +25,9 @@ auto vector_of(const Tensor& tensor) {
       tensor.data<T>(), static_cast<std::size_t>(tensor.ref().extents().product()));
 }
 
-/// The instance of a context of the default one.
-template <Backend B>
-impl::SpaceOf<B> default_instance() {
-  return impl::SpaceOf<B>();
-}
-
 template <Backend B, class T>
 void register_type(ElementType type, std::int64_t count) {
+  using Space = impl::SpaceOf<B>;  // whose default instance is that of the contexts
   const Extents extents{count};
   const std::string of_type = std::string(name_of(type)) + "/" + std::to_string(count);
   const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
@@ -47,7 +42,7 @@ void register_type(ElementType type, std::int64_t count) {
   register_case(B, {lerp_name + peer, 3 * bytes, [=](const Context& ctx) -> Call {
                       const Tensor x = random_tensor(ctx, type, extents), y = random_tensor(ctx, type, extents);
                       return [=] {
-                        KokkosBlas::axpby(default_instance<B>(), T(1 - weight), vector_of<B, const T>(x), T(weight),
+                        KokkosBlas::axpby(Space(), T(1 - weight), vector_of<B, const T>(x), T(weight),
                                           vector_of<B, T>(y));
                       };
                     }});
@@ -61,11 +56,10 @@ void register_type(ElementType type, std::int64_t count) {
   register_case(B, {norm_name + peer, bytes, [=](const Context& ctx) -> Call {
                       const Tensor x = random_tensor(ctx, type, extents);
                       const Tensor out(type, Extents{}, x.ref().space());
-                      using Space = impl::SpaceOf<B>;
                       const Kokkos::View<T, Kokkos::Device<Space, typename Space::memory_space>,
                                          Kokkos::MemoryTraits<Kokkos::Unmanaged>>
                           result(out.data<T>());
-                      return [=] { KokkosBlas::nrm2(default_instance<B>(), result, vector_of<B, const T>(x)); };
+                      return [=] { KokkosBlas::nrm2(Space(), result, vector_of<B, const T>(x)); };
                     }});
 }
 

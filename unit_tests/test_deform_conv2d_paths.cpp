@@ -39,15 +39,18 @@ class DeformConv2dPathsTest : public OnEveryBackend {};
 
 PORTOPS_ON_EVERY_BACKEND(DeformConv2dPathsTest);
 
+template <class T>
+impl::DeformConv2dTensors tensors_of(const DeformConv2dProblem<T>& problem) {
+  return {problem.refs.at("x"),    problem.refs.at("offset"), problem.refs.at("weight"),
+          problem.refs.at("mask"), problem.refs.at("bias"),   problem.refs.at("out")};
+}
+
 /// That the path's results equal the reference. `run` takes the geometry and the tensors.
 template <class T, class Run>
 void check_path(const Context& ctx, const DeformConv2dCase& c, double tolerance, const Run& run) {
   DeformConv2dProblem<T> problem(ctx, c);
-  const DeformConv2dParams params = problem.params();
-  const impl::DeformConv2dTensors tensors{
-      problem.refs.at("x"), problem.refs.at("offset"), problem.refs.at("weight"), params.mask,
-      params.bias,          problem.refs.at("out")};
-  run(impl::check_deform_conv2d(ctx, tensors, params), tensors);
+  const impl::DeformConv2dTensors tensors = tensors_of(problem);
+  run(impl::check_deform_conv2d(ctx, tensors, problem.params()), tensors);
   problem.expect("out", problem.expected().at("out"), tolerance);
 }
 
@@ -97,9 +100,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
   for (const DeformConv2dCase& c : {cases[1], cases[7], cases[5], cases[3]}) {
     for_each_type([&]<class T>() {
       DeformConv2dProblem<T> problem(ctx, c);
-      const impl::DeformConv2dTensors tensors{problem.refs.at("x"),      problem.refs.at("offset"),
-                                              problem.refs.at("weight"), problem.refs.at("mask"),
-                                              problem.refs.at("bias"),   problem.refs.at("out")};
+      const impl::DeformConv2dTensors tensors = tensors_of(problem);
       const impl::Windows windows = impl::check_deform_conv2d(ctx, tensors, problem.params());
       const std::vector<Sum> expected = problem.expected().at("out");
       for (const Math math : {Math::ieee, Math::tf32}) {

@@ -8,6 +8,7 @@ import rich.box
 import rich.console
 import rich.table
 
+from . import results
 from .statistics import ratio_of_medians
 
 
@@ -15,11 +16,11 @@ def rows_in_both(old: dict, new: dict) -> pandas.DataFrame:
     """Rows that both measured without an error: median times, ratio new / old and its interval, worst first."""
     listed = []
     for name, row in new["rows"].items():
-        before = old["rows"].get(name, {}).get("seconds", [])
-        if len(before) < 2 or len(row["seconds"]) < 2:
+        before = old["rows"].get(name, {"seconds": []})
+        if len(before["seconds"]) < 2 or len(row["seconds"]) < 2:
             continue
-        ratio = ratio_of_medians(before, row["seconds"])
-        listed.append({"name": name, "old": pandas.Series(before).median(), "new": pandas.Series(row["seconds"]).median(),
+        ratio = ratio_of_medians(before["seconds"], row["seconds"])
+        listed.append({"name": name, "old": results.seconds_of(before), "new": results.seconds_of(row),
                        "ratio": ratio.value, "low": ratio.low, "high": ratio.high, "estimate": ratio})
     columns = ["name", "old", "new", "ratio", "low", "high", "estimate"]
     return pandas.DataFrame(listed, columns=columns).sort_values("ratio", ascending=False, ignore_index=True)

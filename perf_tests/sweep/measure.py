@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -126,8 +127,7 @@ def rows_of(output: dict, threads: int | None) -> dict[str, dict]:
     for row in rows.values():
         for counter in COUNTERS:
             if counter in row:
-                values = sorted(row[counter])
-                row[counter] = values[len(values) // 2]
+                row[counter] = statistics.median_high(row[counter])
     return rows
 
 

@@ -28,11 +28,11 @@ def frame_of(sweep: dict, label: str) -> pandas.DataFrame:
     """portops' rows without errors: what their names say, median seconds, and the counters."""
     listed = []
     for name, row in sweep["rows"].items():
-        if not row["seconds"] or results.parts_of(name)["peer"]:
+        parts = results.parts_of(name)
+        if not row["seconds"] or parts["peer"]:
             continue
         counters = {key: row.get(key) for key in ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")}
-        listed.append({"sweep": label, "name": name, **results.parts_of(name),
-                       "seconds": pandas.Series(row["seconds"]).median(), **counters})
+        listed.append({"sweep": label, "name": name, **parts, "seconds": results.seconds_of(row), **counters})
     columns = ["sweep", "name", "backend", "operator", "type", "size", "threads", "instances", "is_host_time", "seconds",
                "bytes_per_second", "flops_per_second", "of_copy", "of_floor"]
     return pandas.DataFrame(listed, columns=columns)
@@ -50,10 +50,10 @@ def peers_of(sweep: dict, label: str) -> pandas.DataFrame:
         own = sweep["rows"].get(name.removesuffix(f"/peer:{peer}"), {})
         if not peer or not row["seconds"] or not own.get("seconds"):
             continue
-        seconds = pandas.Series(own["seconds"]).median()
+        seconds = results.seconds_of(own)
         backend, _, case = name.removesuffix(f"/peer:{peer}").partition("/")
         listed.append({"sweep": label, "device": backend, "case": case, "peer": peer,
-                       "ratio": pandas.Series(row["seconds"]).median() / seconds, "portops_us": seconds * 1e6,
+                       "ratio": results.seconds_of(row) / seconds, "portops_us": seconds * 1e6,
                        "share": own.get("of_floor", own.get("of_copy"))})
     return pandas.DataFrame(listed, columns=["sweep", "device", "case", "peer", "ratio", "portops_us", "share"])
 

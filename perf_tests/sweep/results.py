@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 
 FORMAT = 1
 TYPES = ("f64", "f32", "f16", "bf16", "tf32")
@@ -42,6 +43,10 @@ def save(results: dict, path: str | os.PathLike) -> None:
     with open(unfinished, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
     os.replace(unfinished, path)
+
+
+def seconds_of(row: dict) -> float:
+    return statistics.median(row["seconds"])
 
 
 def parts_of(name: str) -> dict:
