@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -153,6 +154,13 @@ class RunTest(SweepTest):
         refused("text is not JSON", "report", self.folder / "text")
         (self.folder / "other").write_text("{}", encoding="utf-8")
         refused("other is no file of a sweep: its format is None, expected 1", "compare", self.file, self.folder / "other")
+
+    def test_says_which_module_is_missing(self) -> None:
+        (self.folder / "rich.py").write_text("raise ModuleNotFoundError(name='rich')", encoding="utf-8")
+        run = subprocess.run([sys.executable, PROJECT / "scripts" / "sweep", "compare", "a", "b"], capture_output=True, text=True,
+                             timeout=60, check=False, env={**os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("lacks the module rich; Debian has what is needed as", run.stderr)
 
     def test_plans_peers_of_the_families_alone(self) -> None:
         cases = [f"openmp/{name}{SUFFIX}" for name in ("lerp_grad_xy/f32/a", "ceiling/copy", "lerp/f16/b", "deform_conv2d/c/f32")]
