@@ -27,10 +27,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Several times the last-level cache of any machine that this runs on.
 constexpr std::int64_t rotated_bytes = std::int64_t{256} << 20;
 
-/// Of a hundred calls each, fewer where these would take long: Google Benchmark would go by the time of one call, and
-/// take a hundred times too long.
-constexpr int iterations = 20;
-constexpr double iteration_seconds = 0.2;
+/// Of many calls each, so that the fence at the end does not count: Google Benchmark would go by the time of one call,
+/// and take a thousand times too long.
+constexpr int iterations = 10;
+constexpr double iteration_seconds = 0.005;
 
 /// Registers a benchmark that sets its own times. One that throws becomes a row that says why, and others follow.
 template <class Run>
@@ -63,7 +63,7 @@ int calls_an_iteration(const Context& ctx, const Call& call) {
   const auto start = Clock::now();
   call();
   ctx.fence();
-  return static_cast<int>(std::clamp(iteration_seconds / seconds_since(start), 1.0, 100.0));
+  return static_cast<int>(std::clamp(iteration_seconds / seconds_since(start), 1.0, 1000.0));
 }
 
 template <class T, class Distribution>
@@ -142,14 +142,13 @@ double measure_gemm_rate(Backend backend, ElementType type, Math math) {
   return product.products.flops * best_rate(backend, product, 5, backend == Backend::cuda ? 20 : 1);
 }
 
-/// What tensors may take.
-std::int64_t free_memory([[maybe_unused]] Backend backend) {
+std::int64_t total_memory([[maybe_unused]] Backend backend) {
 #if defined(PORTOPS_HAS_CUDA)
   if (std::size_t free = 0, total = 0; backend == Backend::cuda && cudaMemGetInfo(&free, &total) == cudaSuccess) {
-    return static_cast<std::int64_t>(free);
+    return static_cast<std::int64_t>(total);
   }
 #endif
-  return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
 }
 
 void count_products(benchmark::State& state, Backend backend, const Case& benchmark_case) {
@@ -224,11 +223,16 @@ Tensor random_tensor(const Context& ctx, ElementType type, const Extents& extent
   const Tensor result(type, extents, default_memory_space(ctx.backend()));
   const auto element = static_cast<std::int64_t>(size_of(type));
   const std::int64_t elements = extents.product();
-  const auto piece_elements = static_cast<std::int64_t>(piece.size()) / element;
-  for (std::int64_t at = 0; at < elements; at += piece_elements) {
-    const Extents count{std::min(piece_elements, elements - at)};
-    const TensorRef from(piece.data(), type, count, {1}, MemorySpace::host);
-    copy(ctx, from, TensorRef(result.data<char>() + at * element, type, count, {1}, result.ref().space()));
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return TensorRef(result.data<char>() + first * element, type, {count}, {1}, result.ref().space());
+  };
+  // The piece once, then what is there once more, until all is.
+  std::int64_t filled = std::min(static_cast<std::int64_t>(piece.size()) / element, elements);
+  copy(ctx, TensorRef(piece.data(), type, {filled}, {1}, MemorySpace::host), part(0, filled));
+  while (filled < elements) {
+    const std::int64_t count = std::min(filled, elements - filled);
+    copy(ctx, part(0, count), part(filled, count));
+    filled += count;
   }
   ctx.fence();
   return result;
@@ -287,7 +291,7 @@ void register_concurrency([[maybe_unused]] Backend backend, [[maybe_unused]] con
 
 std::vector<std::int64_t> sweep_sizes(Backend backend, std::int64_t bytes_of_element) {
   // Small calls rotate through several sets, and others may need memory too.
-  const std::int64_t most = std::min<std::int64_t>(1000000000, free_memory(backend) / 3 / bytes_of_element);
+  const std::int64_t most = std::min<std::int64_t>(1000000000, total_memory(backend) / 3 / bytes_of_element);
   std::vector<std::int64_t> sizes;
   for (std::int64_t decade = 100; decade <= most; decade *= 10) {
     for (const std::int64_t size : {decade, decade * 316 / 100}) {

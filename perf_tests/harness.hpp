@@ -65,8 +65,8 @@ void register_ceilings(Backend backend);
 /// the time a call of them all together. Nothing on hosts, where instances would share the threads.
 void register_concurrency(Backend backend, const Case& benchmark_case);
 
-/// Numbers of elements from 100 to 10^9, two in each decade, of which the backend's free memory holds a call's tensors
-/// when an element takes so many bytes in all of them.
+/// Numbers of elements from 100 to 10^9, two in each decade, as long as a call's tensors, in all of which an element
+/// takes so many bytes, fit a third of the backend's memory.
 std::vector<std::int64_t> sweep_sizes(Backend backend, std::int64_t bytes_of_element);
 
 }  // namespace portops::perf

@@ -18,7 +18,7 @@ from . import results
 
 SUFFIX = re.compile(r"/iterations:\d+/manual_time$")
 # Of a process: short enough that little is lost with it.
-CASES_AT_ONCE = 8
+CASES_AT_ONCE = 16
 COUNTERS = ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")
 FAMILIES = ("lerp", "p_norm", "deform_conv2d")
 # What is measured with 1, 2, 4, … threads.
