@@ -94,13 +94,18 @@ std::vector<char> random_piece(ElementType type, Random kind) {
   return piece;
 }
 
-Case copy_case(Backend backend) {
-  const Extents extents{std::int64_t{1} << (backend == Backend::cuda ? 28 : 26)};
-  return {"ceiling/copy", 2 * 4 * extents.product(), [=](const Context& ctx) -> Call {
+Case copy_case(const std::string& name, std::int64_t count) {
+  const Extents extents{count};
+  return {name, 2 * 4 * count, [=](const Context& ctx) -> Call {
             const Tensor from = random_tensor(ctx, ElementType::f32, extents);
             const Tensor to = random_tensor(ctx, ElementType::f32, extents);
             return [=] { copy(ctx, from, to); };
           }};
+}
+
+/// Too large for any cache.
+Case large_copy_case(Backend backend) {
+  return copy_case("ceiling/copy", std::int64_t{1} << (backend == Backend::cuda ? 28 : 26));
 }
 
 Case gemm_case(Backend backend, ElementType type, Math math) {
@@ -133,7 +138,7 @@ double best_rate(Backend backend, const Case& benchmark_case, int rounds, int ca
 }
 
 double measure_copy_rate(Backend backend) {
-  const Case copying = copy_case(backend);
+  const Case copying = large_copy_case(backend);
   return static_cast<double>(copying.bytes) * best_rate(backend, copying, 10, 1);
 }
 
@@ -272,7 +277,10 @@ void register_host_time(Backend backend, const Case& benchmark_case) {
 }
 
 void register_ceilings(Backend backend) {
-  register_case(backend, copy_case(backend));
+  register_case(backend, large_copy_case(backend));
+  for (const std::int64_t size : sweep_sizes(backend, 8)) {
+    register_case(backend, copy_case("ceiling/copy/size:" + std::to_string(size), size));
+  }
   for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
     register_case(backend, gemm_case(backend, type, Math::ieee));
   }

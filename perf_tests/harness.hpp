@@ -58,7 +58,7 @@ void register_case(Backend backend, const Case& benchmark_case);
 /// Registers BACKEND/NAME/host: the host's time to enqueue a call.
 void register_host_time(Backend backend, const Case& benchmark_case);
 
-/// Registers BACKEND/ceiling/copy and BACKEND/ceiling/gemm/TYPE: what the machine does at best.
+/// Registers BACKEND/ceiling/copy, the same with sizes, and BACKEND/ceiling/gemm/TYPE: what the machine does at best.
 void register_ceilings(Backend backend);
 
 /// Registers BACKEND/NAME/instances:N for 1, 2, 4 and 8 execution-space instances of a GPU that work at the same time:

@@ -144,7 +144,12 @@ TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_packs
       }
       ASSERT_EQ(operand.step_bytes, step) << call.describe();
       ASSERT_NE(operand.sum, impl::Sum::none) << call.describe();
-      ASSERT_NE(operand.sum, plan.walk == Walk::down ? impl::Sum::columns : impl::Sum::rows) << call.describe();
+      if (plan.walk == Walk::along) {
+        ASSERT_NE(operand.sum, impl::Sum::rows) << call.describe();
+      } else if (operand.sum == impl::Sum::columns) {
+        ASSERT_EQ(plan.lanes, 32) << call.describe();
+        ASSERT_EQ(plan.columns % plan.tile_columns, 0) << call.describe();
+      }
       const bool is_sum = operand.sum != impl::Sum::elements;
       ASSERT_TRUE(is_sum || operand.access != impl::Access::elements) << call.describe();
       ASSERT_TRUE(k < loop.inputs || is_sum || operand.access == impl::Access::packs) << call.describe();
@@ -170,7 +175,11 @@ TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
   EXPECT_EQ(walk({512, 1}, all), Walk::along);
   EXPECT_EQ(walk(all, {}), Walk::along);
   const Call mixed{type(), all, {tensor_at(1 << 24, all)}, {tensor_at(2 << 24, {1024}), tensor_at(3 << 24, {512, 1})}};
-  EXPECT_EQ(impl::make_tile_plan(mixed.loop(), backend()).walk, Walk::none) << "sums in both directions";
+  EXPECT_EQ(impl::make_tile_plan(mixed.loop(), backend()).walk, Walk::down) << "sums in both directions";
+  const Extents narrow{512, 1000};
+  const Call uneven{
+      type(), narrow, {tensor_at(1 << 24, narrow)}, {tensor_at(2 << 24, {1000}), tensor_at(3 << 24, {512, 1})}};
+  EXPECT_EQ(impl::make_tile_plan(uneven.loop(), backend()).walk, Walk::none) << "rows that are no whole warps";
   const TensorRef backwards(reinterpret_cast<void*>(1 << 26), type(), all, {-1024, 1}, MemorySpace::host);
   const Call reversed{type(), all, {backwards, tensor_at(1 << 24, {1024})}, {tensor_at(2 << 24, all)}};
   EXPECT_EQ(impl::make_tile_plan(reversed.loop(), backend()).walk, Walk::none) << "rows that run backwards";

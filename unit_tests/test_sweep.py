@@ -23,6 +23,8 @@ from sweep import measure, results, statistics  # noqa: E402
 # Microseconds of each case; the rows that a sweep of a build with OpenMP alone might have.
 TIMES = {
     "openmp/ceiling/copy": 100.0,
+    "openmp/ceiling/copy/size:1000": 2.0,
+    "openmp/ceiling/copy/size:10000000": 100000.0,
     "openmp/ceiling/gemm/f32": 500.0,
     "openmp/launch/host": 2.0,
     "openmp/lerp/f32/4x16x1024x1024": 900.0,
@@ -184,7 +186,7 @@ class CompareTest(SweepTest):
     def test_nothing_changed(self) -> None:
         code, said = self.compared(TIMES)
         self.assertEqual(code, 0)
-        self.assertIn("10 rows in both: 0 slower, 0 faster by more than 3% with 95 % confidence", said)
+        self.assertIn("12 rows in both: 0 slower, 0 faster by more than 3% with 95 % confidence", said)
 
     def test_something_got_slower(self) -> None:
         code, said = self.compared({**TIMES, "openmp/lerp/f32/size:1000": 3.5, "openmp/launch/host": 1.5})
@@ -233,7 +235,7 @@ class ReportTest(SweepTest):
             self.assertTrue((self.folder / "report" / f"{picture}.svg").read_text(encoding="utf-8") in page, picture)
         for text in ("<td>openmp/lerp/f32/size:100000</td><td>40.0</td><td>60.1</td><td>1.5</td>", "<td>slower</td>",
                      "<td>lerp b</td><td>eager</td><td>0.5</td>", "differs from float64", "no memory",
-                     "PyTorch &lt;here&gt;", "<td>openmp/deform_conv2d/seed/f32</td><td>20020.0</td><td>25%</td>"):
+                     "PyTorch &lt;here&gt;", "<td>openmp/deform_conv2d/seed/f32</td><td>20020.0</td><td>25%</td><td>100%</td>"):
             self.assertTrue(text in page, text)
 
     def test_of_little(self) -> None:

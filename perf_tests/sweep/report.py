@@ -11,6 +11,7 @@ import re
 import jinja2
 import matplotlib
 import matplotlib.figure
+import numpy
 import pandas
 
 from . import results
@@ -35,7 +36,8 @@ def frame_of(sweep: dict, label: str) -> pandas.DataFrame:
         listed.append({"sweep": label, "name": name, **parts, "seconds": results.seconds_of(row), **counters})
     columns = ["sweep", "name", "backend", "operator", "type", "size", "threads", "instances", "is_host_time", "seconds",
                "bytes_per_second", "flops_per_second", "of_copy", "of_floor"]
-    return pandas.DataFrame(listed, columns=columns)
+    rows = pandas.DataFrame(listed, columns=columns)
+    return rows.assign(bytes=rows["bytes_per_second"] * rows["seconds"])
 
 
 def peers_of(sweep: dict, label: str) -> pandas.DataFrame:
@@ -64,19 +66,19 @@ def figure(width: float = 7.5, height: float = 4.2):
 
 
 def bandwidth_over_size(rows: pandas.DataFrame):
-    """Pictures by operator: a line for each sweep, backend and type."""
+    """Pictures by operator: a line for each sweep, backend and type, and the copy's."""
     sized = rows[rows["size"].notna() & rows["bytes_per_second"].notna()]
-    for operator, of_operator in sized.groupby("operator"):
+    for operator, of_operator in sized[sized["operator"] != "ceiling"].groupby("operator"):
         drawing, axes = figure()
         for (sweep, backend, kind), line in of_operator.groupby(["sweep", "backend", "type"]):
-            line = line.sort_values("size")
-            axes.plot(line["size"], line["bytes_per_second"] / 1e9, marker=".", label=f"{backend} {kind} ({sweep})")
-        copies = rows[rows["name"].str.endswith("/ceiling/copy")].groupby(["sweep", "backend"])["bytes_per_second"].max()
-        for (sweep, backend), copy in copies.items():
-            axes.axhline(copy / 1e9, color="grey", linewidth=0.8, linestyle="--")
-            axes.annotate(f"copy, {backend} ({sweep})", (1, copy / 1e9), xycoords=("axes fraction", "data"), fontsize=6,
-                          ha="right", va="bottom", color="grey")
-        axes.set(xscale="log", yscale="log", xlabel="elements", ylabel="GB/s", title=f"{operator}: bandwidth over size")
+            line = line.sort_values("bytes")
+            axes.plot(line["bytes"], line["bytes_per_second"] / 1e9, marker=".", label=f"{backend} {kind} ({sweep})")
+        for (sweep, backend), line in sized[sized["operator"] == "ceiling"].groupby(["sweep", "backend"]):
+            line = line.sort_values("bytes")
+            axes.plot(line["bytes"], line["bytes_per_second"] / 1e9, color="grey", linewidth=0.8, linestyle="--",
+                      label=f"copy, {backend} ({sweep})")
+        axes.set(xscale="log", yscale="log", xlabel="bytes read and written", ylabel="GB/s",
+                 title=f"{operator}: bandwidth over size")
         axes.legend(fontsize=7)
         yield f"bandwidth_{operator}", drawing
 
@@ -164,7 +166,7 @@ def ceilings_of(rows: pandas.DataFrame) -> pandas.DataFrame:
     """What each machine does at best."""
     found = rows[(rows["operator"] == "ceiling") | rows["name"].str.endswith("/launch/host")]
     listed = [{"sweep": row["sweep"], "ceiling": row["name"], "rate": rate_of(row)}
-              for _, row in found[found["threads"].isna()].iterrows()]
+              for _, row in found[found["threads"].isna() & found["size"].isna()].iterrows()]
     return pandas.DataFrame(listed, columns=["sweep", "ceiling", "rate"])
 
 
@@ -176,14 +178,28 @@ def rate_of(row: pandas.Series) -> str:
     return f"{row['seconds'] * 1e6:.2f} µs"
 
 
+def of_equal_copy(rows: pandas.DataFrame) -> pandas.Series:
+    """The seconds of a copy of as many bytes, between the sizes that were measured, over those of each row: small
+    copies, too, are far from the rate of large ones."""
+    result = pandas.Series(numpy.nan, rows.index)
+    copies = rows[(rows["operator"] == "ceiling") & rows["size"].notna()]
+    for key, of_backend in rows.groupby(["sweep", "backend"]):
+        measured = copies[(copies["sweep"] == key[0]) & (copies["backend"] == key[1])].sort_values("bytes")
+        if len(measured):
+            seconds = numpy.exp(numpy.interp(numpy.log(of_backend["bytes"].astype(float)), numpy.log(measured["bytes"]),
+                                             numpy.log(measured["seconds"]), left=numpy.nan, right=numpy.nan))
+            result[of_backend.index] = seconds / of_backend["seconds"]
+    return result
+
+
 def below(rows: pandas.DataFrame, share: float) -> pandas.DataFrame:
     """Large cases that take more than the floor allows: the lowest share first."""
-    shares = rows["of_floor"].fillna(rows["of_copy"])
-    found = rows.assign(share=shares)[(shares < share) & (rows["seconds"] > 20e-6) & (rows["operator"] != "ceiling")
-                                      & rows["threads"].isna() & rows["instances"].isna()]
-    found = found.sort_values("share")
+    rows = rows.assign(share=rows["of_floor"].fillna(rows["of_copy"]), equal=of_equal_copy(rows))
+    found = rows[(rows["share"] < share) & (rows["seconds"] > 20e-6) & (rows["operator"] != "ceiling")
+                 & rows["threads"].isna() & rows["instances"].isna()].sort_values("share")
     return pandas.DataFrame({"sweep": found["sweep"], "row": found["name"], "µs": (found["seconds"] * 1e6).round(1),
-                             "share of the floor": found["share"].map("{:.0%}".format)})
+                             "share of the floor": found["share"].map("{:.0%}".format),
+                             "of a copy of as many bytes": found["equal"].map("{:.0%}".format, na_action="ignore").fillna("")})
 
 
 def svg_of(drawing) -> str:

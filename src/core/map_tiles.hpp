@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/column_access.hpp"
 #include "core/divide.hpp"
 #include "core/lanes.hpp"
 #include "core/macros.hpp"
@@ -12,14 +13,20 @@
 
 namespace portops::impl {
 
+inline constexpr unsigned unknown_inputs = ~0u;
+
 /// outputs = f(inputs) over a TilePlan with a walk, on a GPU: one team a tile.
 ///
 /// A thread walks through the tile in equal steps, a pack of each operand a step: down the rows of its slot, keeping to
-/// its columns, or along one row. Every operand has its own stride between steps, so that the loop knows three ways to
-/// read (a pack, one element, a number) and two to write (store the pack, add it to sums in registers). What a walk
-/// down needs again in every row is staged in team scratch; its stride is 0. Where the walk ends, a tree adds the
-/// threads' sums: over the slots, or over the lanes.
-template <Backend B, class T, class F, Walk walk>
+/// its columns, or along one row. Every operand has its own stride between steps, so that the loop knows two ways to
+/// read (a pack, or down the rows one element for all columns) and two to write (store the pack, add it to sums in
+/// registers). What is the same in all steps is read once, into registers. Where the walk ends, a tree adds the
+/// threads' sums: over the slots, or over the lanes. A walk down may sum over the columns too, which takes a tree over
+/// the lanes in every row.
+///
+/// `pack_inputs` tells, bit by bit, which inputs are read by packs; unknown_inputs leaves that to the plan, for more
+/// instructions and registers.
+template <Backend B, class T, class F, Walk walk, unsigned pack_inputs>
 class MapTiles {
  public:
   using A = Arithmetic<T>;
@@ -32,7 +39,7 @@ class MapTiles {
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
   /// Steps whose loads are issued before the first of them is used: as many as registers allow.
-  static constexpr int batch = inputs > 2 ? 2 : 4;
+  static constexpr int batch = (pack_inputs == unknown_inputs ? inputs : std::popcount(pack_inputs)) > 2 ? 2 : 4;
   /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
   static constexpr int blocks = F::sums ? 2 : 3;
 
@@ -50,7 +57,6 @@ class MapTiles {
         slot_bits_(std::countr_zero(static_cast<unsigned>(plan.slots))),
         tile_columns_(plan.tile_columns),
         tile_rows_(plan.tile_rows),
-        staged_(plan.staged),
         sums_rows_(plan.sums_rows) {
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
     for (int k = 0; k < operands; ++k) {
@@ -69,33 +75,33 @@ class MapTiles {
     }
   }
 
-  /// Bytes of team scratch: the staged operands, then room to add up sums.
+  /// Bytes of team scratch: room to add up sums.
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     const int sums = !F::sums ? 0 : down && sums_rows_ ? slots() * tile_columns_ : shape.most_threads / warp;
-    return staged_bytes() + static_cast<std::size_t>(sums) * sizeof(A);
+    return static_cast<std::size_t>(sums) * sizeof(A);
   }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto* const scratch = static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
     const Tile tile = locate(team);
     T* at[operands];
     seek(at, tile);
     const Range range = down ? range_down(tile) : range_along(tile, at);
+    A in[inputs][pack];
+    if (range.steps > 0 || range.head + range.tail > 0) read_steady(tile, at, in);
     const int first_pack = range.head + tile.lane * pack;
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) at[k] += reads_packs(operand_[k]) ? first_pack : 0;
-    if constexpr (down) stage(team, tile, reinterpret_cast<T*>(scratch), at);
+    for (int k = 0; k < operands; ++k) at[k] += moves_by_packs(k) ? first_pack : 0;
     A sums[outputs][pack];
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) sums[k][i] = A(0);
     }
-    int left = range.steps;
-    for (; left >= batch; left -= batch) map_steps<batch>(at, sums);
-    for (; left > 0; --left) map_steps<1>(at, sums);
-    if constexpr (!down) map_ends(tile, range, at, sums);
-    if constexpr (F::sums) write_sums(team, tile, reinterpret_cast<A*>(scratch + staged_bytes()), at, sums);
+    int step = 0;
+    for (; step + batch <= range.steps; step += batch) map_steps<batch>(tile, step, at, in, sums);
+    for (; step < range.steps; ++step) map_steps<1>(tile, step, at, in, sums);
+    if constexpr (!down) map_ends(tile, range, at, in, sums);
+    if constexpr (F::sums) write_sums(team, tile, scratch_of<A>(team), at, sums);
   }
 
  private:
@@ -132,10 +138,6 @@ class MapTiles {
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
   KOKKOS_FORCEINLINE_FUNCTION int slots() const { return 1 << slot_bits_; }
-
-  KOKKOS_FORCEINLINE_FUNCTION std::size_t staged_bytes() const {
-    return static_cast<std::size_t>(staged_) * tile_columns_ * sizeof(T);
-  }
 
   KOKKOS_FORCEINLINE_FUNCTION Tile locate(const Team& team) const {
     Tile tile;
@@ -177,7 +179,7 @@ class MapTiles {
     int mismatch = 0;
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) {  // any of those that are read by packs: they are aligned alike
-      if (reads_packs(operand_[k])) {
+      if (moves_by_packs(k)) {
         mismatch = static_cast<int>(reinterpret_cast<std::uintptr_t>(at[k]) / sizeof(T) % pack);
       }
     }
@@ -191,106 +193,129 @@ class MapTiles {
     return {head, packs, (columns - head) % pack, steps_between(tile.lane, packs, lane_bits_)};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static bool reads_packs(const Operand& operand) {
-    return operand.access == Access::packs && operand.sum == Sum::elements;
+  /// How an input is read in each step; neither is what is the same in all of them.
+  KOKKOS_FORCEINLINE_FUNCTION bool reads_packs(int k) const {
+    return pack_inputs == unknown_inputs ? operand_[k].access == Access::packs : (pack_inputs >> k & 1) != 0;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool reads_elements(int k) const {
+    return down && !reads_packs(k) && operand_[k].access == Access::row;
+  }
+
+  /// Whether an operand is read or written by packs.
+  KOKKOS_FORCEINLINE_FUNCTION bool moves_by_packs(int k) const {
+    if (k < inputs) return reads_packs(k);
+    return operand_[k].access == Access::packs && operand_[k].sum == Sum::elements;
   }
 
   /// Where each operand has the first element of the thread's row in the tile, or the result that it adds to.
   KOKKOS_FORCEINLINE_FUNCTION void seek(T* (&at)[operands], const Tile& tile) const {
     std::int64_t offset[operands];
     PORTOPS_UNROLL
-    for (int k = 0; k < operands; ++k) offset[k] = reads_packs(operand_[k]) ? first_column(tile) : 0;
+    for (int k = 0; k < operands; ++k) offset[k] = moves_by_packs(k) ? first_column(tile) : 0;
     add_offsets(offset, operand_, first_row(tile), extent_, outer_rank_, axes_);
     add_offsets(offset, operand_, tile.outer, extent_, 0, outer_rank_);
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) at[k] = operand_[k].data + offset[k];
   }
 
-  /// Copies what is the same in all rows of the tile, its columns only, and lets the walk read that.
-  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, const Tile& tile, T* scratch, T* (&at)[operands]) const {
-    if (staged_ == 0) return;
-    const std::int64_t first = first_column(tile);
+  /// Reads what is the same in all steps of the walk.
+  KOKKOS_FORCEINLINE_FUNCTION void read_steady(const Tile& tile, T* const (&at)[operands],
+                                               A (&in)[inputs][pack]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
-      if (operand.access != Access::staged) continue;
-      const T* data = at[k];
-      for (int i = team.team_rank(); i < tile_columns_ && first + i < columns_; i += team.team_size()) {
-        std::int64_t column = first + i;
+      if (reads_packs(k) || reads_elements(k)) continue;
+      if (operand.access == Access::staged) {
+        std::int64_t column = first_column(tile) + tile.lane * pack;
         if (operand.period != 0) column -= quotient(column, operand.period) * operand.period;
-        scratch[i] = data[column * operand.column_stride];
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) {
+          in[k][i] = static_cast<A>(at[k][column * operand.column_stride]);
+          if (++column == operand.period) column = 0;
+        }
+      } else {
+        const A value = operand.access == Access::none ? operand.number : static_cast<A>(*at[k]);
+        PORTOPS_UNROLL
+        for (int i = 0; i < pack; ++i) in[k][i] = value;
       }
-      at[k] = scratch + tile.lane * pack;
-      scratch += tile_columns_;
     }
-    team.team_barrier();
   }
 
   /// So many steps further. (32 bits times 32 bits plus 64 bits is one instruction.)
   KOKKOS_FORCEINLINE_FUNCTION static T* behind(T* at, int steps, const Operand& operand) {
-    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(at) +
-                                std::uint64_t{static_cast<unsigned>(steps)} * operand.step_bytes);
+    return in_device_memory(reinterpret_cast<T*>(reinterpret_cast<std::byte*>(at) +
+                                                 std::uint64_t{static_cast<unsigned>(steps)} * operand.step_bytes));
   }
 
-  /// `count` steps of the walk: loads first, so that they are under way together.
+  /// `count` steps of the walk from `first` on: loads first, so that they are under way together.
   template <int count>
-  KOKKOS_FORCEINLINE_FUNCTION void map_steps(T* (&at)[operands], A (&sums)[outputs][pack]) const {
-    Pack<T, pack> packs[count][inputs];
-    T single[count][inputs];
+  KOKKOS_FORCEINLINE_FUNCTION void map_steps(const Tile& tile, int first, T* (&at)[operands], A (&in)[inputs][pack],
+                                             A (&sums)[outputs][pack]) const {
+    Pack<T, pack> loaded[count][inputs];
     PORTOPS_UNROLL
     for (int step = 0; step < count; ++step) {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) {
-        const Operand& operand = operand_[k];
-        if (operand.access == Access::none) continue;
-        const T* from = behind(at[k], step, operand);
-        if (operand.access == Access::row) {
-          single[step][k] = *from;
-        } else {
-          packs[step][k] = read_pack<B, T, pack>(from);
+        const T* from = behind(at[k], step, operand_[k]);
+        if (reads_packs(k)) {
+          loaded[step][k] = read_pack<B, T, pack>(from);
+        } else if (reads_elements(k)) {
+          loaded[step][k].element[0] = *from;
         }
       }
     }
     PORTOPS_UNROLL
-    for (int step = 0; step < count; ++step) map_pack(step, packs[step], single[step], at, sums);
+    for (int step = 0; step < count; ++step) map_pack(tile, first, step, loaded[step], at, in, sums);
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) at[k] = behind(at[k], count, operand_[k]);
   }
 
-  /// Computes a pack of each output and stores or adds it.
-  KOKKOS_FORCEINLINE_FUNCTION void map_pack(int step, const Pack<T, pack> (&packs)[inputs], const T (&single)[inputs],
-                                            T* const (&at)[operands], A (&sums)[outputs][pack]) const {
-    A in[inputs][pack];
-    A out[outputs][pack];
+  /// Computes a pack of each output, `step` steps from where `at` and the step `first` are, and stores or adds it.
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(const Tile& tile, int first, int step,
+                                            const Pack<T, pack> (&loaded)[inputs], T* const (&at)[operands],
+                                            A (&in)[inputs][pack], A (&sums)[outputs][pack]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
-      const Operand& operand = operand_[k];
-      if (operand.access == Access::none || operand.access == Access::row) {
-        const A value = operand.access == Access::none ? operand.number : static_cast<A>(single[k]);
+      if (reads_packs(k)) {
+        convert_pack<B, T, pack>(in[k], loaded[k], pack);
+      } else if (reads_elements(k)) {
+        const A value = static_cast<A>(loaded[k].element[0]);
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) in[k][i] = value;
-      } else {
-        convert_pack<B, T, pack>(in[k], packs[k], pack);
       }
     }
+    A out[outputs][pack];
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) apply<pack>(f_, in, out, i);
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
+      T* const to = behind(at[inputs + k], step, operand);
       if (operand.sum == Sum::elements) {
-        store_pack<B, T, pack>(behind(at[inputs + k], step, operand), out[k], false);
+        store_pack<B, T, pack>(to, out[k], false);
       } else if constexpr (F::sums) {
-        PORTOPS_UNROLL
-        for (int i = 0; i < pack; ++i) sums[k][i] += out[k][i];
+        if (down && operand.sum == Sum::columns) {
+          write_row(operand, tile, first_row(tile) + ((first + step) << slot_bits_), to, sum_of<pack>(out[k]));
+        } else {
+          PORTOPS_UNROLL
+          for (int i = 0; i < pack; ++i) sums[k][i] += out[k][i];
+        }
       }
     }
   }
 
+  /// Adds what the lanes have of a row, and writes it. (They are a warp, and all of them are there.)
+  KOKKOS_FORCEINLINE_FUNCTION void write_row(const Operand& operand, const Tile& tile, std::int64_t row, T* to,
+                                             A sum) const {
+    sum = sum_over_lanes(sum, warp);
+    if (tile.lane != 0) return;
+    write(operand, to, (tile.outer * rows_ + row) * column_blocks_.value() + tile.column_block, sum);
+  }
+
   /// Maps the elements of a row around its whole packs, after a walk that has left `at` behind the thread's last pack.
   KOKKOS_FORCEINLINE_FUNCTION void map_ends(const Tile& tile, const Range& range, T* const (&at)[operands],
-                                            A (&sums)[outputs][pack]) const {
+                                            const A (&steady)[inputs][pack], A (&sums)[outputs][pack]) const {
     const int walked = range.head + (tile.lane + range.steps * lanes()) * pack;
     for (int end = tile.lane; end < range.head + range.tail; end += lanes()) {
       const int shift = (end < range.head ? end : end + range.packs * pack) - walked;
@@ -298,9 +323,7 @@ class MapTiles {
       A out[outputs][1];
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) {
-        const Operand& operand = operand_[k];
-        in[k][0] = operand.access == Access::none ? operand.number
-                                                  : static_cast<A>(at[k][operand.access == Access::row ? 0 : shift]);
+        in[k][0] = reads_packs(k) ? static_cast<A>(at[k][shift]) : steady[k][0];
       }
       apply<1>(f_, in, out, 0);
       PORTOPS_UNROLL
@@ -323,6 +346,7 @@ class MapTiles {
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none || operand.sum == Sum::elements) continue;
+      if (down && operand.sum == Sum::columns) continue;  // written, row by row
       if (down && operand.sum == Sum::rows) {
         write_columns(team, operand, tile, at[inputs + k], scratch, sums[k]);
         continue;
@@ -382,7 +406,7 @@ class MapTiles {
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
   Divisor column_blocks_, row_blocks_;
-  int outer_rank_, axes_, lane_bits_, slot_bits_, tile_columns_, tile_rows_, staged_;
+  int outer_rank_, axes_, lane_bits_, slot_bits_, tile_columns_, tile_rows_;
   bool sums_rows_;
 };
 

@@ -133,7 +133,7 @@ ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
   if (plan.direction == Direction::along) {
     cut_along(plan, spread_along_batch(pack_bytes));
   } else if (counts) {
-    cut_down(plan, lanes_of_whole_columns(plan, spread_down_lanes), longest_chain);
+    cut_down(plan, lanes_of_whole_columns(plan, count_down_lanes), longest_chain);
   } else {
     // Short walks keep a GPU's memory busy until the last one.
     constexpr std::int64_t short_walk = 8;

@@ -16,10 +16,12 @@ namespace portops::impl {
 /// Threads of a team that works along what is reduced.
 inline constexpr int reduce_along_threads = 256;
 /// Threads of a team that works down, and how many of them lie side by side where columns and rows are many: as many as
-/// leave enough teams for a reduction, and all where nothing is joined, so that memory is touched in long pieces.
+/// leave enough teams for a reduction, all where nothing is joined, so that memory is touched in long pieces, and few
+/// where ties are counted, so that what the teams at work read is in a cache when they read it again.
 inline constexpr int down_threads = 128;
 inline constexpr int reduce_down_lanes = 64;
 inline constexpr int spread_down_lanes = 128;
+inline constexpr int count_down_lanes = 32;
 /// Bytes of a thread's pack at most: a GPU's widest access, and half of it where rows are walked down, because more of
 /// them are under way then.
 inline constexpr int reduce_along_pack_bytes = 16;

@@ -79,16 +79,7 @@ class SpreadDown {
         }
       }
     } else {
-      PORTOPS_NO_UNROLL
-      for (int r = 0; r < tile.runs; ++r) {
-        const T* x = x_of(tile, at) + rows_.axes.run_offset(rows_.x, tile.run + r * tiles_.slots());
-        Word<T, Access::width> loaded[1];
-        load<Access>(x, 0, 1, loaded);
-        PORTOPS_UNROLL
-        for (int i = 0; i < Access::width; ++i) {
-          counts[i] += i < pack && f_.is_tie(static_cast<A>(loaded[0][i]), rows[i]) ? 1 : 0;
-        }
-      }
+      count<Access>(tile, at, rows, pack, counts);
     }
     auto* const scratch = scratch_of<std::int64_t>(team);
     join_over_slots(team, scratch, tiles_.slots(), tiles_.lanes(), counts, Plus());
@@ -102,6 +93,40 @@ class SpreadDown {
       }
     }
     return rows_.counts.mode != Ties::counted;
+  }
+
+  /// Counts the ties in the rows of the thread's slot.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void count(const DownTile& tile, const Place& at, const Row (&rows)[Access::width],
+                                         int pack, std::int64_t (&counts)[Access::width]) const {
+    const auto add = [&](const Word<T, Access::width>& word) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < Access::width; ++i) {
+        counts[i] += i < pack && f_.is_tie(static_cast<A>(word[i]), rows[i]) ? 1 : 0;
+      }
+    };
+    if (!rows_.axes.has_one_run_axis()) {
+      PORTOPS_NO_UNROLL
+      for (int r = 0; r < tile.runs; ++r) {
+        const T* x = x_of(tile, at) + rows_.axes.run_offset(rows_.x, tile.run + r * tiles_.slots());
+        Word<T, Access::width> loaded[1];
+        load<Access>(x, 0, 1, loaded);
+        add(loaded[0]);
+      }
+      return;
+    }
+    constexpr int batch = Access::batch(most_rows);
+    const std::int64_t x_stride = rows_.axes.run_stride(rows_.x);
+    const T* x = pinned(x_of(tile, at) + tile.run * x_stride);
+    PORTOPS_NO_UNROLL
+    for (int left = tile.runs; left > 0; left -= batch) {
+      Word<T, Access::width> loaded[batch];
+      load<Access>(x, tiles_.slots() * x_stride, left, loaded);
+      PORTOPS_UNROLL
+      for (int r = 0; r < batch; ++r) {
+        if (r < left) add(loaded[r]);
+      }
+    }
   }
 
   /// Maps the rows of the thread's slot. Where nothing was counted, their first ones are under way while the columns'

@@ -209,7 +209,9 @@ std::array<std::int64_t, max_rank + 1> misalignment(const TilePlan& plan, const 
 }
 
 /// Down the rows where that is the direction of the sums, or where something is the same in all rows; else along them.
-Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
+/// Down, too, where sums go in both directions, if each row of a tile falls to a whole warp.
+Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
+  const int pack = shape.pack;
   bool sums_rows = false;
   bool sums_columns = false;
   bool stages = false;
@@ -230,10 +232,11 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, int pack) {
     along = along && operand.column_stride == 1 && operand.period == 0 && own == shared.value_or(own);
     shared = own;
   }
-  down = down && !sums_columns;
   along = along && !sums_rows;
-  if (down && (sums_rows || stages)) return Walk::down;
-  return along ? Walk::along : Walk::none;  // where `along` is false, so is `down`
+  if (down && !sums_columns && (sums_rows || stages)) return Walk::down;
+  if (along) return Walk::along;
+  const bool has_whole_warps = plan.columns % (shape.most_lanes * pack) == 0 && plan.size == plan.rows * plan.columns;
+  return down && sums_rows && has_whole_warps ? Walk::down : Walk::none;
 }
 
 /// As many rows at once as there are threads for, in whole warps.
@@ -343,7 +346,7 @@ TilePlan begin_tile_plan(const Loop& loop, Backend backend) {
     set_axes(plan, loop);
   }
   set_sums(plan, loop);
-  if (backend == Backend::cuda) plan.walk = choose_walk(plan, loop, shape.pack);
+  if (backend == Backend::cuda) plan.walk = choose_walk(plan, loop, shape);
   return plan;
 }
 

@@ -17,7 +17,7 @@ enum class Access : std::int32_t {
   row,       ///< one element a row
   packs,     ///< neighbouring columns are neighbours in memory; packs are aligned where the kernel needs it
   elements,  ///< one by one
-  staged,    ///< an input that is the same for all rows of a tile: read once a tile, into team scratch
+  staged,    ///< an input that is the same for all rows of a tile: read once a tile, into team scratch or registers
 };
 
 /// Where an output's results go. `elements`: one a column and row, straight to the tensor. The others are sums; each
@@ -26,10 +26,11 @@ enum class Access : std::int32_t {
 enum class Sum : std::int32_t { elements, none, rows, columns, both };
 
 /// How the threads of a GPU go through a tile: down the rows, or along each row. Outputs that are sums must be summed
-/// in that direction, or in both; operands are read and written by packs, are the same in all rows, or are one element
-/// a row. Walks down need one row axis at most, rows of whole packs, and all packs aligned. Along a row it is enough if
-/// all operands miss the alignment by as many elements: those before the first whole pack and after the last are taken
-/// one by one. Other plans have no walk but a kernel that can do everything.
+/// in that direction, or in both, or, where the walk is down and a row of a tile falls to a whole warp, in either;
+/// operands are read and written by packs, are the same in all rows, or are one element a row. Walks down need one row
+/// axis at most, rows of whole packs, and all packs aligned. Along a row it is enough if all operands miss the
+/// alignment by as many elements: those before the first whole pack and after the last are taken one by one. Other
+/// plans have no walk but a kernel that can do everything.
 enum class Walk : std::int32_t { none, down, along };
 
 /// The axes of the loop, cut in three: the last one gives the columns of a tile, some give its rows, and the outer ones

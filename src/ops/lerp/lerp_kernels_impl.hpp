@@ -5,6 +5,8 @@
 #include "core/map.hpp"
 #include "ops/lerp/lerp_kernels.hpp"
 
+#include <array>
+
 namespace portops::impl {
 
 // Every product that joins a sum is an explicit fma: compilers are told not to contract, so that the bits are the same
@@ -14,6 +16,7 @@ struct Lerp {
   static constexpr int inputs = 3;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  static constexpr std::array pack_inputs{0b001u, 0b011u, 0b101u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -26,6 +29,7 @@ struct LerpGradXY {
   static constexpr int inputs = 2;
   static constexpr int outputs = 2;
   static constexpr bool sums = true;
+  static constexpr std::array pack_inputs{0b10u, 0b11u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -39,6 +43,7 @@ struct LerpGradXYW {
   static constexpr int inputs = 4;
   static constexpr int outputs = 3;
   static constexpr bool sums = true;
+  static constexpr std::array pack_inputs{0b1001u, 0b1011u, 0b1101u, 0b1111u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
