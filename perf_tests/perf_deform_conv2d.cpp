@@ -139,7 +139,7 @@ void register_deform_conv2d(Backend backend) {
   for (const Shape& shape : others) {
     for (const Mode& mode : modes) register_both(backend, shape, mode);
   }
-  register_concurrency(backend, forward({"1x64x32x32", {1, 64, 32, 32}, 64}, {ElementType::f32}));
+  register_concurrency(backend, forward({"1x256x32x32", {1, 256, 32, 32}, 256}, {ElementType::f32}));
   for (const Mode& mode : modes) {
     // Columns, where there are some, take nine times what x takes.
     for (const std::int64_t count : sweep_sizes(backend, 25 * static_cast<std::int64_t>(size_of(mode.type)))) {

@@ -42,6 +42,16 @@ TEST_P(LerpGradTest, equals_the_reference_for_the_shapes_of_models) {
   });
 }
 
+TEST_P(LerpGradTest, sums_in_both_directions_at_once) {
+  for_each_type([&]<class T>() {
+    check<T>({130, 512}, {512}, {130, 1}, {130, 512});
+    check<T>({130, 512}, {130, 1}, {512}, {130, 512});
+    check<T>({130, 256}, {256}, {130, 1}, {130, 256});
+    check<T>({130, 513}, {513}, {130, 1}, {130, 513});
+    check<T>({3, 70, 512}, {3, 1, 512}, {70, 1}, {3, 70, 512});
+  });
+}
+
 TEST_P(LerpGradTest, reads_and_writes_every_layout_where_it_lies) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

@@ -109,6 +109,17 @@ def roofline(rows: pandas.DataFrame):
         yield f"roofline_{backend}_{sweep}", drawing
 
 
+def set_ratio_axis(axes, least: float, most: float) -> None:
+    """A logarithmic axis of ratios around 1, with plain numbers."""
+    low, high = min(1, least) * 0.9, max(1, most) * 1.1
+    wanted = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if high > 5 else (0.5, 0.8, 1, 1.2, 1.5, 2, 3, 4, 5)
+    ticks = [tick for tick in wanted if low <= tick <= high]
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(low, high)
+
+
 def peer_ratios(peers: pandas.DataFrame):
     """A picture for each sweep, device and peer: its time over that of portops, case by case."""
     for (sweep, device, peer), of_peer in peers.groupby(["sweep", "device", "peer"]):
@@ -118,14 +129,31 @@ def peer_ratios(peers: pandas.DataFrame):
         axes.axvline(1, color="black", linewidth=0.8)
         axes.tick_params(axis="y", labelsize=6)
         axes.margins(y=0.01)
-        axes.set(xscale="log", xlabel=f"time of {PEERS.get(peer, peer)} / time of portops",
+        axes.set(xlabel=f"time of {PEERS.get(peer, peer)} / time of portops",
                  title=f"portops beside {PEERS.get(peer, peer)} on {device} ({sweep})")
-        low, high = min(1, of_peer["ratio"].min()) * 0.9, max(1, of_peer["ratio"].max()) * 1.1
-        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlim(low, high)
+        set_ratio_axis(axes, of_peer["ratio"].min(), of_peer["ratio"].max())
         yield f"peers_{device}_{peer}_{sweep}", drawing
+
+
+def device_beside_device(rows: pandas.DataFrame):
+    """By operator and type, how many times as long each device takes as the fastest one: geometric means over the cases
+    that all of them have."""
+    plain = rows[(rows["operator"] != "ceiling") & rows["threads"].isna() & rows["instances"].isna()
+                 & ~rows["is_host_time"].astype(bool)]
+    plain = plain.assign(device=plain["backend"] + " (" + plain["sweep"] + ")",
+                         case=plain["name"].str.replace(r"^[^/]*/", "", regex=True))
+    times = plain.pivot_table(index=["operator", "type", "case"], columns="device", values="seconds").dropna()
+    if times.empty or times.shape[1] < 2:
+        return
+    logarithms = numpy.log(times).groupby(level=["operator", "type"]).mean()
+    ratios = numpy.exp(logarithms.sub(logarithms.min(axis=1), axis=0))[::-1]
+    drawing, axes = figure(height=1.2 + 0.14 * ratios.size)
+    ratios.plot.barh(ax=axes, width=0.8)
+    set_ratio_axis(axes, 1, ratios.max(axis=None))
+    axes.set_yticklabels([f"{operator} {kind}" for operator, kind in ratios.index])
+    axes.set(xlabel="time / time of the fastest device", ylabel="", title="Device beside device")
+    axes.legend(fontsize=7, title="")
+    yield "devices", drawing
 
 
 def scaling(rows: pandas.DataFrame):
@@ -214,7 +242,7 @@ def write_report(sweeps: dict[str, dict], folder: pathlib.Path, threshold: float
     folder.mkdir(parents=True, exist_ok=True)
     rows = pandas.concat([frame_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
     peers = pandas.concat([peers_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
-    drawings = [bandwidth_over_size(rows), roofline(rows), peer_ratios(peers), scaling(rows)]
+    drawings = [bandwidth_over_size(rows), roofline(rows), peer_ratios(peers), device_beside_device(rows), scaling(rows)]
     changes = None
     if len(sweeps) > 1:
         old, new = list(sweeps)[-2:]

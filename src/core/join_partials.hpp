@@ -31,7 +31,6 @@ class JoinPartials {
         results_(plan.results()),
         columns_(plan.direction == Direction::down ? plan.columns : 1),
         parts_(plan.parts()) {
-    constexpr std::int64_t parts_of_lane = 8;
     const auto lanes = static_cast<std::uint64_t>(std::min<std::int64_t>(ceil_div(parts_, parts_of_lane), members));
     lane_bits_ = std::bit_width(std::bit_ceil(lanes)) - 1;
   }
@@ -47,6 +46,8 @@ class JoinPartials {
   }
 
  private:
+  static constexpr int parts_of_lane = 8;
+  static constexpr int batch = B == Backend::cuda ? parts_of_lane : 1;
   static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
@@ -124,11 +125,17 @@ class JoinPartials {
       double own = identity;
       if (result < results_) {
         const Partial<A>* const partials = partials_ + result * parts_;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-        for (std::int64_t part = member & (lanes() - 1); part < parts_; part += lanes()) {
-          own = join(own, value(partials[part], m));
+        for (std::int64_t part = member & (lanes() - 1); part < parts_; part += batch * lanes()) {
+          // Loaded together: one after the other they would take longer than all the rest.
+          Partial<A> loaded[batch];
+          PORTOPS_UNROLL
+          for (int b = 0; b < batch; ++b) {
+            if (part + b * lanes() < parts_) loaded[b] = partials[part + b * lanes()];
+          }
+          PORTOPS_UNROLL
+          for (int b = 0; b < batch; ++b) {
+            if (part + b * lanes() < parts_) own = join(own, value(loaded[b], m));
+          }
         }
       }
       scratch[member] = own;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/column_access.hpp"
 #include "core/divide.hpp"
 #include "core/lanes.hpp"
 #include "core/macros.hpp"
@@ -38,8 +37,10 @@ class MapTiles {
   static constexpr int inputs = F::inputs;
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
-  /// Steps whose loads are issued before the first of them is used: as many as registers allow.
-  static constexpr int batch = (pack_inputs == unknown_inputs ? inputs : std::popcount(pack_inputs)) > 2 ? 2 : 4;
+  /// Steps whose loads are issued before the first of them is used: as many as registers allow, of which the numbers in
+  /// a pack of a 16-bit type take most.
+  static constexpr int packs_a_step = pack_inputs == unknown_inputs ? inputs : std::popcount(pack_inputs);
+  static constexpr int batch = packs_a_step > 2 || (operands * pack > 48) ? 2 : 4;
   /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
   static constexpr int blocks = F::sums ? 2 : 3;
 
@@ -243,8 +244,8 @@ class MapTiles {
 
   /// So many steps further. (32 bits times 32 bits plus 64 bits is one instruction.)
   KOKKOS_FORCEINLINE_FUNCTION static T* behind(T* at, int steps, const Operand& operand) {
-    return in_device_memory(reinterpret_cast<T*>(reinterpret_cast<std::byte*>(at) +
-                                                 std::uint64_t{static_cast<unsigned>(steps)} * operand.step_bytes));
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(at) +
+                                std::uint64_t{static_cast<unsigned>(steps)} * operand.step_bytes);
   }
 
   /// `count` steps of the walk from `first` on: loads first, so that they are under way together.
@@ -377,17 +378,19 @@ class MapTiles {
     return value;
   }
 
-  /// Adds the slots' sums over rows, by a tree in team scratch.
+  /// Adds the slots' sums over rows, by a tree in team scratch, where a slot has element i of every lane's pack side by
+  /// side: so threads write to different banks.
   KOKKOS_FORCEINLINE_FUNCTION void write_columns(const Team& team, const Operand& operand, const Tile& tile, T* to,
                                                  A* scratch, const A (&own)[pack]) const {
     team.team_barrier();
     PORTOPS_UNROLL
-    for (int i = 0; i < pack; ++i) scratch[tile.slot * tile_columns_ + tile.lane * pack + i] = own[i];
+    for (int i = 0; i < pack; ++i) scratch[tile.slot * tile_columns_ + (i << lane_bits_) + tile.lane] = own[i];
     add_rows_of_scratch(team, scratch, slots(), tile_columns_);
     const std::int64_t i = static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block;
     const std::int64_t first = first_column(tile);
     for (int c = team.team_rank(); c < tile_columns_ && first + c < columns_; c += team.team_size()) {
-      write(operand, to + (first + c) * operand.column_stride, i * columns_ + first + c, scratch[c]);
+      const A sum = scratch[(c % pack << lane_bits_) + c / pack];
+      write(operand, to + (first + c) * operand.column_stride, i * columns_ + first + c, sum);
     }
   }
 

@@ -21,7 +21,6 @@ class SumPartials {
 
   SumPartials(const SumPlan& plan, A* partials) : plan_(plan), partials_(partials) {
     // Few terms a thread: their loads take longer than everything else.
-    constexpr int terms_of_a_thread = 8;
     while (terms_ < threads && terms_ * terms_of_a_thread < plan.chunk) terms_ *= 2;
     // Where results are neighbours in memory, threads that read together should read what lies together.
     constexpr int neighbours = 8;
@@ -40,6 +39,9 @@ class SumPartials {
   }
 
  private:
+  static constexpr int terms_of_a_thread = 8;
+  static constexpr int batch = B == Backend::cuda ? terms_of_a_thread : 1;
+
   KOKKOS_FUNCTION void write_results(const Team& team, std::int64_t first, [[maybe_unused]] double* scratch) const {
     const int rank = team.team_rank();
     const int result = plan_.kept_is_fastest ? rank % results() : rank / terms_;
@@ -87,26 +89,31 @@ class SumPartials {
 
   KOKKOS_FUNCTION double sum_of_terms(const A* from, std::int64_t begin, std::int64_t end) const {
     double sum = 0.0;
-    if (plan_.summed_rank == 1) {
-      const std::int64_t stride = plan_.summed_stride[0];
-#if defined(__CUDA_ARCH__)
-#pragma unroll 8
-#endif
-      for (std::int64_t index = begin; index < end; index += terms_) sum += static_cast<double>(from[index * stride]);
-      return sum;
-    }
-    for (std::int64_t index = begin; index < end; index += terms_) {
-      std::int64_t rest = index;
-      std::int64_t at = 0;
-      for (int axis = 0; axis < plan_.summed_rank; ++axis) {
-        const bool last = axis == plan_.summed_rank - 1;
-        const std::int64_t along = last ? rest : rest % plan_.summed_extent[axis];
-        if (!last) rest /= plan_.summed_extent[axis];
-        at += along * plan_.summed_stride[axis];
+    for (std::int64_t index = begin; index < end; index += batch * terms_) {
+      // Loaded together: one after the other they would take longer than all the rest.
+      A loaded[batch];
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) {
+        const std::int64_t term = index + b * terms_;
+        loaded[b] = term < end ? from[offset_of_term(term)] : A(0);
       }
-      sum += static_cast<double>(from[at]);
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) sum += static_cast<double>(loaded[b]);
     }
     return sum;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset_of_term(std::int64_t index) const {
+    if (plan_.summed_rank == 1) return index * plan_.summed_stride[0];
+    std::int64_t at = 0;
+    PORTOPS_NO_UNROLL
+    for (int axis = 0; axis < plan_.summed_rank; ++axis) {
+      const bool last = axis == plan_.summed_rank - 1;
+      const std::int64_t along = last ? index : index % plan_.summed_extent[axis];
+      if (!last) index /= plan_.summed_extent[axis];
+      at += along * plan_.summed_stride[axis];
+    }
+    return at;
   }
 
   SumPlan plan_;
