@@ -40,6 +40,30 @@ struct HostRows {
     }
   }
 
+  /// Calls visit(c, elements) for c = first, first + step … below `columns`, with `width` elements from column c on: a
+  /// row's own, or `fill` where it has no more.
+  template <int width, class T, class Visit>
+  static void for_each_block(const T* row, std::int64_t stride, int first, int columns, int step, T fill,
+                             const Visit& visit) {
+    int c = first;
+    if (stride == 1) {
+      for (; c + width <= columns; c += step) visit(c, row + c);
+    }
+    for (; c < columns; c += step) {
+      T block[width];
+      const T* const from = row + c * stride;
+      const int count = columns - c;
+      if (stride == 1) {
+        PORTOPS_NO_UNROLL
+        for (int i = 0; i < width; ++i) block[i] = i < count ? from[i] : fill;
+      } else {
+        PORTOPS_NO_UNROLL
+        for (int i = 0; i < width; ++i) block[i] = i < count ? from[i * stride] : fill;
+      }
+      visit(c, block);
+    }
+  }
+
   /// Writes `count` columns.
   template <class T>
   static void store(T* to, const Arithmetic<T> (&values)[chunk], std::int64_t stride, int count) {
@@ -65,7 +89,15 @@ class HostGroups {
   template <class Visit>
   void for_each(std::int64_t item, const Visit& visit) const {
     const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
-    for (std::int64_t group = item * groups_of_item_; group < end; ++group) visit(group / parts_, group % parts_);
+    std::int64_t group = item * groups_of_item_;
+    std::int64_t kept = group / parts_;
+    for (std::int64_t part = group - kept * parts_; group < end; ++group) {
+      visit(kept, part);
+      if (++part == parts_) {
+        part = 0;
+        ++kept;
+      }
+    }
   }
 
  private:

@@ -10,11 +10,15 @@
 #endif
 
 /// Before a loop over an array that must live in registers: these have no addresses. And before a loop that is worth no
-/// copies of its code.
+/// copies of its code, or that a host's compiler should make vectors of: it unrolls a short one instead.
 #if defined(__CUDA_ARCH__)
 #define PORTOPS_UNROLL _Pragma("unroll")
 #define PORTOPS_NO_UNROLL _Pragma("unroll 1")
 #else
 #define PORTOPS_UNROLL
+#if defined(__clang__)
 #define PORTOPS_NO_UNROLL
+#else
+#define PORTOPS_NO_UNROLL _Pragma("GCC unroll 1")
+#endif
 #endif

@@ -68,13 +68,14 @@ KOKKOS_FORCEINLINE_FUNCTION A power_of_two_near_inverse(A x) {
   return Kokkos::bit_cast<A>(static_cast<Bits>((exponent > 1 ? exponent : 1) << Format::fraction_bits));
 }
 
-/// Horner's scheme.
-template <class A, int N>
+/// Horner's scheme, from coefficient i on. No loop: one inside of a loop would keep that from becoming vectors.
+template <int i = 0, class A, int N>
 KOKKOS_FORCEINLINE_FUNCTION A polynomial(const A (&coefficients)[N], A x) {
-  A sum = coefficients[N - 1];
-  PORTOPS_UNROLL
-  for (int i = N - 2; i >= 0; --i) sum = Kokkos::fma(sum, x, coefficients[i]);
-  return sum;
+  if constexpr (i == N - 1) {
+    return coefficients[i];
+  } else {
+    return Kokkos::fma(polynomial<i + 1>(coefficients, x), x, coefficients[i]);
+  }
 }
 
 // The polynomials below are the best ones (Remez' algorithm): their relative errors are 4e-9 and 2e-9 for float, 8e-21

@@ -10,28 +10,38 @@
 
 namespace portops::impl {
 
-/// Adds values to sums, one to each.
-template <class F, class A>
-void add_columns(const F& f, A* __restrict__ sums, const A* __restrict__ values, int count) {
-  constexpr int vector = 16;
-  int i = 0;
-  for (; i + vector <= count; i += vector) {
-    for (int j = i; j < i + vector; ++j) sums[j] = f.add(sums[j], values[j]);
+/// Adds as many elements to sums, one to each.
+template <int count, class F, class A, class T>
+void add_elements(const F& f, A* sums, const T* elements) {
+  if constexpr (std::is_same_v<T, f16>) {
+    constexpr int vector = std::min(count, host::f16_conversion_width);
+    for (int i = 0; i < count; i += vector) {
+      A values[vector];
+      host::convert<T, vector>(values, elements + i, vector);
+      add_elements<vector>(f, sums + i, values);
+    }
+  } else {
+    PORTOPS_NO_UNROLL
+    for (int i = 0; i < count; ++i) sums[i] = f.add(sums[i], static_cast<A>(elements[i]));
   }
-  for (; i < count; ++i) sums[i] = f.add(sums[i], values[i]);
 }
 
-/// Joins the numbers of each lane's pack as join_array does, for all lanes together; `sums` becomes one a lane. `pack`
-/// is a power of two.
-template <class A, class Join>
-void join_packs(A* sums, int lanes, int pack, const Join& join) {
-  for (int half = pack / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < lanes; ++lane) {
+/// Joins the sums of lanes that have `pack` each: the numbers of each pack as join_array does, for all lanes together,
+/// and then the lanes.
+template <int pack, int width, class A, class Join>
+A join_lanes(const A (&sums)[width], const Join& join) {
+  if constexpr (pack == 1) {
+    return join_array(sums, join);
+  } else {
+    constexpr int half = pack / 2;
+    A joined[width / 2];
+    PORTOPS_NO_UNROLL
+    for (int lane = 0; lane < width / pack; ++lane) {
       for (int i = 0; i < half; ++i) {
-        // Written no later than it is read: sums move forward.
-        sums[lane * half + i] = join(sums[2 * lane * half + i], sums[(2 * lane + 1) * half + i]);
+        joined[lane * half + i] = join(sums[lane * pack + i], sums[lane * pack + half + i]);
       }
     }
+    return join_lanes<half>(joined, join);
   }
 }
 
@@ -44,96 +54,110 @@ class ReduceAlongHost : HostRows {
   static constexpr int blocks = 0;  // a matter of GPUs
 
   ReduceAlongHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
-      : f_(f), rows_(plan, x, out, partials), groups_(plan), lanes_(plan.lanes) {}
+      : f_(f),
+        rows_(plan, x, out, partials),
+        groups_(plan),
+        lanes_(std::min(plan.lanes, warp)),
+        warps_(plan.lanes / lanes_),
+        fill_(static_cast<T>(f.fill())) {}
 
   std::int64_t items() const { return groups_.items(); }
 
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { reduce(kept, part); });))
-  }
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((reduce_item(item);)) }
 
  private:
+  static constexpr int warp = 32;
+  static constexpr int most_warps = reduce_along_threads / warp;
   static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
+  /// `width` is the number of columns that the lanes of a warp take at once: where it is known, the loops over them are
+  /// vector instructions.
+  template <int width = 1>
+  void reduce_item(std::int64_t item) const {
+    if constexpr (width < warp * widest_pack) {
+      if (width < lanes_ * rows_.pack) return reduce_item<2 * width>(item);
+    }
+    groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { reduce<width>(kept, part); });
+  }
+
+  template <int width>
   void reduce(std::int64_t kept, std::int64_t part) const {
     const PartRange range = rows_.parts.range(part);
     const T* const x =
         rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
-    Partial<A> value{A(1), add_up(x, range)};
+    A sums[most_warps] = {};
+    for (int w = 0; w < warps_; ++w) sums[w] = add_up<width>(x, range, w * width);
+    Partial<A> value{A(1), warps_ == 1 ? sums[0] : join_array(sums, f_.join())};
     if constexpr (F::rescales) {
       if (!f_.is_safe(value.total)) value = rescale(x, range);
     }
     rows_.write(f_, kept, 0, part, value);
   }
 
-  A add_up(const T* x, const PartRange& range) const {
-    alignas(64) A sums[reduce_along_threads * widest_pack];
-    if (lanes_ < 1) __builtin_unreachable();  // else GCC warns of sums that nobody set
-    const int width = lanes_ * rows_.pack;
-    std::fill_n(sums, width, f_.identity());
+  /// What the columns of a warp add up to, the first of which is `first`.
+  template <int width>
+  A add_up(const T* x, const PartRange& range, int first) const {
+    const F f = f_;
+    const std::int64_t stride = rows_.x.column_stride;
+    const int step = warps_ * width;
+    alignas(64) A sums[width];
+    PORTOPS_NO_UNROLL
+    for (A& sum : sums) sum = f.identity();
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
-      if constexpr (std::is_same_v<T, A>) {
-        if (rows_.x.column_stride == 1) {
-          for (int c = 0; c < range.columns; c += width) {
-            add_columns(f_, sums, row + c, std::min(width, range.columns - c));
-          }
-          continue;
-        }
-      }
-      for (int c = 0; c < range.columns; c += chunk) {
-        alignas(64) A values[chunk];
-        const int count = std::min(chunk, range.columns - c);
-        load<T>(values, row + c * rows_.x.column_stride, rows_.x.column_stride, count);
-        // Both are powers of two: the chunk is some widths, or a piece of one.
-        for (int i = 0; i < count; i += width) {
-          add_columns<F, A>(f_, sums + (c & (width - 1)), values + i, std::min(width, count - i));
-        }
-      }
+      for_each_block<width>(row, stride, first, range.columns, step, fill_,
+                            [&](int, const T* elements) { add_elements<width>(f, sums, elements); });
     }
-    join_packs(sums, lanes_, rows_.pack, f_.join());
-    return join_lanes(sums, f_.join());
+    return join(sums);
+  }
+
+  template <int pack = 1, int width>
+  A join(const A (&sums)[width]) const {
+    if constexpr (pack < std::min(width, widest_pack)) {
+      if (pack < rows_.pack) return join<2 * pack>(sums);
+    }
+    return join_lanes<pack>(sums, f_.join());
   }
 
   Partial<A> rescale(const T* x, const PartRange& range) const {
-    A values[reduce_along_threads] = {};
-    std::fill_n(values, lanes_, f_.least_dominant());
-    for_each(x, range, [&](int lane, A element) { values[lane] = f_.dominant()(values[lane], std::abs(element)); });
-    const A scale = join_lanes(values, f_.dominant());
-    std::fill_n(values, lanes_, A(0));
-    for_each(x, range, [&](int lane, A element) { values[lane] += f_.raise(std::abs(element) / scale); });
-    return f_.rescaled(scale, join_lanes(values, f_.join()));
+    Lanes values;
+    for (auto& of_warp : values) std::fill_n(of_warp, warp, f_.least_dominant());
+    for_each(x, range, values, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); });
+    const A scale = join_all(values, f_.dominant());
+    for (auto& of_warp : values) std::fill_n(of_warp, warp, A(0));
+    for_each(x, range, values, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); });
+    return f_.rescaled(scale, join_all(values, f_.join()));
   }
+
+  /// A value for each lane of each warp. Those that a group lacks change nothing.
+  using Lanes = A[most_warps][warp];
 
   template <class Visit>
-  void for_each(const T* x, const PartRange& range, const Visit& visit) const {
+  void for_each(const T* x, const PartRange& range, Lanes& values, const Visit& visit) const {
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
+      PORTOPS_NO_UNROLL
       for (int c = 0; c < range.columns; ++c) {
-        visit(c / rows_.pack & (lanes_ - 1), static_cast<A>(row[c * rows_.x.column_stride]));
+        const int lane = c / rows_.pack & (warps_ * lanes_ - 1);
+        visit(values[lane / warp][lane % warp], static_cast<A>(row[c * rows_.x.column_stride]));
       }
     }
   }
 
-  /// Joins as the lanes of warps do, and then the warps.
   template <class Join>
-  A join_lanes(A* values, const Join& join) const {
-    constexpr int warp = 32;
-    for (int first = 0; first < lanes_; first += warp) {
-      for (int half = std::min(lanes_, warp) / 2; half > 0; half /= 2) {
-        for (int lane = first; lane < first + half; ++lane) values[lane] = join(values[lane], values[lane + half]);
-      }
-    }
-    for (int half = lanes_ / warp / 2; half > 0; half /= 2) {
-      for (int w = 0; w < half; ++w) values[w * warp] = join(values[w * warp], values[(w + half) * warp]);
-    }
-    return values[0];
+  A join_all(const Lanes& values, const Join& join) const {
+    A of_warp[most_warps];
+    PORTOPS_NO_UNROLL
+    for (int w = 0; w < most_warps; ++w) of_warp[w] = join_array(values[w], join);
+    return join_array(of_warp, join);
   }
 
   F f_;
   ReduceRows<T> rows_;
   HostGroups groups_;
-  int lanes_;
+  int lanes_;  ///< of a group, or of each of its warps
+  int warps_;  ///< of a group: one, or most_warps
+  T fill_;
 };
 
 /// Reduces columns on a host: one thread takes what a GPU's slots share.
@@ -158,17 +182,16 @@ class ReduceDownHost : HostRows {
     const HostTile tile = tiles_.locate(rows_.parts, item);
     const T* const x = rows_.x.data + rows_.axes.kept_offset(rows_.x, tile.kept) + tile.column * rows_.x.column_stride;
     const int columns = tiles_.columns();
-    alignas(64) A sums[most_sums];
-    std::fill_n(sums, slots_ * columns, f_.identity());
+    // The last block of a slot may reach into the next one, where it changes no sum.
+    alignas(64) A sums[most_sums + chunk];
+    std::fill_n(sums, slots_ * columns + chunk, f_.identity());
+    const F f = f_;
+    const auto fill = static_cast<T>(f.fill());
     for (std::int64_t run = 0; run < tile.range.runs; ++run) {
       A* const of_slot = sums + (run & (slots_ - 1)) * columns;
       const T* const row = x + rows_.axes.run_offset(rows_.x, tile.range.first_run + run);
-      for (int c = 0; c < tile.count; c += chunk) {
-        alignas(64) A values[chunk];
-        const int some = std::min(chunk, tile.count - c);
-        load<T>(values, row + c * rows_.x.column_stride, rows_.x.column_stride, some);
-        add_columns<F, A>(f_, of_slot + c, values, some);
-      }
+      for_each_block<chunk>(row, rows_.x.column_stride, 0, tile.count, chunk, fill,
+                            [&](int c, const T* elements) { add_elements<chunk>(f, of_slot + c, elements); });
     }
     for (int half = slots_ / 2; half > 0; half /= 2) {
       for (int i = 0; i < half * columns; ++i) sums[i] = f_.join()(sums[i], sums[i + half * columns]);
