@@ -38,9 +38,9 @@ class MapTiles {
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
   /// Steps whose loads are issued before the first of them is used: as many as registers allow, of which the numbers in
-  /// a pack of a 16-bit type take most.
+  /// a pack of a 16-bit type take most, and those of a walk down stay.
   static constexpr int packs_a_step = pack_inputs == unknown_inputs ? inputs : std::popcount(pack_inputs);
-  static constexpr int batch = packs_a_step > 2 || (operands * pack > 48) ? 2 : 4;
+  static constexpr int batch = packs_a_step > 2 || (down && operands * pack > 48) ? 2 : 4;
   /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
   static constexpr int blocks = F::sums ? 2 : 3;
 

@@ -136,8 +136,7 @@ ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
     cut_down(plan, lanes_of_whole_columns(plan, count_down_lanes), longest_chain);
   } else {
     // Short walks keep a GPU's memory busy until the last one.
-    constexpr std::int64_t short_walk = 8;
-    cut_down(plan, spread_down_lanes, backend == Backend::cuda ? short_walk : longest_chain);
+    cut_down(plan, spread_down_lanes, backend == Backend::cuda ? spread_down_batch(pack_bytes) : longest_chain);
   }
   return plan;
 }

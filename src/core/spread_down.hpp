@@ -43,7 +43,8 @@ class SpreadDown {
   using Place = typename SpreadRows<T>::Place;
   static constexpr int widest_pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
   /// Rows that are loaded together.
-  static constexpr int most_rows = 8;
+  template <class Access>
+  static constexpr int batch = Access::batch(spread_down_batch(Access::width * static_cast<int>(sizeof(T))));
 
   KOKKOS_FORCEINLINE_FUNCTION const T* x_of(const DownTile& tile, const Place& at) const {
     return at.x + tile.column * rows_.x.column_stride;
@@ -115,15 +116,14 @@ class SpreadDown {
       }
       return;
     }
-    constexpr int batch = Access::batch(most_rows);
     const std::int64_t x_stride = rows_.axes.run_stride(rows_.x);
     const T* x = pinned(x_of(tile, at) + tile.run * x_stride);
     PORTOPS_NO_UNROLL
-    for (int left = tile.runs; left > 0; left -= batch) {
-      Word<T, Access::width> loaded[batch];
+    for (int left = tile.runs; left > 0; left -= batch<Access>) {
+      Word<T, Access::width> loaded[batch<Access>];
       load<Access>(x, tiles_.slots() * x_stride, left, loaded);
       PORTOPS_UNROLL
-      for (int r = 0; r < batch; ++r) {
+      for (int r = 0; r < batch<Access>; ++r) {
         if (r < left) add(loaded[r]);
       }
     }
@@ -146,14 +146,13 @@ class SpreadDown {
       }
       return;
     }
-    constexpr int batch = Access::batch(most_rows);
     const std::int64_t x_stride = rows_.axes.run_stride(rows_.x);
     const std::int64_t y_stride = rows_.axes.run_stride(rows_.y);
     const T* x = pinned(x_of(tile, at) + tile.run * x_stride);
     T* y = pinned(y_of(tile, at) + tile.run * y_stride);
     PORTOPS_NO_UNROLL
-    for (int left = tile.runs; left > 0; left -= batch) {
-      Word<T, Access::width> loaded[batch];
+    for (int left = tile.runs; left > 0; left -= batch<Access>) {
+      Word<T, Access::width> loaded[batch<Access>];
       load<Access>(x, tiles_.slots() * x_stride, left, loaded);
       if constexpr (!F::counts) {
         if (left == tile.runs) read_rows<Access>(tile, at, rows);

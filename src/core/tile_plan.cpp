@@ -13,10 +13,10 @@ namespace {
 
 /// Tiles are made smaller to have this many, where there are enough elements for it: some for each of a GPU's
 /// multiprocessors, to even out their loads. Walks were fastest with more of them, on an H200, but for walks down that
-/// add up rows: each tile ends in a tree, and leaves partial sums.
-std::int64_t wanted_tiles(const TilePlan& plan) {
+/// add up rows of a 16-bit type: a tile ends in a tree and leaves partial sums, for half the bytes.
+std::int64_t wanted_tiles(const TilePlan& plan, const TileShape& shape) {
   if (plan.walk == Walk::none) return 2048;
-  return plan.walk == Walk::down && plan.sums_rows ? 1024 : 4096;
+  return plan.walk == Walk::down && plan.sums_rows && shape.pack == 8 ? 1024 : 4096;
 }
 /// The most rows that one thread adds up one after the other before its sum joins a tree, or packs of a row.
 constexpr int most_rows_per_slot = 64;
@@ -257,7 +257,7 @@ void set_tiles_along(TilePlan& plan, const TileShape& shape) {
   set_slots(plan, shape);
   plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.slots, plan.rows));
   plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
-  const std::int64_t wanted_blocks = ceil_div(wanted_tiles(plan), plan.row_blocks * plan.outer);
+  const std::int64_t wanted_blocks = ceil_div(wanted_tiles(plan, shape), plan.row_blocks * plan.outer);
   const std::int64_t packs_per_lane =
       std::clamp<std::int64_t>(ceil_div(packs, plan.lanes * wanted_blocks), least_packs_per_lane, most_packs_per_lane);
   plan.column_blocks = ceil_div(packs, plan.lanes * packs_per_lane);
@@ -273,7 +273,8 @@ void set_tiles_down(TilePlan& plan, const TileShape& shape) {
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
   set_slots(plan, shape);
-  const std::int64_t slot_rows = ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles(plan) * plan.slots);
+  const std::int64_t slot_rows =
+      ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles(plan, shape) * plan.slots);
   plan.tile_rows = plan.slots * static_cast<int>(std::clamp<std::int64_t>(slot_rows, least_rows_per_slot(shape),
                                                                           most_rows_per_slot));
   plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, plan.rows));
