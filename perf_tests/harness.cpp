@@ -59,6 +59,23 @@ std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
   return calls;
 }
 
+/// The calls of the case that is measured, kept for its next repetition: their tensors take longer to make than to use.
+struct Prepared {
+  std::string name;
+  std::vector<Call> calls;
+};
+Prepared prepared;
+
+const std::vector<Call>& prepare_calls(const Context& ctx, const Case& benchmark_case) {
+  const std::string name = std::string(name_of(ctx.backend())) + "/" + benchmark_case.name;
+  if (prepared.name != name) {
+    forget_calls();
+    prepared.calls = make_calls(ctx, benchmark_case);
+    prepared.name = name;
+  }
+  return prepared.calls;
+}
+
 int calls_an_iteration(const Context& ctx, const Call& call) {
   const auto start = Clock::now();
   call();
@@ -173,7 +190,7 @@ void count_bytes(benchmark::State& state, Backend backend, const Case& benchmark
 
 void run_case(benchmark::State& state, Backend backend, const Case& benchmark_case) {
   const Context ctx(backend);
-  const std::vector<Call> calls = make_calls(ctx, benchmark_case);
+  const std::vector<Call>& calls = prepare_calls(ctx, benchmark_case);
   const int count = calls_an_iteration(ctx, calls.front());
   std::size_t next = 0;
   for ([[maybe_unused]] auto _ : state) {
@@ -265,6 +282,8 @@ double gemm_rate(Backend backend, ElementType type, Math math) {
   if (is_new) entry->second = measure_gemm_rate(backend, type, math);
   return entry->second;
 }
+
+void forget_calls() { prepared = {}; }
 
 void register_case(Backend backend, const Case& benchmark_case) {
   register_run(backend, benchmark_case.name,

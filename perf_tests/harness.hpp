@@ -55,6 +55,9 @@ struct Case {
 /// the bytes at the copy rate or, where that is longer, the products at the rate of a large one.
 void register_case(Backend backend, const Case& benchmark_case);
 
+/// Frees what the last case keeps for its next repetition.
+void forget_calls();
+
 /// Registers BACKEND/NAME/host: the host's time to enqueue a call.
 void register_host_time(Backend backend, const Case& benchmark_case);
 

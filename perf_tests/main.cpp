@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
 #endif
     }
     benchmark::RunSpecifiedBenchmarks();
+    portops::perf::forget_calls();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
