@@ -226,8 +226,9 @@ class ReportTest(SweepTest):
         self.assertEqual(code, 0, said)
         page = (self.folder / "report" / "index.html").read_text(encoding="utf-8")
         self.assertEqual(re.findall(r'(?:src|href)="[^#][^"]*"|<script|@import', page), [])
-        pictures = ["bandwidth_lerp", "devices", "roofline_openmp_new", "roofline_openmp_sweep", "peers_cpu_eager_new",
-                    "peers_openmp_kokkos_kernels_new", "peers_openmp_kokkos_kernels_sweep", "changes_sweep_new",
+        pictures = ["bandwidth_lerp", "devices", "roofline_openmp_new", "roofline_openmp_sweep", "peers_cpu_new", "peers_cpu_eager_new",
+                    "peers_openmp_new", "peers_openmp_sweep", "peers_openmp_kokkos_kernels_new",
+                    "peers_openmp_kokkos_kernels_sweep", "changes_sweep_new",
                     "scaling_threads"]
         self.assertEqual(sorted(re.findall(r'<div id="([^"]*)">', page)), sorted(pictures))
         for picture in pictures:

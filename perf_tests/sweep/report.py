@@ -11,6 +11,7 @@ import re
 import jinja2
 import matplotlib
 import matplotlib.figure
+import matplotlib.ticker
 import numpy
 import pandas
 
@@ -109,15 +110,29 @@ def roofline(rows: pandas.DataFrame):
         yield f"roofline_{backend}_{sweep}", drawing
 
 
-def set_ratio_axis(axes, least: float, most: float) -> None:
-    """A logarithmic axis of ratios around 1, with plain numbers."""
+def set_ratio_axis(axes, axis: str, least: float, most: float) -> None:
+    """Makes x or y a logarithmic axis of ratios around 1, with plain numbers."""
     low, high = min(1, least) * 0.9, max(1, most) * 1.1
     wanted = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if high > 5 else (0.5, 0.8, 1, 1.2, 1.5, 2, 3, 4, 5)
     ticks = [tick for tick in wanted if low <= tick <= high]
-    axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(low, high)
+    axes.set(**{f"{axis}scale": "log"})
+    axes.set(**{f"{axis}ticks": ticks, f"{axis}ticklabels": [f"{tick:g}" for tick in ticks], f"{axis}lim": (low, high)})
+    getattr(axes, f"{axis}axis").set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def peers_at_a_glance(peers: pandas.DataFrame):
+    """A picture for each sweep and device: all ratios to each peer, from the lowest to the highest."""
+    for (sweep, device), of_device in peers.groupby(["sweep", "device"]):
+        drawing, axes = figure()
+        for peer, of_peer in of_device.groupby("peer"):
+            ratios = of_peer["ratio"].sort_values().to_numpy()
+            axes.plot(numpy.linspace(0, 100, len(ratios)), ratios, marker=".", linewidth=1,
+                      label=f"{PEERS.get(peer, peer)}: {len(ratios)} cases")
+        axes.axhline(1, color="black", linewidth=0.8)
+        axes.set(xlabel="cases, %", ylabel="time of the peer / time of portops", title=f"Peers beside portops on {device} ({sweep})")
+        set_ratio_axis(axes, "y", of_device["ratio"].min(), of_device["ratio"].max())
+        axes.legend(fontsize=7)
+        yield f"peers_{device}_{sweep}", drawing
 
 
 def peer_ratios(peers: pandas.DataFrame):
@@ -131,7 +146,7 @@ def peer_ratios(peers: pandas.DataFrame):
         axes.margins(y=0.01)
         axes.set(xlabel=f"time of {PEERS.get(peer, peer)} / time of portops",
                  title=f"portops beside {PEERS.get(peer, peer)} on {device} ({sweep})")
-        set_ratio_axis(axes, of_peer["ratio"].min(), of_peer["ratio"].max())
+        set_ratio_axis(axes, "x", of_peer["ratio"].min(), of_peer["ratio"].max())
         yield f"peers_{device}_{peer}_{sweep}", drawing
 
 
@@ -149,7 +164,7 @@ def device_beside_device(rows: pandas.DataFrame):
     ratios = numpy.exp(logarithms.sub(logarithms.min(axis=1), axis=0))[::-1]
     drawing, axes = figure(height=1.2 + 0.14 * ratios.size)
     ratios.plot.barh(ax=axes, width=0.8)
-    set_ratio_axis(axes, 1, ratios.max(axis=None))
+    set_ratio_axis(axes, "x", 1, ratios.max(axis=None))
     axes.set_yticklabels([f"{operator} {kind}" for operator, kind in ratios.index])
     axes.set(xlabel="time / time of the fastest device", ylabel="", title="Device beside device")
     axes.legend(fontsize=7, title="")
@@ -171,7 +186,10 @@ def scaling(rows: pandas.DataFrame):
             axes.plot(line[column], line["seconds"].iloc[0] / line["seconds"], marker="o", markersize=3, label=f"{name} ({sweep})")
         axes.set(xscale="log", yscale="log", xlabel=unit, ylabel=f"speed-up over {counted[column].min():.0f}",
                  title=f"Scaling over {unit}")
-        axes.set_xticks(sorted(counted[column].unique()), [f"{count:.0f}" for count in sorted(counted[column].unique())])
+        counts = sorted(counted[column].unique())
+        axes.set_xticks(counts, [f"{count:.0f}" for count in counts])
+        axes.set_yticks(counts, [f"{count:.0f}" for count in counts])
+        axes.minorticks_off()
         axes.legend(fontsize=6)
         yield f"scaling_{column}", drawing
 
@@ -242,7 +260,8 @@ def write_report(sweeps: dict[str, dict], folder: pathlib.Path, threshold: float
     folder.mkdir(parents=True, exist_ok=True)
     rows = pandas.concat([frame_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
     peers = pandas.concat([peers_of(sweep, label) for label, sweep in sweeps.items()], ignore_index=True)
-    drawings = [bandwidth_over_size(rows), roofline(rows), peer_ratios(peers), device_beside_device(rows), scaling(rows)]
+    drawings = [bandwidth_over_size(rows), roofline(rows), peers_at_a_glance(peers), peer_ratios(peers),
+                device_beside_device(rows), scaling(rows)]
     changes = None
     if len(sweeps) > 1:
         old, new = list(sweeps)[-2:]
