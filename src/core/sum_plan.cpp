@@ -10,8 +10,9 @@
 namespace portops::impl {
 namespace {
 
-/// A sum of more partial sums than this is done in two steps, to give more teams a share in it.
-constexpr std::int64_t longest_sum = 512;
+/// A sum of more partial sums than this is done in two steps, to give more teams a share in it. Where neighbours belong
+/// to different results, fewer threads of a team share a sum.
+constexpr std::int64_t longest_sum(const SumPlan& sum) { return sum.kept_is_fastest ? 1024 : 4096; }
 constexpr std::int64_t chunk_of_long_sum = 256;
 
 std::pair<SumPlan, SumPlan> in_two_steps(const SumPlan& sum, std::int64_t& partials) {
@@ -99,7 +100,7 @@ std::vector<SumPlan> make_sum_plans(const Loop& loop, const TilePlan& plan) {
     }
     for (int axis = plan.outer_rank - 1; axis >= 0; --axis) add_axis(plan.extent[axis], output.stride[axis]);
     sum.chunk = sum.summed;
-    if (sum.summed > longest_sum) {
+    if (sum.summed > longest_sum(sum)) {
       const auto [first, second] = in_two_steps(sum, partials);
       result.push_back(first);
       result.push_back(second);
