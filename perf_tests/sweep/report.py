@@ -129,7 +129,8 @@ def peers_at_a_glance(peers: pandas.DataFrame):
             axes.plot(numpy.linspace(0, 100, len(ratios)), ratios, marker=".", linewidth=1,
                       label=f"{PEERS.get(peer, peer)}: {len(ratios)} cases")
         axes.axhline(1, color="black", linewidth=0.8)
-        axes.set(xlabel="cases, %", ylabel="time of the peer / time of portops", title=f"Peers beside portops on {device} ({sweep})")
+        axes.set(xlabel="cases, %", ylabel="time of the peer / time of portops",
+                 title=f"Peers beside portops on {device} ({sweep})")
         set_ratio_axis(axes, "y", of_device["ratio"].min(), of_device["ratio"].max())
         axes.legend(fontsize=7)
         yield f"peers_{device}_{sweep}", drawing
@@ -150,11 +151,16 @@ def peer_ratios(peers: pandas.DataFrame):
         yield f"peers_{device}_{peer}_{sweep}", drawing
 
 
+def cases_of(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Calls of operators as they come: neither ceilings nor host times, threads and instances as the program has them."""
+    return rows[(rows["operator"] != "ceiling") & rows["threads"].isna() & rows["instances"].isna()
+                & ~rows["is_host_time"].astype(bool)]
+
+
 def device_beside_device(rows: pandas.DataFrame):
     """By operator and type, how many times as long each device takes as the fastest one: geometric means over the cases
     that all of them have."""
-    plain = rows[(rows["operator"] != "ceiling") & rows["threads"].isna() & rows["instances"].isna()
-                 & ~rows["is_host_time"].astype(bool)]
+    plain = cases_of(rows)
     plain = plain.assign(device=plain["backend"] + " (" + plain["sweep"] + ")",
                          case=plain["name"].str.replace(r"^[^/]*/", "", regex=True))
     times = plain.pivot_table(index=["operator", "type", "case"], columns="device", values="seconds").dropna()
@@ -228,9 +234,8 @@ def of_equal_copy(rows: pandas.DataFrame) -> pandas.Series:
     """The seconds of a copy of as many bytes, between the sizes that were measured, over those of each row: small
     copies, too, are far from the rate of large ones."""
     result = pandas.Series(numpy.nan, rows.index)
-    copies = rows[(rows["operator"] == "ceiling") & rows["size"].notna()]
-    for key, of_backend in rows.groupby(["sweep", "backend"]):
-        measured = copies[(copies["sweep"] == key[0]) & (copies["backend"] == key[1])].sort_values("bytes")
+    for _, of_backend in rows.groupby(["sweep", "backend"]):
+        measured = of_backend[(of_backend["operator"] == "ceiling") & of_backend["size"].notna()].sort_values("bytes")
         if len(measured):
             seconds = numpy.exp(numpy.interp(numpy.log(of_backend["bytes"].astype(float)), numpy.log(measured["bytes"]),
                                              numpy.log(measured["seconds"]), left=numpy.nan, right=numpy.nan))
@@ -241,8 +246,7 @@ def of_equal_copy(rows: pandas.DataFrame) -> pandas.Series:
 def below(rows: pandas.DataFrame, share: float) -> pandas.DataFrame:
     """Large cases that take more than the floor allows: the lowest share first."""
     rows = rows.assign(share=rows["of_floor"].fillna(rows["of_copy"]), equal=of_equal_copy(rows))
-    found = rows[(rows["share"] < share) & (rows["seconds"] > 20e-6) & (rows["operator"] != "ceiling")
-                 & rows["threads"].isna() & rows["instances"].isna()].sort_values("share")
+    found = cases_of(rows[(rows["share"] < share) & (rows["seconds"] > 20e-6)]).sort_values("share")
     return pandas.DataFrame({"sweep": found["sweep"], "row": found["name"], "µs": (found["seconds"] * 1e6).round(1),
                              "share of the floor": found["share"].map("{:.0%}".format),
                              "of a copy of as many bytes": found["equal"].map("{:.0%}".format, na_action="ignore").fillna("")})

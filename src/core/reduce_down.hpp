@@ -36,6 +36,8 @@ class ReduceDown {
 
  private:
   static constexpr int widest_pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
+  /// Rows that are loaded together.
+  static constexpr int most_rows = 16;
 
   KOKKOS_FORCEINLINE_FUNCTION const T* x_of(const DownTile& tile) const {
     return rows_.x.data + rows_.axes.kept_offset(rows_.x, tile.kept) + tile.column * rows_.x.column_stride;
@@ -63,7 +65,7 @@ class ReduceDown {
   /// Adds rows, a batch at a time.
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int rows, A (&sums)[Access::width]) const {
-    constexpr int batch = Access::batch(reduce_down_batch);
+    constexpr int batch = Access::batch(most_rows);
     PORTOPS_NO_UNROLL
     for (; rows > 0; rows -= batch) {
       Word<T, Access::width> loaded[batch];

@@ -32,8 +32,7 @@ inline constexpr int reduce_down_pack_bytes = 8;
 PORTOPS_FUNCTION constexpr int reduce_along_batch(int pack_bytes) { return pack_bytes > 4 ? 64 / pack_bytes : 16; }
 inline constexpr int reduce_along_short_batch = 8;
 PORTOPS_FUNCTION constexpr int spread_along_batch(int pack_bytes) { return pack_bytes > 4 ? 32 / pack_bytes : 8; }
-/// The same where rows are walked down: rows, of which each gives a pack.
-inline constexpr int reduce_down_batch = 16;
+/// The same where rows are walked down and written: rows, of which each gives a pack.
 PORTOPS_FUNCTION constexpr int spread_down_batch(int pack_bytes) { return pack_bytes > 4 ? 64 / pack_bytes : 16; }
 
 /// The direction in which the terms of a result lie.
