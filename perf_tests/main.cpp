@@ -11,6 +11,8 @@
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
+#include "perf_reshape.hpp"
+#include "perf_trace.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
@@ -43,6 +45,8 @@ int main(int argc, char** argv) {
       portops::perf::register_p_norm(device.backend);
       portops::perf::register_deform_conv2d(device.backend);
       portops::perf::register_add(device.backend);
+      portops::perf::register_reshape(device.backend);
+      portops::perf::register_trace(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);
 #endif

@@ -30,7 +30,7 @@ class HostTensor {
     if (number(0, 2) == 0) std::shuffle(order.begin(), order.end(), engine);
     const bool padded = number(0, 2) == 0, backwards = number(0, 3) == 0;
     std::int64_t stride = number(0, 5) == 0 ? 2 : 1;
-    first_ = 8 + number(0, 7);
+    first_ = 8 + (number(0, 1) == 0 ? 0 : number(0, 7));
     std::int64_t span = first_ + 8;
     for (const int axis : order) {
       strides_[axis] = backwards && number(0, 1) == 0 ? -stride : stride;
