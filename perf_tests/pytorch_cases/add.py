@@ -56,11 +56,9 @@ class Add(Case):
             gradient = compiled_gradient(lambda og: tuple(og.sum_to_size(shape).clone() for shape in shapes),
                                          (self.op, self.wanted, self.x, self.y, self.dtype))
             return lambda: gradient(v["out_grad"])
-        # Autograd gives out_grad itself where nothing was broadcast: what remains are the sums.
-        summed = [shape for shape in shapes if shape != v["out_grad"].shape]
-        if summed:
-            return lambda: [v["out_grad"].sum_to_size(shape) for shape in summed]
-        return lambda: [v["out_grad"].clone() for _ in shapes]
+        # Autograd gives out_grad itself where nothing was broadcast; here that gradient has memory of its own.
+        return lambda: [v["out_grad"].clone() if shape == v["out_grad"].shape else v["out_grad"].sum_to_size(shape)
+                        for shape in shapes]
 
 
 def cases(device):
