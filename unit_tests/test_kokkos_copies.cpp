@@ -72,16 +72,19 @@ class HostTensor {
 };
 
 template <class Word>
-void copy_as_on_gpu(const impl::CopyPlan& plan) {
-  plan.same_axes ? run_items(impl::CopyWords<Word, true>(plan)) : run_items(impl::CopyWords<Word, false>(plan));
+void copy_as_on_gpu(const impl::CopyPlan& plan, bool narrow) {
+  if (!plan.same_axes) return run_items(impl::CopyWords<Word, false, std::int64_t>(plan));
+  narrow ? run_items(impl::CopyWords<Word, true, int>(plan))
+         : run_items(impl::CopyWords<Word, true, std::int64_t>(plan));
 }
 
-void copy_as_on_gpu(const impl::CopyPlan& plan) {
+/// With indices of 32 bits, where they are narrow, or of 64.
+void copy_as_on_gpu(const impl::CopyPlan& plan, bool narrow) {
   switch (plan.word_bytes) {
-    case 2: return copy_as_on_gpu<std::uint16_t>(plan);
-    case 4: return copy_as_on_gpu<std::uint32_t>(plan);
-    case 8: return copy_as_on_gpu<std::uint64_t>(plan);
-    default: return copy_as_on_gpu<impl::WidestWord>(plan);
+    case 2: return copy_as_on_gpu<std::uint16_t>(plan, narrow);
+    case 4: return copy_as_on_gpu<std::uint32_t>(plan, narrow);
+    case 8: return copy_as_on_gpu<std::uint64_t>(plan, narrow);
+    default: return copy_as_on_gpu<impl::WidestWord>(plan, narrow);
   }
 }
 
@@ -124,7 +127,8 @@ TYPED_TEST(GpuCopiesTest, copy_elements_in_their_order) {
     gathers += plan.same_axes ? 0 : 1;
     std::vector<TypeParam> expected = to.memory();
     for (std::int64_t i = 0; i < size; ++i) expected[to.at(i)] = from[i];
-    copy_as_on_gpu(plan);
+    ASSERT_TRUE(plan.is_small());
+    copy_as_on_gpu(plan, call % 2 == 0);
     ASSERT_EQ(to.memory(), expected) << from.describe() << " to " << to.describe();
   }
   for (std::size_t bytes = sizeof(TypeParam); bytes <= 16; bytes *= 2) EXPECT_GT(words[bytes], 10) << bytes;
@@ -163,10 +167,13 @@ TYPED_TEST(GpuCopiesTest, fill_all_but_diagonals_with_zeros) {
       expected[x_grad.at(i)] = column - row == params.offset ? out_grad[index] : TypeParam(0);
     }
     const impl::DiagonalPlan plan = impl::make_diagonal_plan(x_grad.ref(), out_grad.ref(), diagonal);
-    if (plan.is_dense) {
-      run_items(impl::FillDiagonals<TypeParam, true>(plan));
+    ASSERT_TRUE(plan.is_small());
+    if (!plan.is_dense) {
+      run_items(impl::FillDiagonals<TypeParam, false, std::int64_t>(plan));
+    } else if (call % 2 == 0) {
+      run_items(impl::FillDiagonals<TypeParam, true, int>(plan));
     } else {
-      run_items(impl::FillDiagonals<TypeParam, false>(plan));
+      run_items(impl::FillDiagonals<TypeParam, true, std::int64_t>(plan));
     }
     dense += plan.is_dense ? 1 : 0;
     ++(plan.crosses ? crossed : kept);
@@ -176,6 +183,20 @@ TYPED_TEST(GpuCopiesTest, fill_all_but_diagonals_with_zeros) {
   EXPECT_GT(dense, 100);
   EXPECT_GT(crossed, 100);
   EXPECT_GT(kept, 100);
+}
+
+TEST(CopyPlanTest, is_small_where_no_word_is_far) {
+  const auto is_small = [](const Extents& extents, const Extents& strides) {
+    const TensorRef from(reinterpret_cast<void*>(1 << 20), ElementType::f32, extents, strides, MemorySpace::host);
+    const TensorRef to(reinterpret_cast<void*>(1 << 24), ElementType::f32, {extents.product()}, {1}, MemorySpace::host);
+    return impl::make_copy_plan(from, to).is_small();
+  };
+  EXPECT_TRUE(is_small({3, 5}, {7, 1}));
+  EXPECT_TRUE(is_small({std::int64_t{1} << 32}, {1})) << "in words of 16 bytes";
+  EXPECT_FALSE(is_small({std::int64_t{1} << 33}, {1}));
+  EXPECT_FALSE(is_small({(std::int64_t{1} << 31) - 1}, {1})) << "in words of 4 bytes";
+  EXPECT_FALSE(is_small({3, 5}, {std::int64_t{1} << 31, 1}));
+  EXPECT_FALSE(is_small({3, 5}, {-(std::int64_t{1} << 31), 1}));
 }
 
 TEST(CopyPlanTest, moves_the_widest_words_that_both_sides_allow) {

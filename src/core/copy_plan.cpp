@@ -142,6 +142,17 @@ bool split_axes(const StridedAxes& axes, const Extents& extents, Extents& stride
   return true;
 }
 
+bool CopyPlan::is_small() const {
+  const auto reach = [](const StridedAxes& axes) {
+    std::int64_t result = 0;
+    for (int axis = 0; axis < axes.rank; ++axis) result += std::abs(axes.stride[axis]) * (axes.extent[axis] - 1);
+    return result;
+  };
+  // Some threads ask for words behind the last one.
+  constexpr std::int64_t slack = 4096;
+  return std::max({size, reach(from.axes), reach(to.axes)}) < INT32_MAX - slack;
+}
+
 CopyPlan make_copy_plan(const TensorRef& from, const TensorRef& to) {
   CopyPlan plan;
   plan.from = {static_cast<std::byte*>(from.data()), merged_axes(from)};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/copy_plan.hpp"
-#include "core/divide.hpp"
+#include "core/divisor_of.hpp"
 #include "core/macros.hpp"
 #include "core/spaces.hpp"
 #include "core/tile_shape.hpp"
@@ -18,29 +18,30 @@ struct alignas(16) WidestWord {
 };
 
 /// to = from over a CopyPlan, on a GPU: a word's place on each side is found from its number, by a multiplication an
-/// axis. `same_axes` is the plan's: then the word has the same position along the axes of both.
-template <class Word, bool same_axes>
+/// axis. `same_axes` is the plan's: then the word has the same position along the axes of both. Index may be
+/// int where the plan is small.
+template <class Word, bool same_axes, class Index>
 class CopyWords {
  public:
   static constexpr int blocks = 8;
 
-  explicit CopyWords(const CopyPlan& plan) : size_(plan.size), from_(plan.from), to_(plan.to) {}
+  explicit CopyWords(const CopyPlan& plan) : size_(static_cast<Index>(plan.size)), from_(plan.from), to_(plan.to) {}
 
-  std::int64_t items() const { return ceil_div(size_, words) << thread_bits; }
+  std::int64_t items() const { return ceil_div(std::int64_t{size_}, words) << thread_bits; }
 
   /// Takes every 256th of its team's words: neighbours read neighbours, and all loads are under way together.
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t first = (item >> thread_bits) * words + (item & (threads - 1));
+    const auto first = static_cast<Index>((item >> thread_bits) * words + (item & (threads - 1)));
     Word loaded[batch];
-    std::int64_t to_offset[batch];
+    Index to_offset[batch];
     PORTOPS_UNROLL
     for (int k = 0; k < batch; ++k) {
-      const std::int64_t index = first + k * threads;
+      const Index index = first + k * threads;
       if (index >= size_) continue;
-      std::int64_t from_offset = 0;
+      Index from_offset = 0;
       to_offset[k] = 0;
       if constexpr (same_axes) {
-        locate(from_.axes, index, [&](int axis, std::int64_t along) {
+        locate(from_.axes, index, [&](int axis, Index along) {
           from_offset += along * from_.axes.stride[axis];
           to_offset[k] += along * to_.axes.stride[axis];
         });
@@ -64,17 +65,17 @@ class CopyWords {
 
   struct Axes {
     int rank;
-    std::int64_t extent[max_rank];
-    std::int64_t stride[max_rank];
-    IndexDivisor divisor[max_rank];
+    Index extent[max_rank];
+    Index stride[max_rank];
+    DivisorOf<Index> divisor[max_rank];
   };
   struct Side {
     Side(const CopyPlan::Side& from) : data(reinterpret_cast<Word*>(from.data)) {  // NOLINT: implicit for brevity
       axes.rank = from.axes.rank;
       for (int axis = 0; axis < axes.rank; ++axis) {
-        axes.extent[axis] = from.axes.extent[axis];
-        axes.stride[axis] = from.axes.stride[axis];
-        axes.divisor[axis] = IndexDivisor(axes.extent[axis]);
+        axes.extent[axis] = static_cast<Index>(from.axes.extent[axis]);
+        axes.stride[axis] = static_cast<Index>(from.axes.stride[axis]);
+        axes.divisor[axis] = make_divisor(axes.extent[axis]);
       }
     }
     Word* data;
@@ -83,23 +84,23 @@ class CopyWords {
 
   /// Calls action(axis, position along it) for each axis.
   template <class Action>
-  KOKKOS_FORCEINLINE_FUNCTION static void locate(const Axes& axes, std::int64_t index, const Action& action) {
+  KOKKOS_FORCEINLINE_FUNCTION static void locate(const Axes& axes, Index index, const Action& action) {
     PORTOPS_NO_UNROLL
     for (int axis = axes.rank - 1; axis > 0; --axis) {
-      const std::int64_t outer = axes.divisor[axis].quotient(index);
+      const auto outer = static_cast<Index>(axes.divisor[axis].quotient(index));
       action(axis, index - outer * axes.extent[axis]);
       index = outer;
     }
     if (axes.rank > 0) action(0, index);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t offset(const Axes& axes, std::int64_t index) {
-    std::int64_t result = 0;
-    locate(axes, index, [&](int axis, std::int64_t along) { result += along * axes.stride[axis]; });
+  KOKKOS_FORCEINLINE_FUNCTION static Index offset(const Axes& axes, Index index) {
+    Index result = 0;
+    locate(axes, index, [&](int axis, Index along) { result += along * axes.stride[axis]; });
     return result;
   }
 
-  std::int64_t size_;
+  Index size_;
   Side from_, to_;
 };
 

@@ -50,10 +50,12 @@ void copy_words(const Context& ctx, const CopyLabels& labels, const CopyPlan& pl
   const std::string& label = plan.same_axes ? labels.words : labels.gather;
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, CopyWordsHost<Word>(plan));
-  } else if (plan.same_axes) {
-    launch_by_items<B>(ctx, label, CopyWords<Word, true>(plan));
+  } else if (!plan.same_axes) {
+    launch_by_items<B>(ctx, label, CopyWords<Word, false, std::int64_t>(plan));
+  } else if (plan.is_small()) {
+    launch_by_items<B>(ctx, label, CopyWords<Word, true, int>(plan));
   } else {
-    launch_by_items<B>(ctx, label, CopyWords<Word, false>(plan));
+    launch_by_items<B>(ctx, label, CopyWords<Word, true, std::int64_t>(plan));
   }
 }
 

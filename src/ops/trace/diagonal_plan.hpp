@@ -34,6 +34,9 @@ struct DiagonalPlan {
   std::array<std::int64_t, max_rank> out_stride{};  ///< 0 along the matrices' axes
   bool is_dense = false;                            ///< element i lies at x_grad + i
 
+  /// Whether positions and their sums fit 32 bits.
+  bool is_small() const { return size < INT32_MAX / 2; }
+
   /// Where the columns are one of the matrices' axes, a row has one element of a diagonal at most: in column
   /// position along `first` + shift. Else a row is one of such elements where the position along `second` is that one.
   bool crosses = false;

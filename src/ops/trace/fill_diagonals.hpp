@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/column_access.hpp"
-#include "core/divide.hpp"
+#include "core/divisor_of.hpp"
 #include "core/macros.hpp"
 #include "core/spaces.hpp"
 #include "core/tile_shape.hpp"
@@ -14,19 +14,20 @@
 namespace portops::impl {
 
 /// What the kernels over a DiagonalPlan share. Elements are words: no bit of them changes, and a zero is none set.
-template <class Word>
+/// Index, which counts rows and columns, may be int where the plan is small.
+template <class Word, class Index>
 class DiagonalRows {
  public:
   explicit DiagonalRows(const DiagonalPlan& plan)
-      : columns(plan.columns),
-        by_columns(plan.columns),
+      : columns(static_cast<Index>(plan.columns)),
+        by_columns(make_divisor(columns)),
         x_column_stride(plan.x_column_stride),
         out_column_stride(plan.out_column_stride),
         x_grad(reinterpret_cast<Word*>(plan.x_grad)),
         out_grad_(reinterpret_cast<const Word*>(plan.out_grad)),
         rank_(plan.rank),
         crosses_(plan.crosses),
-        shift_(plan.shift),
+        shift_(static_cast<Index>(plan.shift)),
         first_(plan.first),
         second_(plan.second) {
     for (int axis = 0; axis < rank_; ++axis) {
@@ -38,11 +39,11 @@ class DiagonalRows {
 
   /// The columns [begin, end) in which a row has elements of diagonals.
   struct Hits {
-    std::int64_t begin;
-    std::int64_t end;
+    Index begin;
+    Index end;
   };
-  KOKKOS_FORCEINLINE_FUNCTION Hits hits(std::int64_t row) const {
-    const std::int64_t target = first_.position(row) + shift_;
+  KOKKOS_FORCEINLINE_FUNCTION Hits hits(Index row) const {
+    const Index target = first_.position(row) + shift_;
     if (crosses_) return target >= 0 && target < columns ? Hits{target, target + 1} : Hits{0, 0};
     return second_.position(row) == target ? Hits{0, columns} : Hits{0, 0};
   }
@@ -53,8 +54,8 @@ class DiagonalRows {
   }
   KOKKOS_FORCEINLINE_FUNCTION Word* x_grad_row(std::int64_t row) const { return x_grad + offset(x_stride_, row); }
 
-  std::int64_t columns;
-  IndexDivisor by_columns;
+  Index columns;
+  DivisorOf<Index> by_columns;
   std::int64_t x_column_stride;
   std::int64_t out_column_stride;
   Word* x_grad;
@@ -62,13 +63,15 @@ class DiagonalRows {
  private:
   struct MatrixAxis {
     MatrixAxis(const DiagonalPlan::MatrixAxis& from)  // NOLINT: implicit for brevity
-        : extent(from.extent), by_below(from.below), by_extent(from.extent) {}
-    KOKKOS_FORCEINLINE_FUNCTION std::int64_t position(std::int64_t row) const {
-      const std::int64_t along = by_below.quotient(row);
-      return along - by_extent.quotient(along) * extent;
+        : extent(static_cast<Index>(from.extent)),
+          by_below(make_divisor(static_cast<Index>(from.below))),
+          by_extent(make_divisor(extent)) {}
+    KOKKOS_FORCEINLINE_FUNCTION Index position(Index row) const {
+      const auto along = static_cast<Index>(by_below.quotient(row));
+      return along - static_cast<Index>(by_extent.quotient(along)) * extent;
     }
-    std::int64_t extent;
-    IndexDivisor by_below, by_extent;
+    Index extent;
+    DivisorOf<Index> by_below, by_extent;
   };
 
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const std::int64_t (&stride)[max_rank], std::int64_t row) const {
@@ -85,7 +88,7 @@ class DiagonalRows {
   const Word* out_grad_;
   int rank_;
   bool crosses_;
-  std::int64_t shift_;
+  Index shift_;
   MatrixAxis first_, second_;
   std::int64_t extent_[max_rank] = {};
   std::int64_t x_stride_[max_rank] = {};
@@ -93,7 +96,7 @@ class DiagonalRows {
 };
 
 /// Fills x_grad on a GPU: an item is a pack of 16 bytes of dense memory, or an element where there is none.
-template <class Word, bool dense>
+template <class Word, bool dense, class Index>
 class FillDiagonals {
  public:
   static constexpr int blocks = 8;
@@ -119,8 +122,8 @@ class FillDiagonals {
   /// Elements [at, at + N).
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void fill(std::int64_t at) const {
-    std::int64_t row = rows_.by_columns.quotient(at);
-    std::int64_t column = at - row * rows_.columns;
+    auto row = static_cast<Index>(rows_.by_columns.quotient(static_cast<Index>(at)));
+    Index column = static_cast<Index>(at) - row * rows_.columns;
     if constexpr (N == 1) {
       const auto hits = rows_.hits(row);
       const bool hit = column >= hits.begin && column < hits.end;
@@ -141,7 +144,7 @@ class FillDiagonals {
         const Word* const from = rows_.out_grad(row);
         PORTOPS_UNROLL
         for (int i = 0; i < N; ++i) {
-          const std::int64_t own = column + i;
+          const Index own = column + i;
           if (own >= hits.begin && own < hits.end) result.element[i] = from[own * rows_.out_column_stride];
         }
       }
@@ -149,7 +152,7 @@ class FillDiagonals {
     }
   }
 
-  DiagonalRows<Word> rows_;
+  DiagonalRows<Word, Index> rows_;
   std::int64_t size_;
   std::int64_t head_;
   std::int64_t packs_;
@@ -206,7 +209,7 @@ class FillDiagonalsHost {
     }
   }
 
-  DiagonalRows<Word> rows_;
+  DiagonalRows<Word, std::int64_t> rows_;
   std::int64_t size_;
 };
 

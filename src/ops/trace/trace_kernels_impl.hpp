@@ -23,10 +23,12 @@ void TraceKernels<B, T>::fill(const Context& ctx, const FillLabels& labels, cons
   const std::string& label = plan.is_dense ? labels.packs : labels.elements;
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, FillDiagonalsHost<Word>(plan));
-  } else if (plan.is_dense) {
-    launch_by_items<B>(ctx, label, FillDiagonals<Word, true>(plan));
+  } else if (!plan.is_dense) {
+    launch_by_items<B>(ctx, label, FillDiagonals<Word, false, std::int64_t>(plan));
+  } else if (plan.is_small()) {
+    launch_by_items<B>(ctx, label, FillDiagonals<Word, true, int>(plan));
   } else {
-    launch_by_items<B>(ctx, label, FillDiagonals<Word, false>(plan));
+    launch_by_items<B>(ctx, label, FillDiagonals<Word, true, std::int64_t>(plan));
   }
 }
 
