@@ -38,9 +38,10 @@ struct RowTensor {
   /// Contiguous rows.
   RowTensor(T* elements, std::int64_t columns) : data(elements), row_stride(columns) { column_stride[0] = 1; }
 
-  KOKKOS_FORCEINLINE_FUNCTION T* at(const RowColumns& columns, std::int64_t row, std::int64_t column) const {
-    std::int64_t offset = row * row_stride;
-    if (columns.rank <= 1) return data + offset + column * column_stride[0];
+  /// A column of row 0.
+  KOKKOS_FORCEINLINE_FUNCTION T* at(const RowColumns& columns, std::int64_t column) const {
+    if (columns.rank <= 1) return data + column * column_stride[0];
+    std::int64_t offset = 0;
     PORTOPS_NO_UNROLL
     for (int axis = 0; axis < columns.rank; ++axis) {
       const std::int64_t outer = axis + 1 < columns.rank ? quotient(column, columns.extent[axis]) : 0;

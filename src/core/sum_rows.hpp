@@ -22,13 +22,15 @@ struct CrossingSums {
   Index* places = nullptr;  ///< none where there is no such sum
 };
 
-/// `Sink` is a functor `void operator()(std::int64_t place, std::int64_t column, const A (&sum)[N], int count) const`
-/// that does something with `count` columns of the sum for a place; S is the element type of the rows.
+/// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
+/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place. S is the element
+/// type of the rows.
 template <Backend B, class T, class S, class Index, int N, class Sink>
 class SumRows {
  public:
   using A = Arithmetic<T>;
-  static constexpr int blocks = N > 4 ? 3 : 4;  // a batch of wide packs takes registers
+  /// A batch of wide packs takes many registers.
+  static constexpr int blocks = N > 4 ? 2 : 3;
 
   /// `position` says which row is the i-th, `places` its place; `none` is the place of rows that count for nothing.
   SumRows(const RowColumns& columns, std::int64_t rows, const RowTensor<const S>& values, const Index* position,
@@ -57,6 +59,8 @@ class SumRows {
     walk.place = places_[begin];
     walk.began_before = begin > 0 && walk.place != none_ && places_[begin - 1] == walk.place;
     walk.first_place = none_;
+    walk.source = values_.at(columns_, walk.column);
+    walk.target = sink_.at(walk.column);
     walk.clear();
     for (std::int64_t first = begin; first < end; first += SparseRows::batch) add_batch(walk, first, end);
     finish(walk, end);
@@ -71,6 +75,8 @@ class SumRows {
     std::int64_t chunk;
     std::int64_t column;
     int count;
+    const S* source;  ///< the columns of row 0
+    typename Sink::Columns target;
     Index place;        ///< whose rows are being added up
     bool began_before;  ///< its first row is in a chunk before
     Index first_place;  ///< that of the chunk's sum whose rows began before, once it is written
@@ -90,23 +96,27 @@ class SumRows {
     }
   };
 
-  KOKKOS_FORCEINLINE_FUNCTION const S* row(std::int64_t i, std::int64_t column) const {
-    return values_.at(columns_, position_ != nullptr ? static_cast<std::int64_t>(position_[i]) : i, column);
+  KOKKOS_FORCEINLINE_FUNCTION Index row(std::int64_t i) const {
+    return position_ != nullptr ? position_[i] : static_cast<Index>(i);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const S* row_at(const Walk& walk, Index row) const {
+    return walk.source + static_cast<std::int64_t>(row) * values_.row_stride;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add_batch(Walk& walk, std::int64_t first, std::int64_t end) const {
     if constexpr (B == Backend::cuda) {
       // All places and positions, then all rows, then the sums: each step waits for memory once.
       Index place[batch];
-      const S* from[batch];
+      Index rows[batch];
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) place[j] = first + j < end ? places_[first + j] : none_;
       PORTOPS_UNROLL
-      for (int j = 0; j < batch; ++j) from[j] = place[j] != none_ ? row(first + j, walk.column) : nullptr;
+      for (int j = 0; j < batch; ++j) rows[j] = first + j < end ? row(first + j) : 0;
       A values[batch][N];
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
-        if (from[j] != nullptr) load(values[j], from[j]);
+        if (place[j] != none_) load(values[j], row_at(walk, rows[j]));
       }
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
@@ -118,7 +128,7 @@ class SumRows {
       for (std::int64_t i = first; i < stop; ++i) {
         const Index place = places_[i];
         if (place != none_) {
-          read_columns<B, S, N>(values, row(i, walk.column), values_.column_stride[0], walk.count);
+          read_columns<B, S, N>(values, row_at(walk, row(i)), values_.column_stride[0], walk.count);
         }
         add_row(walk, place, values);
       }
@@ -154,7 +164,7 @@ class SumRows {
       write_crossing(walk, 0, walk.sum);
       walk.first_place = walk.place;
     } else {
-      sink_(static_cast<std::int64_t>(walk.place), walk.column, walk.sum, walk.count);
+      sink_(walk.target, static_cast<std::int64_t>(walk.place), walk.sum, walk.count);
     }
     walk.began_before = false;
   }

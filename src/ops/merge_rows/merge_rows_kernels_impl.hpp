@@ -10,13 +10,17 @@ namespace portops::impl {
 /// out_values[number of the place] = sum
 template <Backend B, class T>
 struct StoreRow {
+  using Columns = T*;
+
   RowColumns columns;
   RowTensor<T> out;
 
+  KOKKOS_FORCEINLINE_FUNCTION Columns at(std::int64_t column) const { return out.at(columns, column); }
+
   template <int N>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t number, std::int64_t column, const Arithmetic<T> (&sum)[N],
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(Columns first, std::int64_t number, const Arithmetic<T> (&sum)[N],
                                               int count) const {
-    write_columns<B, T, N>(out.at(columns, number, column), sum, out.column_stride[0], count);
+    write_columns<B, T, N>(first + number * out.row_stride, sum, out.column_stride[0], count);
   }
 };
 

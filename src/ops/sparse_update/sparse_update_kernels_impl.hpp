@@ -24,23 +24,33 @@ struct CopyElement {
 template <Backend B, class T, int tables, class F>
 struct UpdateRow {
   using A = Arithmetic<T>;
+  struct Columns {
+    T* of[tables];
+  };
 
   UpdateRow(const SparseRows& sparse, const F& function) : columns(sparse), f(function) {
     for (int k = 0; k < tables; ++k) table[k] = RowTensor<T>(sparse.operand[static_cast<std::size_t>(k + 1)]);
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION Columns at(std::int64_t column) const {
+    Columns first;
+    PORTOPS_UNROLL
+    for (int k = 0; k < tables; ++k) first.of[k] = table[k].at(columns, column);
+    return first;
+  }
+
   template <int N>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t row, std::int64_t column, const A (&sum)[N],
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Columns& first, std::int64_t row, const A (&sum)[N],
                                               int count) const {
-    T* at[tables];
+    T* to[tables];
     A values[tables][N];
     PORTOPS_UNROLL
     for (int k = 0; k < tables; ++k) {
-      at[k] = table[k].at(columns, row, column);
+      to[k] = first.of[k] + row * table[k].row_stride;
       if constexpr (B != Backend::cuda) {
         for (int i = 0; i < N; ++i) values[k][i] = A(0);
       }
-      read_columns<B, T, N>(values[k], at[k], table[k].column_stride[0], count);
+      read_columns<B, T, N>(values[k], to[k], table[k].column_stride[0], count);
     }
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) {
@@ -53,7 +63,7 @@ struct UpdateRow {
     }
     PORTOPS_UNROLL
     for (int k = 0; k < tables; ++k) {
-      write_columns<B, T, N>(at[k], values[k], table[k].column_stride[0], count);
+      write_columns<B, T, N>(to[k], values[k], table[k].column_stride[0], count);
     }
   }
 
