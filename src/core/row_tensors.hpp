@@ -81,11 +81,10 @@ KOKKOS_FORCEINLINE_FUNCTION void write_columns(T* to, const Arithmetic<T> (&valu
   } else if constexpr (B == Backend::cuda) {
     store_pack<B, T, N>(to, values, false);
   } else {
-    if (stride == 1 && count == N) {
-      store_pack<B, T, N>(to, values, false);
-    } else {
-      for (int i = 0; i < count; ++i) to[i * stride] = static_cast<T>(values[i]);
-    }
+    KOKKOS_IF_ON_HOST((
+        if (stride == 1) { host::round<T, N>(to, values, count); } else {
+          for (int i = 0; i < count; ++i) to[i * stride] = static_cast<T>(values[i]);
+        }))
   }
 }
 
