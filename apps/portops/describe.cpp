@@ -51,7 +51,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 }
 
 Row row_of(const InputInfo& input) {
-  std::string kind = input.or_number ? "tensor or number" : "tensor";
+  std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
@@ -66,7 +66,11 @@ Row row_of(const AttributeInfo& attribute) {
   return {attribute.name, kind, attribute.description};
 }
 
-Row row_of(const OutputInfo& output) { return {output.name, output.optional ? "optional" : "", output.description}; }
+Row row_of(const OutputInfo& output) {
+  const std::string kind = output.list ? (output.optional ? "list of tensors, each optional" : "list of tensors")
+                                       : (output.optional ? "optional" : "");
+  return {output.name, kind, output.description};
+}
 
 template <class Items>
 std::vector<Row> rows_of(const Items& items) {
@@ -103,9 +107,12 @@ std::string usage_of(const OperatorInfo& op) {
     usage += optional ? " [" + argument + "]" : " " + argument;
   };
   for (const InputInfo& input : op.inputs) {
-    add(input.name + "=FILE.npy" + (input.or_number ? "|NUMBER" : ""), input.optional || input.default_number);
+    const std::string more = input.list ? ",FILE.npy…" : input.or_number ? "|NUMBER" : "";
+    add(input.name + "=FILE.npy" + more, input.optional || input.default_number);
   }
-  for (const OutputInfo& output : op.outputs) add(output.name + "=FILE.npy", output.optional);
+  for (const OutputInfo& output : op.outputs) {
+    add(output.name + "=FILE.npy" + (output.list ? ",FILE.npy…" : ""), output.optional);
+  }
   for (const AttributeInfo& attribute : op.attributes) {
     add(attribute.name + "=VALUE", attribute.default_value.has_value());
   }

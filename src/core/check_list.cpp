@@ -118,7 +118,7 @@ void check_disjoint(std::string_view op, const NamedList& outputs) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     for (std::size_t k = i + 1; k < ranges.size() && ranges[k].first <= ranges[i].last; ++k) {
       if (!may_overlap(*ranges[i].tensor, *ranges[k].tensor)) continue;
-      const auto [low, high] = std::minmax(index(ranges[i]), index(ranges[k]));
+      const auto [low, high] = std::minmax({index(ranges[i]), index(ranges[k])});
       fail_overlap(op, name_in_list(outputs.name, low), name_in_list(outputs.name, high));
     }
   }
