@@ -5,6 +5,7 @@
 //   portops_perf --benchmark_filter='cuda/lerp.*f16' --benchmark_format=json
 
 #include "harness.hpp"
+#include "perf_concat.hpp"
 #include "perf_deform_conv2d.hpp"
 #include "perf_kokkos_kernels.hpp"
 #include "perf_launch.hpp"
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
       portops::perf::register_lerp(device.backend);
       portops::perf::register_p_norm(device.backend);
       portops::perf::register_deform_conv2d(device.backend);
+      portops::perf::register_concat(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);
 #endif

@@ -125,7 +125,11 @@ class ListTest(CommandTest):
             expect="split: out has 2 files, expected 3, one for each tensor of the list",
         )
         self.wrong(
-            "split", *cut, "sections=2,1", "out=p.npy,", expect="split: out[1] is empty, expected out=FILE.npy,FILE.npy…"
+            "split",
+            *cut,
+            "sections=2,1",
+            "out=p.npy,",
+            expect="split: out[1] is empty, expected out=FILE.npy,FILE.npy…",
         )
         self.wrong(
             "split",
@@ -134,7 +138,12 @@ class ListTest(CommandTest):
             "out=p.npy,q.npy",
             expect="split: sections add up to 4, expected 3 (the extent of x along axis 1)",
         )
-        self.wrong("split", *cut, "out=p.npy,q.npy", expect="split: attribute sections is missing, expected sections=VALUE")
+        self.wrong(
+            "split",
+            *cut,
+            "out=p.npy,q.npy",
+            expect="split: attribute sections is missing, expected sections=VALUE",
+        )
         self.run_wrong("run", "concat", "x=a.npy,none.npy", *join, expect=["none.npy"])
 
 

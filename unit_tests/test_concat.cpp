@@ -122,6 +122,21 @@ TEST_P(ConcatTest, takes_tensors_of_different_layouts_together) {
   }
 }
 
+TEST_P(ConcatTest, reads_what_is_broadcast) {
+  TestTensor<float> row(ctx, {4}), other(ctx, {3, 2}), joined(ctx, {3, 6}), left(ctx, {3, 3}), right(ctx, {3, 1});
+  row.fill_randomly(1);
+  other.fill_randomly(2);
+  const TensorRef rows(row.ref().data(), ElementType::f32, {3, 4}, {0, 1}, row.ref().space());
+  concat(ctx, std::array<TensorRef, 2>{rows, other}, joined, {.axis = 1});
+  split(ctx, rows, std::array<TensorRef, 2>{left, right}, {.sections = {3, 1}, .axis = 1});
+  for (TestTensor<float>* tensor : {&joined, &left, &right}) tensor->download();
+  for (std::int64_t i = 0; i < 3; ++i) {
+    for (std::int64_t j = 0; j < 6; ++j) EXPECT_EQ(joined[i * 6 + j], j < 4 ? row[j] : other[i * 2 + j - 4]) << i << j;
+    for (std::int64_t j = 0; j < 3; ++j) EXPECT_EQ(left[i * 3 + j], row[j]) << i << j;
+    EXPECT_EQ(right[i], row[3]) << i;
+  }
+}
+
 TEST_P(ConcatTest, counts_negative_axes_from_the_last) {
   PartsTensors<float> tensors(ctx, {{2, 3, 4}, 1, {2, 3}});
   tensors.fill_parts();

@@ -5,6 +5,8 @@
 #include "kokkos_support.hpp"
 #include "parts_reference.hpp"
 
+#include <sys/mman.h>
+
 // The kernels of a GPU and their tables, run item by item on the host: nothing in them needs a device.
 
 namespace portops::test {
@@ -165,22 +167,72 @@ TEST_F(MovePartsTest, spends_no_threads_on_a_large_part_that_is_not_wanted) {
   EXPECT_EQ(launches.counts, (std::vector<std::int64_t>{1, 3}));
 }
 
-/// Addresses are not touched: the tensors need more memory than there is.
-TEST_F(MovePartsTest, plans_more_words_than_32_bits_count) {
-  const std::int64_t rows = std::int64_t{1} << 33;
-  const auto at = [](std::uintptr_t address, const Extents& extents) {
-    return TensorRef(reinterpret_cast<void*>(address), ElementType::f16, extents, extents.row_major_strides(),
-                     MemorySpace::host);
-  };
-  const TensorRef whole = at(1 << 20, {rows, 5});
-  const std::vector<TensorRef> parts{at(std::uintptr_t{1} << 50, {rows, 2}), at(std::uintptr_t{1} << 51, {rows, 3})};
-  const PartsPlan plan =
-      impl::make_parts_plan(whole, parts, std::vector<std::int64_t>{2, 3}, 1, PartsDirection::to_whole, Backend::cuda);
-  PartsGroups groups(plan, Backend::cuda);
-  ASSERT_TRUE(groups.next());
-  const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs> kernel(plan, groups.group());
-  EXPECT_EQ(kernel.items(), 5 * rows / 8);
-  EXPECT_FALSE(groups.next());
+/// Memory of which only what is touched exists.
+class LargeTensor {
+ public:
+  explicit LargeTensor(const Extents& extents)
+      : extents_(extents), bytes_(2 * static_cast<std::size_t>(extents.product())) {
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  ~LargeTensor() {
+    if (*this) munmap(memory_, bytes_);
+  }
+  LargeTensor(const LargeTensor&) = delete;
+  LargeTensor& operator=(const LargeTensor&) = delete;
+
+  explicit operator bool() const { return memory_ != MAP_FAILED; }
+  operator TensorRef() const {  // NOLINT: implicit for brevity
+    return {memory_, ElementType::f16, extents_, extents_.row_major_strides(), MemorySpace::host};
+  }
+  std::uint16_t& operator[](std::int64_t index) const { return static_cast<std::uint16_t*>(memory_)[index]; }
+
+ private:
+  Extents extents_;
+  std::size_t bytes_;
+  void* memory_;
+};
+
+/// Of a kernel for words of two bytes.
+constexpr std::int64_t words_of_tile = 2048, threads_of_tile = 256;
+
+TEST_F(MovePartsTest, finds_words_beyond_32_bits) {
+  constexpr std::int64_t two_to_31 = std::int64_t{1} << 31;
+  for (const int axis : {0, 1}) {
+    // Runs that are long, and rows that are many.
+    const std::int64_t rows = axis == 0 ? 1 : two_to_31 - 1;
+    const std::vector<std::int64_t> lengths =
+        axis == 0 ? std::vector<std::int64_t>{two_to_31 + 3, two_to_31 * 2 + 5, 7} : std::vector<std::int64_t>{2, 1, 2};
+    const auto shape = [&](std::int64_t length) { return axis == 0 ? Extents{length} : Extents{rows, length}; };
+    const std::int64_t row = lengths[0] + lengths[1] + lengths[2];
+    const LargeTensor whole(shape(row)), a(shape(lengths[0])), b(shape(lengths[1])), c(shape(lengths[2]));
+    if (!whole || !a || !b || !c) GTEST_SKIP() << "no address space";
+    const LargeTensor* const parts[] = {&a, &b, &c};
+    const PartsPlan plan = impl::make_parts_plan(whole, std::vector<TensorRef>{a, b, c}, lengths, axis,
+                                                 PartsDirection::to_whole, Backend::cuda);
+    ASSERT_EQ(plan.word, 2);
+    PartsGroups groups(plan, Backend::cuda);
+    ASSERT_TRUE(groups.next());
+    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs> kernel(plan, groups.group());
+    ASSERT_EQ(kernel.items(), (rows * row + words_of_tile - 1) / words_of_tile * threads_of_tile);
+    const std::int64_t size = rows * row;
+    for (const std::int64_t middle :
+         {std::int64_t{0}, lengths[0], lengths[0] + lengths[1], two_to_31, 2 * two_to_31, size / 2, size - 1}) {
+      const std::int64_t tile = middle / words_of_tile;
+      const std::int64_t begin = tile * words_of_tile, end = std::min(size, begin + words_of_tile);
+      // A word of the whole: its part, and its place there.
+      const auto source = [&](std::int64_t at) -> std::uint16_t& {
+        std::int64_t in_row = at % row;
+        std::size_t k = 0;
+        for (; in_row >= lengths[k]; ++k) in_row -= lengths[k];
+        return (*parts[k])[at / row * lengths[k] + in_row];
+      };
+      for (std::int64_t at = begin; at < end; ++at) source(at) = static_cast<std::uint16_t>(at * 7 + 1);
+      for (std::int64_t thread = 0; thread < threads_of_tile; ++thread) kernel(tile * threads_of_tile + thread);
+      for (std::int64_t at = begin; at < end; ++at) {
+        ASSERT_EQ(whole[at], static_cast<std::uint16_t>(at * 7 + 1)) << "word " << at << " of " << size;
+      }
+    }
+  }
 }
 
 }  // namespace

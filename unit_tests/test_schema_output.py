@@ -124,8 +124,8 @@ class OutputTest(SchemaTest):
                 "divide.md",
                 (
                     "| `out` | `divided(x)` | always, each of the list | The parts. |\n",
-                    "- `divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, along "
-                    "which it has the section's. One section may be -1: what the others leave.\n",
+                    "- `divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, "
+                    "along which it has the section's. One section may be -1: what the others leave.\n",
                     "std::span<const TensorRef> out,\n",
                 ),
             ),

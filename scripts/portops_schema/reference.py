@@ -142,13 +142,13 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         )
     if any(rule.function == "joined" for rule in given):
         rules.append(
-            "`joined(…)`: the extents of that list's tensors one behind the other along `axis`. But for this axis all "
-            "have the same extents."
+            "`joined(…)`: the extents of that list's tensors one behind the other along `axis`. But for this axis "
+            "all have the same extents."
         )
     if any(rule.function == "divided" for rule in given):
         rules.append(
-            "`divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, along which "
-            "it has the section's. One section may be -1: what the others leave."
+            "`divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, along "
+            "which it has the section's. One section may be -1: what the others leave."
         )
     if op.computed:
         rules.append("`computed(…)`: the extents that follow from those tensors and the attributes, as said above.")
