@@ -52,6 +52,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 
 Row row_of(const InputInfo& input) {
   std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
+  if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
@@ -67,8 +68,9 @@ Row row_of(const AttributeInfo& attribute) {
 }
 
 Row row_of(const OutputInfo& output) {
-  const std::string kind = output.list ? (output.optional ? "list of tensors, each optional" : "list of tensors")
-                                       : (output.optional ? "optional" : "");
+  std::string kind = output.list ? "list of tensors" : "";
+  if (output.type) kind = "tensor of " + std::string(name_of(*output.type));
+  if (output.optional) append_item(kind, output.list ? "each optional" : "optional");
   return {output.name, kind, output.description};
 }
 

@@ -182,21 +182,29 @@ InputFiles open_inputs(const Words& words) {
   return result;
 }
 
+std::optional<ElementType> own_type(const OperatorInfo& op, const std::string& input) {
+  return find_by_name(op.inputs, input)->type;
+}
+
+/// Of the inputs that have no type of their own; of all of them where each has one.
 ElementType common_type(const OperatorInfo& op, const InputFiles& inputs) {
   if (inputs.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
   const auto named = [&](const std::string& name, std::size_t i) {
     return item_name(name, find_by_name(op.inputs, name)->list, i) + " holds " +
            std::string(name_of(inputs.at(name)[i].type()));
   };
-  const auto& [first_name, first] = *inputs.begin();
+  const auto is_common = [&op](const auto& entry) { return !own_type(op, entry.first); };
+  const auto first = std::find_if(inputs.begin(), inputs.end(), is_common);
+  if (first == inputs.end()) return inputs.begin()->second.front().type();
+  const ElementType type = first->second.front().type();
   for (const auto& [name, files] : inputs) {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      if (files[i].type() == first.front().type()) continue;
-      throw Error(op.name + ": " + named(first_name, 0) + " and " + named(name, i) +
+      if (own_type(op, name) || files[i].type() == type) continue;
+      throw Error(op.name + ": " + named(first->first, 0) + " and " + named(name, i) +
                   ", expected one element type (--dtype converts the inputs)");
     }
   }
-  return first.front().type();
+  return type;
 }
 
 void check_list_outputs(const OperatorInfo& op, const Words& words,
@@ -236,9 +244,17 @@ void run_request(const RunRequest& request) {
 
   // Whatever can be known to be wrong from the headers is found before a single element is read.
   InputFiles files = open_inputs(words);
+  for (const auto& [name, own] : files) {
+    // Numbers can be converted to any type that is computed with: f32 stands for all of them.
+    for (const NpyFile& file : own) file.check_readable_as(own_type(op, name).value_or(ElementType::f32));
+  }
   const ElementType type = request.type ? *request.type : common_type(op, files);
   Arguments shapes = words.values;
-  for (const auto& [name, own] : files) set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, type));
+  std::map<std::string, ElementType> types;
+  for (const auto& [name, own] : files) {
+    types[name] = own_type(op, name).value_or(type);
+    set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, types[name]));
+  }
   const auto specs = infer(op.name, shapes);
   check_list_outputs(op, words, specs);
   std::deque<OutputFile> outputs;
@@ -252,11 +268,11 @@ void run_request(const RunRequest& request) {
   std::vector<Tensor> results;
   Arguments arguments = words.values;
   for (auto& [name, own] : files) {
-    std::vector<TensorRef> tensors = shapes_of(own, type);
+    std::vector<TensorRef> tensors = shapes_of(own, types[name]);
     for (std::size_t i = 0; needs_elements(op, name, words) && i < own.size(); ++i) {
-      const NpyTensor x = own[i].read(type);
+      const NpyTensor x = own[i].read(types[name]);
       const TensorRef stored = inputs.emplace_back(to_backend(ctx, x.storage));
-      tensors[i] = TensorRef(stored.data(), type, own[i].extents(), x.ref.strides(), stored.space());
+      tensors[i] = TensorRef(stored.data(), stored.type(), own[i].extents(), x.ref.strides(), stored.space());
     }
     set(arguments, name, find_by_name(op.inputs, name)->list, tensors);
   }

@@ -6,7 +6,7 @@ import types
 
 import torch
 
-TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
+TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3, torch.int64: 4}
 BACKENDS = {"serial": 0, "openmp": 1, "cuda": 2}
 MATHS = {"ieee": 0, "tf32": 1}
 

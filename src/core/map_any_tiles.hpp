@@ -224,11 +224,7 @@ class MapAnyTiles {
       for (int b = 0; b < batch; ++b) {
         const int count = left - tile_column(tile, first + b);
         if (count <= 0) continue;
-        if (B != Backend::cuda && count >= pack) {
-          map_pack<true>(tile, row, at, first + b, pack, loaded[b], scratch, sums, row_sum);
-        } else {
-          map_pack<false>(tile, row, at, first + b, count > pack ? pack : count, loaded[b], scratch, sums, row_sum);
-        }
+        map_pack(tile, row, at, first + b, count > pack ? pack : count, loaded[b], scratch, sums, row_sum);
       }
     }
     if constexpr (F::sums) {
@@ -260,9 +256,7 @@ class MapAnyTiles {
     }
   }
 
-  /// Computes a pack of each output and stores or adds it. On hosts the loops over a pack that is `whole` have a length
-  /// that the compiler knows.
-  template <bool whole>
+  /// Computes a pack of each output and stores or adds it.
   KOKKOS_FORCEINLINE_FUNCTION void map_pack(const Tile& tile, std::int64_t row, T* const (&at)[operands], int p,
                                             int count, const Pack<T, pack> (&loaded)[inputs], const A* scratch,
                                             Sums& sums, A (&row_sum)[outputs]) const {
@@ -277,28 +271,27 @@ class MapAnyTiles {
       } else if (operand.access == Access::none || operand.access == Access::row) {
         const A value = operand.access == Access::none ? operand.number : static_cast<A>(loaded[k].element[0]);
         PORTOPS_UNROLL
-        for (int i = 0; i < used<whole>(count); ++i) in[k][i] = value;
+        for (int i = 0; i < used(count); ++i) in[k][i] = value;
       } else {
-        convert_pack<B, T, pack>(in[k], loaded[k], used<whole>(count));
+        convert_pack<B, T, pack>(in[k], loaded[k], used(count));
       }
     }
     PORTOPS_UNROLL
-    for (int i = 0; i < used<whole>(count); ++i) apply<pack>(f_, in, out, i);
+    for (int i = 0; i < used(count); ++i) apply<pack>(f_, in, out, i);
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
       if (operand.sum == Sum::elements) {
-        store<whole>(operand, address(at, inputs + k, p), count, out[k]);
+        store(operand, address(at, inputs + k, p), count, out[k]);
       } else if constexpr (F::sums) {
-        add<whole>(k, tile, row, at, p, count, out[k], sums.column[k][p], row_sum[k]);
+        add(k, tile, row, at, p, count, out[k], sums.column[k][p], row_sum[k]);
       }
     }
   }
 
-  template <bool whole>
   KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, T* to, int count, const A (&out)[pack]) const {
-    if (operand.access == Access::packs && (whole || count == pack)) {
+    if (operand.access == Access::packs && count == pack) {
       store_pack<B, T, pack>(to, out, streaming_);
     } else {
       store_elements<B, T, pack>(to, out, operand.column_stride, count);
@@ -306,13 +299,9 @@ class MapAnyTiles {
   }
 
   /// The elements of a pack to go through where `count` of them exist: on a GPU all, in a loop that is unrolled.
-  template <bool whole>
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int used(int count) {
-    return B == Backend::cuda || whole ? pack : count;
-  }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int used(int count) { return B == Backend::cuda ? pack : count; }
 
   /// Takes a pack of an output's terms.
-  template <bool whole>
   KOKKOS_FORCEINLINE_FUNCTION void add(int k, const Tile& tile, std::int64_t row, T* const (&at)[operands], int p,
                                        int count, A (&out)[pack], A (&column_sum)[pack], A& row_sum) const {
     const Operand& operand = operand_[inputs + k];
@@ -324,7 +313,7 @@ class MapAnyTiles {
     }
     if (operand.sum == Sum::rows) {
       PORTOPS_UNROLL
-      for (int i = 0; i < used<whole>(count); ++i) column_sum[i] += out[i];
+      for (int i = 0; i < used(count); ++i) column_sum[i] += out[i];
     } else if (operand.sum == Sum::none) {
       T* const to = address(at, inputs + k, p);
       PORTOPS_UNROLL
@@ -334,13 +323,12 @@ class MapAnyTiles {
               tile.column + tile_column(tile, p) + i, out[i]);
       }
     } else {
-      row_sum += sum_of_pack<whole>(out, count);
+      row_sum += sum_of_pack(out, count);
     }
   }
 
-  template <bool whole>
   KOKKOS_FORCEINLINE_FUNCTION static A sum_of_pack(const A (&values)[pack], int count) {
-    if (used<whole>(count) == pack) return sum_of<pack>(values);
+    if (used(count) == pack) return sum_of<pack>(values);
     A sum(0);
     for (int i = 0; i < count; ++i) sum += values[i];
     return sum;

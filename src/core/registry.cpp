@@ -215,22 +215,27 @@ void Call::take_output(const OutputInfo& output, const Arguments& given) {
 void Call::check_types() const {
   for (const InputInfo& input : info_.inputs) {
     if (!input.list) {
-      check_type(input.name, tensor(input.name));
+      check_type(input, input.name, tensor(input.name));
       continue;
     }
     const std::span<const TensorRef> tensors = list(input.name);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i] && tensors[i].type() == type()) continue;
-      check_type(name_in_list(input.name, i), tensors[i]);
+      if (i > 0 && tensors[i].type() == type()) continue;
+      check_type(input, name_in_list(input.name, i), tensors[i]);
     }
   }
 }
 
-void Call::check_type(std::string_view name, const TensorRef& given) const {
-  if (!given || given.type() == type()) return;
-  const InputInfo& first = info_.inputs.front();
-  fail("portops::", info_.name, ": ", name, " has element type ", name_of(given.type()), ", expected ", name_of(type()),
-       " (the element type of ", first.list ? name_in_list(first.name, 0) : first.name, ")");
+void Call::check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const {
+  if (!given || given.type() == input.type) return;
+  const auto expected = [&](const auto&... parts) {
+    fail("portops::", info_.name, ": ", name, " has element type ", name_of(given.type()), ", expected ", parts...);
+  };
+  if (input.type) expected(name_of(*input.type));
+  const InputInfo& typed = typed_input();
+  if (&input == &typed && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
+  if (given.type() == type()) return;
+  expected(name_of(type()), " (the element type of ", typed.list ? name_in_list(typed.name, 0) : typed.name, ")");
 }
 
 void Call::check_outputs() const {
@@ -256,10 +261,14 @@ std::span<const TensorRef> Call::list(std::string_view name) const {
   return tensors != nullptr ? std::span<const TensorRef>(*tensors) : std::span<const TensorRef>();
 }
 
-// The schema sees to it that the first input is always a tensor, or a list of them.
+// The schema sees to it that there is one where its type matters, and that it is always a tensor or a list of them.
+const InputInfo& Call::typed_input() const {
+  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) { return !input.type; });
+}
+
 ElementType Call::type() const {
-  const InputInfo& first = info_.inputs.front();
-  return first.list ? list(first.name).front().type() : tensor(first.name).type();
+  const InputInfo& input = typed_input();
+  return input.list ? list(input.name).front().type() : tensor(input.name).type();
 }
 
 std::vector<Extents> Call::list_extents(std::string_view name) const {
@@ -364,8 +373,9 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   std::vector<impl::OutputExtents> extents = impl::operator_table().adapters[index].extents(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
-    specs.emplace(info.outputs[output].name,
-                  TensorSpec{call.type(), extents[output].extents, std::move(extents[output].list)});
+    const OutputInfo& its = info.outputs[output];
+    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output].extents,
+                                       std::move(extents[output].list)});
   }
   return specs;
 }

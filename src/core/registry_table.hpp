@@ -36,7 +36,7 @@ class Call {
     return std::get<T>(*arguments_.attribute(name));
   }
 
-  /// Of all tensors of the call.
+  /// Of all tensors of the call but those of a type of their own.
   ElementType type() const;
   /// The extents of an input; [] for a number.
   const Extents& extents(std::string_view name) const { return tensor(name).extents(); }
@@ -64,7 +64,9 @@ class Call {
   void take_output(const OutputInfo& output, const Arguments& given);
   void check_types() const;
 
-  void check_type(std::string_view name, const TensorRef& given) const;
+  void check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const;
+  /// The input that has the call's element type, and so do all others without a type of their own.
+  const InputInfo& typed_input() const;
 
   const OperatorInfo& info_;
   const Arguments& given_;  ///< has the lists, which may be too long to copy
