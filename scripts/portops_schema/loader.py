@@ -42,9 +42,9 @@ OPERATOR_KEYS = (
     "inplace",
     "no_need_buffer",
 )
-INPUT_KEYS = ("name", "description", "optional", "or_number", "default", "shape", "type")
+INPUT_KEYS = ("name", "description", "list", "optional", "or_number", "default", "shape", "type")
 ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
-OUTPUT_KEYS = ("name", "description", "shape", "optional", "type")
+OUTPUT_KEYS = ("name", "description", "list", "shape", "optional", "type")
 
 TAGS = {
     "tag:yaml.org,2002:str": "a text",
@@ -281,6 +281,7 @@ def _input(entry: _Entry) -> Input:
     return Input(
         entry.name("name", required=True),
         entry.one_line("description"),
+        entry.boolean("list"),
         entry.boolean("optional"),
         entry.boolean("or_number"),
         entry.number("default"),
@@ -295,6 +296,7 @@ def _output(entry: _Entry) -> Output:
     return Output(
         entry.name("name", required=True),
         entry.one_line("description"),
+        entry.boolean("list"),
         entry.shape(required=True) or ShapeRule("", (), entry.line()),
         entry.boolean("optional"),
         entry.line(),

@@ -9,10 +9,14 @@ from dataclasses import field
 
 TENSOR_TYPES = ("i64",)  # element types that a tensor may have instead of the call's one
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
-SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "computed")
-SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced")  # those that take one name
-# What a call of an operator with a shape rule `reduced` says of the axes: attributes and their types.
-REDUCTION = {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"}
+SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed")
+SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name
+# The attributes, and their types, that an operator with one of these shape rules has.
+SHAPE_ATTRIBUTES = {
+    "reduced": {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"},
+    "joined": {"axis": "integer"},
+    "divided": {"sections": "integers", "axis": "integer"},
+}
 
 
 class SchemaError(Exception):
@@ -25,7 +29,7 @@ class SchemaError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeRule:
-    """`broadcast(x, y)`, `like(x)`, `reduced(x)` or `computed(x, y)`: the extents of a tensor, from those of inputs."""
+    """`broadcast(x, y)`, `like(x)` and so on: the extents of a tensor, or of those of a list, from those of inputs."""
 
     function: str
     names: tuple[str, ...]
@@ -39,6 +43,7 @@ class ShapeRule:
 class Input:
     name: str
     description: str
+    list: bool
     optional: bool
     or_number: bool
     default: float | None
@@ -65,6 +70,7 @@ class Attribute:
 class Output:
     name: str
     description: str
+    list: bool
     shape: ShapeRule
     optional: bool
     line: int
