@@ -151,7 +151,10 @@ class WrongSchemaTest(SchemaTest):
                 "norm: input x: the first input gives the outputs their element type "
                 "and may be neither a number nor optional",
             ),
-            ("broadcast(x, weight)", "norm: output out: broadcast(x, weight) names x, which is optional and may have no extents"),
+            (
+                "broadcast(x, weight)",
+                "norm: output out: broadcast(x, weight) names x, which is optional and may have no extents",
+            ),
         )
         self.wrong(
             "- op: count\n  brief: A brief.\n  formula: out = n\n  inputs:\n" + indices + "  outputs:\n"
