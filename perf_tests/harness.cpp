@@ -5,6 +5,7 @@
 #include "blas/gemm.hpp"
 
 #include <portops/core/config.hpp>
+#include <portops/core/error.hpp>
 #include <portops/core/kokkos.hpp>
 #include <portops/core/runtime.hpp>
 
@@ -107,6 +108,7 @@ std::vector<char> random_piece(ElementType type, Random kind) {
     case ElementType::f32: fill<float>(piece, kind); break;
     case ElementType::f16: fill<f16>(piece, kind); break;
     case ElementType::bf16: fill<bf16>(piece, kind); break;
+    case ElementType::i64: throw Error("random numbers have no element type i64");
   }
   return piece;
 }

@@ -8,7 +8,7 @@ import ast
 import math
 import struct
 
-_FORMATS = {"f2": "e", "f4": "f", "f8": "d"}
+_FORMATS = {"f2": "e", "f4": "f", "f8": "d", "i8": "q"}
 
 
 def header(descr: str, shape: tuple[int, ...], fortran: bool = False, version: int = 1) -> bytes:

@@ -132,7 +132,8 @@ class WrongCallTest(CommandTest):
             "lying.npy": (npy_files.header("<f4", (1 << 40,)) + bytes(24), "truncated"),
             "negative.npy": (npy_files.header("<f4", (-2, -3)) + bytes(24), "negative"),
             "overflow.npy": (npy_files.header("<f4", (1 << 62, 1 << 62)) + bytes(24), "64 bits"),
-            "int.npy": (npy_files.header("<i8", (3,)) + bytes(24), "int64"),
+            "int.npy": (npy_files.header("<i4", (3,)) + bytes(12), "int32"),
+            "index.npy": (npy_files.header("<i8", (3,)) + bytes(24), "holds i64, expected float16, float32 or float64"),
             "deep.npy": (npy_files.header("<f4", (1,) * 9) + bytes(4), "at most 8"),
         }
         for name, (data, reason) in broken.items():

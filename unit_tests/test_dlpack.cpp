@@ -111,6 +111,7 @@ TEST_F(DlpackTest, element_types_and_memory_spaces_are_translated) {
   EXPECT_EQ(type(2, 32), ElementType::f32);
   EXPECT_EQ(type(2, 16), ElementType::f16);
   EXPECT_EQ(type(4, 16), ElementType::bf16);
+  EXPECT_EQ(type(0, 64), ElementType::i64);
   const auto space = [&](DLDeviceType device) {
     tensor_.device.device_type = device;
     return TensorRef(tensor_).space();

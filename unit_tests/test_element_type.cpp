@@ -166,5 +166,19 @@ TEST(ElementTypeTest, knows_sizes_names_and_cpp_types) {
   EXPECT_EQ(name_of(ElementType::bf16), "bf16");
 }
 
+TEST(ElementTypeTest, has_a_name_a_size_and_a_cpp_type) {
+  const auto check = [](ElementType type, std::string_view name, std::size_t size) {
+    EXPECT_EQ(name_of(type), name);
+    EXPECT_EQ(size_of(type), size) << name;
+  };
+  check(ElementType::f64, "f64", 8);
+  check(ElementType::f32, "f32", 4);
+  check(ElementType::f16, "f16", 2);
+  check(ElementType::bf16, "bf16", 2);
+  check(ElementType::i64, "i64", 8);
+  static_assert(ElementTypeOf<std::int64_t>::value == ElementType::i64);
+  static_assert(Element<std::int64_t>);
+}
+
 }  // namespace
 }  // namespace portops::test

@@ -20,11 +20,13 @@ static_assert(std::is_convertible_v<Kokkos::View<double*>, TensorRef>);
 static_assert(std::is_convertible_v<Kokkos::View<const float**, Kokkos::LayoutStride>, TensorRef>);
 static_assert(std::is_convertible_v<Kokkos::View<f16***, Kokkos::LayoutLeft>, TensorRef>);
 static_assert(std::is_convertible_v<Kokkos::View<bf16[3][4]>, TensorRef>);
+static_assert(std::is_convertible_v<Kokkos::View<const std::int64_t*>, TensorRef>);
 static_assert(std::is_convertible_v<Kokkos::View<float*>, TensorOrNumber>);
 static_assert(!std::is_convertible_v<Kokkos::View<int*>, TensorRef>);
 static_assert(!std::is_convertible_v<Kokkos::View<long double*>, TensorRef>);
 static_assert(!std::is_convertible_v<Kokkos::View<Kokkos::complex<float>*>, TensorRef>);
 static_assert(!std::is_convertible_v<Kokkos::View<std::uint16_t*>, TensorRef>);
+static_assert(!std::is_convertible_v<Kokkos::View<std::uint64_t*>, TensorRef>);
 static_assert(!std::is_convertible_v<Kokkos::View<int*>, TensorOrNumber>);
 static_assert(!std::is_convertible_v<Kokkos::View<float*>*, TensorRef>);
 static_assert(!std::is_convertible_v<Kokkos::DynRankView<float>, TensorRef>);
@@ -71,6 +73,7 @@ void check_all_ranks() {
   expect_same(Kokkos::View<double********, Layout, Host>("v", 2, 3, 4, 1, 2, 3, 2, 2));
   expect_same(Kokkos::View<float[2][3], Layout, Host>("v"));
   expect_same(Kokkos::View<float* [3], Layout, Host>("v", 4));
+  expect_same(Kokkos::View<std::int64_t**, Layout, Host>("v", 2, 3));
   expect_same(Kokkos::View<const float**, Layout, Host>(Kokkos::View<float**, Layout, Host>("v", 2, 3)));
 }
 

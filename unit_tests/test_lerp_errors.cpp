@@ -52,6 +52,16 @@ TEST_P(LerpErrorTest, mixed_element_types) {
                "portops::lerp_grad: x_grad has element type bf16, expected f32 (the element type of out_grad)");
 }
 
+TEST_P(LerpErrorTest, indices_are_no_operands) {
+  TestTensor<std::int64_t> indices(ctx, {3, 4}), more(ctx, {3, 4});
+  expect_error([&] { lerp(ctx, indices, more, 0.5, c); },
+               "portops::lerp: x has element type i64, expected f64, f32, f16 or bf16");
+  expect_error([&] { lerp(ctx, a, indices, 0.5, c); },
+               "portops::lerp: y has element type i64, expected f32 (the element type of x)");
+  expect_error([&] { lerp_grad(ctx, a, b, 0.5, indices, c, d); },
+               "portops::lerp_grad: out_grad has element type i64, expected f64, f32, f16 or bf16");
+}
+
 TEST_P(LerpErrorTest, memory_that_the_backend_cannot_reach) {
   float elements[12] = {};
   const bool on_device = ctx.backend() == Backend::cuda;

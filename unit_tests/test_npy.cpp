@@ -17,6 +17,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -97,7 +98,11 @@ const std::string big = std::endian::native == std::endian::little ? ">" : "<";
 
 template <class T>
 class NpyTypeTest : public NpyTest {};
-using Types = testing::Types<double, float, f16>;
+using Types = testing::Types<double, float, f16, std::int64_t>;
+
+/// What precedes the size in the name of NumPy's type.
+template <class T>
+const std::string kind_of = std::is_same_v<T, std::int64_t> ? "i" : "f";
 TYPED_TEST_SUITE(NpyTypeTest, Types);
 
 TYPED_TEST(NpyTypeTest, ReadsAllVersionsAndBothByteOrders) {
@@ -105,7 +110,7 @@ TYPED_TEST(NpyTypeTest, ReadsAllVersionsAndBothByteOrders) {
   for (const double value : {0.0, -0.0, 1.5, -2.25, 6.0e-8, 65504.0, std::numeric_limits<double>::infinity()}) {
     values.push_back(element_cast<TypeParam>(value));
   }
-  const std::string kind = "f" + std::to_string(sizeof(TypeParam));
+  const std::string kind = kind_of<TypeParam> + std::to_string(sizeof(TypeParam));
   for (const int version : {1, 2, 3}) {
     for (const bool swapped : {false, true}) {
       SCOPED_TRACE(testing::Message() << "version " << version << ", swapped " << swapped);
@@ -276,9 +281,9 @@ TEST_F(NpyTest, RefusesLyingHeaders) {
 TEST_F(NpyTest, RefusesOtherElementTypes) {
   const auto typed = [&](const std::string& descr) { return error_of(preamble(1, header(descr, "()")) + "12345678"); };
   const auto names = [](const std::string& found) {
-    return AllOf(HasSubstr("holds " + found), HasSubstr("expected float16, float32 or float64"));
+    return AllOf(HasSubstr("holds " + found), HasSubstr("expected float16, float32, float64 or int64"));
   };
-  EXPECT_THAT(typed("<i8"), names("int64 ('<i8')"));
+  EXPECT_THAT(typed("<i4"), names("int32 ('<i4')"));
   EXPECT_THAT(typed("|u1"), names("uint8 ('|u1')"));
   EXPECT_THAT(typed("|b1"), names("bool ('|b1')"));
   EXPECT_THAT(typed("<c8"), names("complex64 ('<c8')"));
@@ -292,6 +297,20 @@ TEST_F(NpyTest, RefusesOtherElementTypes) {
   EXPECT_THAT(typed(""), names("elements of unknown type"));
   EXPECT_THAT(error_of(preamble(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}") + "1234"),
               names("structured elements"));
+}
+
+TEST_F(NpyTest, IndicesAreNotConverted) {
+  const auto expect_refused = [&](const std::string& descr, ElementType type, const std::string& message) {
+    NpyFile file(store(preamble(1, header(descr, "(1,)")) + "12345678"));
+    for (const auto& call : {std::function<void()>([&] { file.check_readable_as(type); }),
+                             std::function<void()>([&] { file.read(type); })}) {
+      EXPECT_THAT(call, testing::ThrowsMessage<Error>(path("x.npy") + ": " + message));
+    }
+  };
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    expect_refused("<i8", type, "holds i64, expected float16, float32 or float64");
+  }
+  expect_refused("<f8", ElementType::i64, "holds f64, expected i64, which is int64 in NumPy");
 }
 
 TEST_F(NpyTest, RefusesMalformedHeaders) {

@@ -352,6 +352,42 @@ TEST(Registry, RefusesElementTypesThatDiffer) {
                     "y has element type f64, expected f32 (the element type of x)");
 }
 
+/// An operator that looks rows of a table up: its first input has a type of its own, and so has an output.
+OperatorInfo look_up_info() {
+  OperatorInfo info;
+  info.name = "look_up";
+  info.inputs.resize(2);
+  info.inputs[0].name = "rows";
+  info.inputs[0].type = ElementType::i64;
+  info.inputs[1].name = "table";
+  info.outputs.resize(1);
+  info.outputs[0].name = "count";
+  info.outputs[0].type = ElementType::i64;
+  return info;
+}
+
+TEST(Registry, InputsOfATypeOfTheirOwnDoNotGiveTheCallItsType) {
+  const OperatorInfo info = look_up_info();
+  const impl::Call call(
+      info, Arguments().set("rows", shape({3}, ElementType::i64)).set("table", shape({2, 2}, ElementType::f16)));
+  EXPECT_EQ(call.type(), ElementType::f16);
+  EXPECT_EQ(call.tensor("rows").type(), ElementType::i64);
+}
+
+TEST(Registry, RefusesIndicesOfAnotherType) {
+  const OperatorInfo info = look_up_info();
+  const auto expect_refused = [&](ElementType rows, ElementType table, const std::string& message) {
+    const auto arguments = Arguments().set("rows", shape({3}, rows)).set("table", shape({2, 2}, table));
+    expect_error([&] { const impl::Call call(info, arguments); }, "portops::look_up: " + message);
+  };
+  expect_refused(ElementType::f32, ElementType::f32, "rows has element type f32, expected i64");
+  expect_refused(ElementType::i64, ElementType::i64, "table has element type i64, expected f64, f32, f16 or bf16");
+  expect_lerp_error(lerp_inputs().set("x", shape({3, 4}, ElementType::i64)),
+                    "x has element type i64, expected f64, f32, f16 or bf16");
+  expect_lerp_error(lerp_inputs().set("y", shape({3, 1}, ElementType::i64)),
+                    "y has element type i64, expected f32 (the element type of x)");
+}
+
 TEST(Registry, RefusesExtentsThatDoNotFit) {
   const auto mismatch = Arguments().set("x", shape({3, 4})).set("y", shape({5}));
   EXPECT_THAT([&] { infer("lerp", mismatch); },

@@ -52,7 +52,7 @@ class WrongSchemaTest(SchemaTest):
             (
                 "or_numbr",
                 "norm: input has no key 'or_numbr'; its keys are name, description, optional, "
-                "or_number, default, shape",
+                "or_number, default, shape, type",
             ),
         )
         self.wrong(
@@ -115,7 +115,7 @@ class WrongSchemaTest(SchemaTest):
             (
                 "- x\n",
                 "norm: input is a text, expected a mapping of name, description, optional, or_number, "
-                "default, shape",
+                "default, shape, type",
             ),
         )
         self.wrong(
@@ -131,6 +131,44 @@ class WrongSchemaTest(SchemaTest):
                 "no_need_buffer:",
                 "norm_grad: 'no_need_buffer' is 'x unless', expected names of inputs, as in "
                 "'x, y' or 'x, y unless weight_grad'",
+            ),
+        )
+
+    def test_tensor_types(self) -> None:
+        indices = "    - name: rows\n      description: The rows.\n      type: i64\n"
+        self.wrong(
+            alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", "i32"))),
+            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64"),
+        )
+        self.wrong(
+            alone(("The weight.\n", "The weight.\n      type: i64\n")),
+            ("name: weight", "norm: input weight: an input with a type of its own may not be a number"),
+        )
+        self.wrong(
+            alone(("  inputs:\n", "  inputs:\n" + indices), ("the value.\n", "the value.\n      optional: true\n")),
+            (
+                "name: x",
+                "norm: input x: the first input gives the outputs their element type "
+                "and may be neither a number nor optional",
+            ),
+            ("broadcast(x, weight)", "norm: output out: broadcast(x, weight) names x, which is optional and may have no extents"),
+        )
+        self.wrong(
+            "- op: count\n  brief: A brief.\n  formula: out = n\n  inputs:\n" + indices + "  outputs:\n"
+            "    - name: out\n      description: The out.\n      shape: like(rows)\n",
+            ("name: out", "count: output out: all inputs have a type of their own, so it needs one as well"),
+        )
+        self.wrong(
+            edited(GOOD, ("The mask.\n", "The mask.\n      type: i64\n")),
+            (
+                "name: mask  # of the gradient",
+                "norm: as the backward of norm, norm_grad must declare the input mask as norm does: "
+                "optional, or_number, default, type",
+            ),
+            (
+                "name: mask_grad",
+                "norm: as the backward of norm, norm_grad cannot have the output mask_grad; it can have "
+                "x_grad, weight_grad",
             ),
         )
 
@@ -358,12 +396,12 @@ class WrongSchemaTest(SchemaTest):
         )
         gradient(
             "name: weight  # of",
-            "must declare the input weight as norm does: optional, or_number, default",
+            "must declare the input weight as norm does: optional, or_number, default, type",
             ("default: 0.5", "default: 1.5"),
         )
         gradient(
             "name: mask  # of",
-            "must declare the input mask as norm does: optional, or_number, default",
+            "must declare the input mask as norm does: optional, or_number, default, type",
             ("      optional: true\n", ""),
         )
         gradient(

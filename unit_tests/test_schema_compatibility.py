@@ -95,6 +95,7 @@ class CompatibilityTest(SchemaTest):
         changed("mask", "optional", "false", "true", ("      optional: true\n", ""))
         changed("weight", "default", "0.75", "0.5", ("default: 0.5", "default: 0.75"))
         changed("weight", "default", "none", "0.5", ("      default: 0.5\n", ""))
+        changed("mask", "type", "i64", "none", ("The mask.\n", "The mask.\n      type: i64\n"))
         changed("x", "shape", "like(weight)", "none", ("the value.\n", "the value.\n      shape: like(weight)\n"))
         self.check(
             alone(("      default: 0.5\n", "")),

@@ -83,6 +83,26 @@ class OutputTest(SchemaTest):
         ):
             self.assertIn(part, tables)
 
+    def test_tables_and_reference_of_indices(self) -> None:
+        text = alone(
+            ("  inputs:\n", "  inputs:\n    - name: rows\n      description: The rows.\n      type: i64\n"),
+            ("broadcast(x, weight)\n", "broadcast(x, weight)\n"
+             "    - name: count\n      description: How many.\n      shape: like(x)\n      type: i64\n"),
+        )
+        schema, file, folder = self.write("good.yaml", text), self.folder / "tables.cpp", self.folder / "pages"
+        self.assertEqual(self.run_schema("generate", schema, file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        self.assertIn('.default_number = std::nullopt, .shape_rule = "", .type = ElementType::i64},', tables)
+        self.assertIn('.shape_rule = "like(x)", .optional = false, .needs_tensor = "", .type = ElementType::i64},', tables)
+        self.assertEqual(self.run_schema("reference", schema, folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        for part in (
+            "| `rows` | tensor of i64 | any | The rows. |",
+            "| `count` | `like(x)` | always; a tensor of i64 | How many. |",
+            "- All tensors but those of i64 have one element type: f64, f32, f16 or bf16.",
+        ):
+            self.assertIn(part, page)
+
     def test_reference(self) -> None:
         folder = self.folder / "pages"
         self.assertEqual(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <portops/core/element_type.hpp>
+#include <portops/core/error.hpp>
 
 #include <type_traits>
 
@@ -20,16 +21,17 @@ To element_cast(From value) {
   }
 }
 
-/// Calls `function(std::type_identity<T>{})` with the C++ type T of `type`.
+/// Calls `function(std::type_identity<T>{})` with the C++ type T of `type`, which is not i64.
 template <class Function>
 decltype(auto) with_type(ElementType type, Function&& function) {
   switch (type) {
     case ElementType::f64: return function(std::type_identity<double>{});
     case ElementType::f32: return function(std::type_identity<float>{});
     case ElementType::f16: return function(std::type_identity<f16>{});
-    case ElementType::bf16: break;
+    case ElementType::bf16: return function(std::type_identity<bf16>{});
+    case ElementType::i64: break;
   }
-  return function(std::type_identity<bf16>{});
+  throw Error("elements of type i64 are not converted");
 }
 
 }  // namespace portops::apps

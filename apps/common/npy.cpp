@@ -125,7 +125,15 @@ void NpyFile::read_converted(To* out, std::size_t count) {
   }
 }
 
+void NpyFile::check_readable_as(ElementType type) const {
+  const bool indices = type == ElementType::i64;
+  if (indices == (header_.type == ElementType::i64)) return;
+  fail("holds " + std::string(name_of(header_.type)) + ", expected " +
+       (indices ? "i64, which is int64 in NumPy" : "float16, float32 or float64"));
+}
+
 NpyTensor NpyFile::read(ElementType type) {
+  check_readable_as(type);
   // Fortran order is C order of the reversed extents: the elements stay where they lie, the strides say where.
   const Extents stored = header_.fortran_order ? reversed(header_.extents) : header_.extents;
   NpyTensor tensor{Tensor(type, stored), {}};

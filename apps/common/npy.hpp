@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-// NumPy's .npy files: versions 1.0, 2.0 and 3.0, C and Fortran order, float16, float32 and float64 of either byte
-// order. Every failure throws portops::Error with the file's name.
+// NumPy's .npy files: versions 1.0, 2.0 and 3.0, C and Fortran order, float16, float32, float64 and int64 of either
+// byte order. Every failure throws portops::Error with the file's name.
 
 namespace portops::apps {
 
@@ -31,8 +31,11 @@ class NpyFile {
   ElementType type() const { return header_.type; }
   const Extents& extents() const { return header_.extents; }
 
+  /// Throws where one of `type` and the file's own type is i64 and the other is not: indices are not converted.
+  void check_readable_as(ElementType type) const;
+
   /// Reads the elements, once, into host memory: as they lie if `type` is the file's own, each rounded to `type` once
-  /// otherwise.
+  /// otherwise. Checks that the file is readable so.
   NpyTensor read(ElementType type);
 
  private:

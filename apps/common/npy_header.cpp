@@ -15,7 +15,7 @@ namespace portops::apps {
 
 namespace {
 
-constexpr std::string_view expected_types = "expected float16, float32 or float64";
+constexpr std::string_view expected_types = "expected float16, float32, float64 or int64";
 
 /// What NumPy calls an element type: "int64" for '<i8'.
 std::string name_of_descr(std::string_view descr) {
@@ -158,6 +158,8 @@ class Parser {
       header.type = ElementType::f32;
     } else if (kind == "f2") {
       header.type = ElementType::f16;
+    } else if (kind == "i8") {
+      header.type = ElementType::i64;
     } else {
       throw Error("holds " + name_of_descr(descr) + ", " + std::string(expected_types));
     }
@@ -195,8 +197,9 @@ std::string format_npy_header(ElementType type, const Extents& extents) {
   for (const std::int64_t extent : extents) shape += std::to_string(extent) + ", ";
   if (extents.rank() == 1) shape.pop_back();               // (3,)
   if (extents.rank() > 1) shape.resize(shape.size() - 2);  // (3, 4)
+  const char kind = type == ElementType::i64 ? 'i' : 'f';
   const char order = std::endian::native == std::endian::little ? '<' : '>';
-  std::string text = std::string("{'descr': '") + order + "f" + std::to_string(size_of(type)) +
+  std::string text = std::string("{'descr': '") + order + kind + std::to_string(size_of(type)) +
                      "', 'fortran_order': False, 'shape': (" + shape + "), }";
   constexpr std::size_t before = 10;  // magic, version, length
   constexpr std::size_t alignment = 64;

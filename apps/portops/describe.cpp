@@ -52,6 +52,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 
 Row row_of(const InputInfo& input) {
   std::string kind = input.or_number ? "tensor or number" : "tensor";
+  if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
@@ -66,7 +67,11 @@ Row row_of(const AttributeInfo& attribute) {
   return {attribute.name, kind, attribute.description};
 }
 
-Row row_of(const OutputInfo& output) { return {output.name, output.optional ? "optional" : "", output.description}; }
+Row row_of(const OutputInfo& output) {
+  std::string kind = output.type ? "tensor of " + std::string(name_of(*output.type)) : "";
+  if (output.optional) append_item(kind, "optional");
+  return {output.name, kind, output.description};
+}
 
 template <class Items>
 std::vector<Row> rows_of(const Items& items) {

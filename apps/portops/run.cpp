@@ -125,11 +125,19 @@ void check_files_differ(const OperatorInfo& op, const Words& words) {
 
 using InputFiles = std::map<std::string, NpyFile>;
 
+std::optional<ElementType> own_type(const OperatorInfo& op, const std::string& input) {
+  return find_by_name(op.inputs, input)->type;
+}
+
+/// Of the inputs that have no type of their own; of all of them where each has one.
 ElementType common_type(const OperatorInfo& op, const InputFiles& files) {
   if (files.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
-  const auto& [name, file] = *files.begin();
+  const auto is_common = [&op](const auto& entry) { return !own_type(op, entry.first); };
+  const auto first = std::find_if(files.begin(), files.end(), is_common);
+  if (first == files.end()) return files.begin()->second.type();
+  const auto& [name, file] = *first;
   for (const auto& [other_name, other] : files) {
-    if (other.type() == file.type()) continue;
+    if (own_type(op, other_name) || other.type() == file.type()) continue;
     throw Error(op.name + ": " + name + " holds " + std::string(name_of(file.type())) + " and " + other_name +
                 " holds " + std::string(name_of(other.type())) +
                 ", expected one element type (--dtype converts the inputs)");
@@ -156,7 +164,12 @@ void run_request(const RunRequest& request) {
   for (const auto& [name, file] : words.inputs) files.emplace(name, NpyFile(file));
   const ElementType type = request.type ? *request.type : common_type(op, files);
   Arguments shapes = words.values;
-  for (const auto& [name, file] : files) shapes.set(name, TensorRef::without_data(type, file.extents()));
+  std::map<std::string, ElementType> types;
+  for (const auto& [name, file] : files) {
+    types[name] = own_type(op, name).value_or(type);
+    file.check_readable_as(types[name]);
+    shapes.set(name, TensorRef::without_data(types[name], file.extents()));
+  }
   const auto specs = infer(op.name, shapes);
   std::deque<OutputFile> outputs;
   for (const auto& [name, file] : words.outputs) outputs.emplace_back(file);
@@ -170,11 +183,11 @@ void run_request(const RunRequest& request) {
   Arguments arguments = words.values;
   for (auto& [name, file] : files) {
     if (needs_elements(op, name, words)) {
-      const NpyTensor x = file.read(type);
+      const NpyTensor x = file.read(types[name]);
       const TensorRef stored = inputs.emplace_back(to_backend(ctx, x.storage));
-      arguments.set(name, TensorRef(stored.data(), type, file.extents(), x.ref.strides(), stored.space()));
+      arguments.set(name, TensorRef(stored.data(), stored.type(), file.extents(), x.ref.strides(), stored.space()));
     } else {
-      arguments.set(name, TensorRef::without_data(type, file.extents()));
+      arguments.set(name, TensorRef::without_data(types[name], file.extents()));
     }
   }
   for (const auto& [name, file] : words.outputs) {

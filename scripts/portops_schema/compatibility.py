@@ -11,9 +11,9 @@ from .model import Operator, Schema, SchemaError
 Messages = Iterator[tuple[int, str]]  # line in the current schema, message
 
 # What a caller sees of an argument, in the words of the schema.
-INPUT_FACTS = ("optional", "or_number", "default", "shape")
+INPUT_FACTS = ("optional", "or_number", "default", "shape", "type")
 ATTRIBUTE_FACTS = ("type", "default")
-OUTPUT_FACTS = ("optional", "shape")
+OUTPUT_FACTS = ("optional", "shape", "type")
 
 
 def check(baseline: Schema, current: Schema) -> None:

@@ -14,6 +14,7 @@ from .model import (
     ATTRIBUTE_TYPES,
     SHAPE_FUNCTIONS,
     SHAPE_FUNCTIONS_OF_ONE,
+    TENSOR_TYPES,
     Attribute,
     Input,
     Operator,
@@ -41,9 +42,9 @@ OPERATOR_KEYS = (
     "inplace",
     "no_need_buffer",
 )
-INPUT_KEYS = ("name", "description", "optional", "or_number", "default", "shape")
+INPUT_KEYS = ("name", "description", "optional", "or_number", "default", "shape", "type")
 ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
-OUTPUT_KEYS = ("name", "description", "shape", "optional")
+OUTPUT_KEYS = ("name", "description", "shape", "optional", "type")
 
 TAGS = {
     "tag:yaml.org,2002:str": "a text",
@@ -285,6 +286,7 @@ def _input(entry: _Entry) -> Input:
         entry.number("default"),
         entry.shape(required=False),
         entry.line(),
+        type=_tensor_type(entry),
     )
 
 
@@ -296,7 +298,15 @@ def _output(entry: _Entry) -> Output:
         entry.shape(required=True) or ShapeRule("", (), entry.line()),
         entry.boolean("optional"),
         entry.line(),
+        type=_tensor_type(entry),
     )
+
+
+def _tensor_type(entry: _Entry) -> str | None:
+    kind = entry.text("type")
+    if kind and kind not in TENSOR_TYPES:
+        entry.expect("type", entry.values["type"], "one of " + ", ".join(TENSOR_TYPES))
+    return kind or None
 
 
 def _attribute(entry: _Entry) -> Attribute:

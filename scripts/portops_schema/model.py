@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import field
 
+TENSOR_TYPES = ("i64",)  # element types that a tensor may have instead of the call's one
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
 SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "computed")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced")  # those that take one name
@@ -43,6 +44,7 @@ class Input:
     default: float | None
     shape: ShapeRule | None
     line: int
+    type: str | None = None  # its own element type; None: that of the call
 
     @property
     def always_a_tensor(self) -> bool:
@@ -66,6 +68,7 @@ class Output:
     shape: ShapeRule
     optional: bool
     line: int
+    type: str | None = None  # its own element type; None: that of the call
 
 
 @dataclasses.dataclass
@@ -95,6 +98,11 @@ class Operator:
 
     def output(self, name: str) -> Output | None:
         return next((entry for entry in self.outputs if entry.name == name), None)
+
+    @property
+    def typed_input(self) -> Input | None:
+        """The first input without a type of its own: it gives the call its element type."""
+        return next((entry for entry in self.inputs if entry.type is None), None)
 
     @property
     def computed(self) -> ShapeRule | None:

@@ -98,6 +98,8 @@ def _type(entry: Attribute) -> str:
 
 
 def _kind(entry: Input) -> str:
+    if entry.type:
+        return f"tensor of {entry.type}{', optional' if entry.optional else ''}"
     if entry.default is not None:
         return f"tensor or number; {entry.default:g} where it is left out"
     if entry.or_number:
@@ -112,6 +114,10 @@ def _extents(op: Operator, entry: Input) -> str:
 
 
 def _wanted(op: Operator, entry: Output) -> str:
+    return _when(op, entry) + (f"; a tensor of {entry.type}" if entry.type else "")
+
+
+def _when(op: Operator, entry: Output) -> str:
     operand = op.needs_tensor(entry)
     if operand:
         return f"optional, only where `{operand}` is {'a tensor' if op.input(operand).or_number else 'given'}"
@@ -119,7 +125,9 @@ def _wanted(op: Operator, entry: Output) -> str:
 
 
 def _rules(schema: Schema, op: Operator) -> list[str]:
-    rules = ["All tensors have one element type: f64, f32, f16 or bf16."]
+    own = sorted({entry.type for entry in (*op.inputs, *op.outputs) if entry.type})
+    others = f" but those of {' and '.join(own)}" if own else ""
+    rules = [f"All tensors{others} have one element type: f64, f32, f16 or bf16."] if op.typed_input else []
     given = [entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape]
     if any(rule.function == "broadcast" for rule in given):
         rules.append(

@@ -31,14 +31,20 @@ def _arguments(op: Operator) -> Messages:
         if entry.name == "ctx":
             yield entry.line, "no argument may be called ctx, which is the context of every call"
         seen.add(entry.name)
-    if not op.inputs[0].always_a_tensor:
-        yield op.inputs[0].line, (
-            f"input {op.inputs[0].name}: the first input gives the outputs their element type "
+    first = op.typed_input
+    if first and not first.always_a_tensor:
+        yield first.line, (
+            f"input {first.name}: the first input gives the outputs their element type "
             "and may be neither a number nor optional"
         )
+    for entry in op.outputs if first is None else ():
+        if entry.type is None:
+            yield entry.line, f"output {entry.name}: all inputs have a type of their own, so it needs one as well"
     for entry in op.inputs:
         if entry.default is not None and not entry.or_number:
             yield entry.line, f"input {entry.name}: only an input with or_number may have a default"
+        if entry.type is not None and entry.or_number:
+            yield entry.line, f"input {entry.name}: an input with a type of its own may not be a number"
         if entry.optional and entry.or_number:
             yield entry.line, (
                 f"input {entry.name}: an input with or_number is made optional by a default, " "not by 'optional'"
@@ -121,7 +127,7 @@ def _backward(schema: Schema, op: Operator) -> Messages:
 
 def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
     """The forward's inputs and outputs, as far as they are needed, then the gradients of all of its outputs."""
-    grads = {f"{output.name}_grad": output for output in op.outputs}
+    grads = {f"{output.name}_grad": output for output in op.outputs if output.type is None}
     same_extents = {entry.name: entry for entry in (*op.inputs, *op.outputs)} | grads
     allowed = [entry.name for entry in (*op.inputs, *op.outputs)] + list(grads)
     names = [entry.name for entry in gradient.inputs]
@@ -129,7 +135,7 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the input {entry.name}; it can have {', '.join(allowed)}"
         forward = op.input(entry.name)
-        facts = ("optional", "or_number", "default")
+        facts = ("optional", "or_number", "default", "type")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
         if entry.name in same_extents:
@@ -158,7 +164,7 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
 
 def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
     """The gradients of the forward's inputs."""
-    allowed = [f"{entry.name}_grad" for entry in op.inputs]
+    allowed = [f"{entry.name}_grad" for entry in op.inputs if entry.type is None]  # indices have no gradient
     for entry in gradient.outputs:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the output {entry.name}; it can have {', '.join(allowed)}"

@@ -81,7 +81,7 @@ def _input(entry: Input) -> str:
     return (
         f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
         f".optional = {_bool(may_be_left_out)}, .or_number = {_bool(entry.or_number)}, "
-        f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}}}"
+        f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}{_own_type(entry)}}}"
     )
 
 
@@ -112,8 +112,12 @@ def _output(op: Operator, entry: Output) -> str:
     return (
         f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
         f".shape_rule = {_text(str(entry.shape))}, .optional = {_bool(entry.optional)}, "
-        f".needs_tensor = {_text(op.needs_tensor(entry))}}}"
+        f".needs_tensor = {_text(op.needs_tensor(entry))}{_own_type(entry)}}}"
     )
+
+
+def _own_type(entry: Input | Output) -> str:
+    return f", .type = ElementType::{entry.type}" if entry.type else ""
 
 
 def _output_extents(op: Operator) -> str:

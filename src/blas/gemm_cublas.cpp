@@ -95,7 +95,8 @@ cudaDataType_t cublas_name(ElementType type) {
     case ElementType::f64: return CUDA_R_64F;
     case ElementType::f32: return CUDA_R_32F;
     case ElementType::f16: return CUDA_R_16F;
-    case ElementType::bf16: break;
+    case ElementType::bf16:
+    case ElementType::i64: break;
   }
   return CUDA_R_16BF;
 }

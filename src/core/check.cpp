@@ -31,15 +31,44 @@ void check_data(std::string_view op, const Context& ctx, const Named& argument) 
   }
 }
 
+void check_given(std::string_view op, const Named& argument) {
+  if (!argument.tensor) fail("portops::", op, ": ", argument.name, " is empty, expected a tensor");
+}
+
+void check_indices(std::string_view op, const Named& argument) {
+  check_given(op, argument);
+  const auto& [name, tensor] = argument;
+  if (tensor.type() == ElementType::i64) return;
+  fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected i64");
+}
+
+void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin) {
+  const auto& [name, tensor] = argument;
+  if (tensor.extents() == expected) return;
+  fail("portops::", op, ": ", name, " has extents ", tensor.extents().to_string(), ", expected ", expected.to_string(),
+       " (", origin, ")");
+}
+
+void check_writable(std::string_view op, const Named& output) {
+  const auto& [name, tensor] = output;
+  if (tensor.read_only()) fail("portops::", op, ": ", name, " is an output, but its elements are const");
+  if (may_overlap_itself(tensor)) {
+    fail("portops::", op, ": ", name, " is an output, but with extents ", tensor.extents().to_string(), " and strides ",
+         tensor.strides().to_string(), " some of its elements share an address");
+  }
+}
+
 }  // namespace
 
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like) {
+  check_given(op, input);
   const auto& [name, tensor] = input;
-  if (!tensor) fail("portops::", op, ": ", name, " is empty, expected a tensor");
-  if (tensor.type() != type) {
-    fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected ", name_of(type),
-         " (the element type of ", like, ")");
+  if (type == ElementType::i64) {
+    fail("portops::", op, ": ", like, " has element type i64, expected f64, f32, f16 or bf16");
   }
+  if (tensor.type() == type) return;
+  fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected ", name_of(type),
+       " (the element type of ", like, ")");
 }
 
 void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like) {
@@ -49,18 +78,23 @@ void check_input(std::string_view op, const Context& ctx, const Named& input, El
 
 void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
                   const Extents& expected, std::string_view origin) {
-  const auto& [name, tensor] = output;
   check_shape_only_input(op, output, type, like);
-  if (tensor.extents() != expected) {
-    fail("portops::", op, ": ", name, " has extents ", tensor.extents().to_string(), ", expected ",
-         expected.to_string(), " (", origin, ")");
-  }
+  check_extents(op, output, expected, origin);
   check_data(op, ctx, output);
-  if (tensor.read_only()) fail("portops::", op, ": ", name, " is an output, but its elements are const");
-  if (may_overlap_itself(tensor)) {
-    fail("portops::", op, ": ", name, " is an output, but with extents ", tensor.extents().to_string(), " and strides ",
-         tensor.strides().to_string(), " some of its elements share an address");
-  }
+  check_writable(op, output);
+}
+
+void check_index_input(std::string_view op, const Context& ctx, const Named& input) {
+  check_indices(op, input);
+  check_data(op, ctx, input);
+}
+
+void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
+                        std::string_view origin) {
+  check_indices(op, output);
+  check_extents(op, output, expected, origin);
+  check_data(op, ctx, output);
+  check_writable(op, output);
 }
 
 void check_no_overlap(std::string_view op, const Named& output, std::span<const Named> others) {

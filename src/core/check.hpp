@@ -31,7 +31,7 @@ struct Named {
 };
 
 /// The tensor is given and lies where the context's backend reaches it; its element type is `type`, that of the
-/// argument called `like`.
+/// argument called `like`, which is one to compute with: not i64.
 void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like);
 
 /// The same, for an input of which only the extents are read.
@@ -41,6 +41,11 @@ void check_shape_only_input(std::string_view op, const Named& input, ElementType
 /// the expected extents; `origin` says in the message where these come from: "the extents of y".
 void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
                   const Extents& expected, std::string_view origin);
+
+/// As check_input and check_output for a tensor of i64.
+void check_index_input(std::string_view op, const Context& ctx, const Named& input);
+void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
+                        std::string_view origin);
 
 /// No element of the output lies in any of the other tensors. Empty references are passed over.
 void check_no_overlap(std::string_view op, const Named& output, std::span<const Named> others);

@@ -2,22 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/check.hpp"
 #include "core/context.hpp"
 #include "core/element_type.hpp"
 #include "portops/core/config.hpp"
 
 namespace portops::impl {
 
-/// Calls f.template operator()<T>() with the C++ type of an element type.
+/// Calls f.template operator()<T>() with the C++ type of an element type that is computed with: any but i64.
 template <class F>
 decltype(auto) dispatch_type(ElementType type, F&& f) {
   switch (type) {
     case ElementType::f64: return f.template operator()<double>();
     case ElementType::f32: return f.template operator()<float>();
     case ElementType::f16: return f.template operator()<f16>();
-    case ElementType::bf16: break;
+    case ElementType::bf16: return f.template operator()<bf16>();
+    case ElementType::i64: break;
   }
-  return f.template operator()<bf16>();
+  fail("portops: no kernel computes with element type i64");  // the checks refuse it before
 }
 
 /// Calls f.template operator()<B, T>() with the backend and the C++ type of an element type.

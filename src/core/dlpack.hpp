@@ -33,14 +33,15 @@ concept DlManagedTensor = requires(const T& managed) {
 
 namespace impl {
 
-/// DLPack's numbers: kDLFloat = 2, kDLBfloat = 4.
+/// DLPack's numbers: kDLInt = 0, kDLFloat = 2, kDLBfloat = 4.
 inline ElementType element_type_of_dlpack(int code, int bits, int lanes) {
   if (lanes == 1 && code == 2 && bits == 64) return ElementType::f64;
   if (lanes == 1 && code == 2 && bits == 32) return ElementType::f32;
   if (lanes == 1 && code == 2 && bits == 16) return ElementType::f16;
   if (lanes == 1 && code == 4 && bits == 16) return ElementType::bf16;
+  if (lanes == 1 && code == 0 && bits == 64) return ElementType::i64;
   throw Error("portops::TensorRef: DLPack element type (code " + std::to_string(code) + ", " + std::to_string(bits) +
-              " bits, " + std::to_string(lanes) + " lanes) found, expected f64, f32, f16 or bf16");
+              " bits, " + std::to_string(lanes) + " lanes) found, expected f64, f32, f16, bf16 or i64");
 }
 
 /// DLPack's numbers: kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13.

@@ -17,7 +17,8 @@
 namespace portops {
 
 /// The element types of tensors. f16 is IEEE 754 binary16; bf16 has the exponent of binary32 and 8 significant bits.
-enum class ElementType : std::uint8_t { f64, f32, f16, bf16 };
+/// i64, std::int64_t, is that of indices: what computes takes the other four.
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64 };
 
 namespace impl {
 
@@ -60,16 +61,24 @@ static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
 
 /// Bytes of one element.
 constexpr std::size_t size_of(ElementType type) {
-  return type == ElementType::f64 ? 8 : type == ElementType::f32 ? 4 : 2;
+  switch (type) {
+    case ElementType::f64:
+    case ElementType::i64: return 8;
+    case ElementType::f32: return 4;
+    case ElementType::f16:
+    case ElementType::bf16: break;
+  }
+  return 2;
 }
 
-/// "f64", "f32", "f16" or "bf16".
+/// "f64", "f32", "f16", "bf16" or "i64".
 constexpr std::string_view name_of(ElementType type) {
   switch (type) {
     case ElementType::f64: return "f64";
     case ElementType::f32: return "f32";
     case ElementType::f16: return "f16";
     case ElementType::bf16: return "bf16";
+    case ElementType::i64: return "i64";
   }
   return "?";
 }
@@ -93,6 +102,11 @@ struct ElementTypeOf<f16> {
 template <>
 struct ElementTypeOf<bf16> {
   static constexpr ElementType value = ElementType::bf16;
+};
+
+template <>
+struct ElementTypeOf<std::int64_t> {
+  static constexpr ElementType value = ElementType::i64;
 };
 
 /// A type whose arrays portops can read.

@@ -46,7 +46,8 @@ consteval MemorySpace memory_space() {
 
 }  // namespace impl
 
-/// Any Kokkos::View of f64, f32, f16 or bf16: every layout, strided subviews, const elements. Views of rank 0 to 8.
+/// Any Kokkos::View of f64, f32, f16, bf16 or std::int64_t: every layout, strided subviews, const elements. Views of
+/// rank 0 to 8.
 template <class View>
   requires Kokkos::is_view_v<View> && (impl::is_view_element<typename View::non_const_value_type>())
 struct TensorAdapter<View> {

@@ -202,10 +202,14 @@ void Call::take_output(const OutputInfo& output, const Arguments& given) {
 void Call::check_types() const {
   for (const InputInfo& input : info_.inputs) {
     const TensorRef& given = tensor(input.name);
-    if (given && given.type() != type()) {
+    if (!given || given.type() == input.type) continue;
+    const auto expected = [&](const auto&... parts) {
       fail("portops::", info_.name, ": ", input.name, " has element type ", name_of(given.type()), ", expected ",
-           name_of(type()), " (the element type of ", info_.inputs.front().name, ")");
-    }
+           parts...);
+    };
+    if (input.type) expected(name_of(*input.type));
+    if (&input == &typed_input() && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
+    if (given.type() != type()) expected(name_of(type()), " (the element type of ", typed_input().name, ")");
   }
 }
 
@@ -223,8 +227,12 @@ const TensorRef& Call::tensor(std::string_view name) const {
   return value != nullptr ? value->tensor() : none;
 }
 
-// The schema sees to it that the first input is always a tensor.
-ElementType Call::type() const { return tensor(info_.inputs.front().name).type(); }
+// The schema sees to it that there is one where its type matters, and that it is always a tensor.
+const InputInfo& Call::typed_input() const {
+  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) { return !input.type; });
+}
+
+ElementType Call::type() const { return tensor(typed_input().name).type(); }
 
 Extents Call::broadcast(std::initializer_list<std::string_view> names) const {
   std::vector<Named> tensors;
@@ -288,7 +296,8 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const std::vector<Extents> extents = impl::operator_table().adapters[index].extents(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
-    specs.emplace(info.outputs[output].name, TensorSpec{call.type(), extents[output]});
+    const OutputInfo& its = info.outputs[output];
+    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output]});
   }
   return specs;
 }

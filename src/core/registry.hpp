@@ -34,6 +34,7 @@ struct InputInfo {
   bool or_number = false;                ///< a number may stand for the tensor
   std::optional<double> default_number;  ///< the number that stands for it when it is left out
   std::string shape_rule;                ///< such as "broadcast(x, y, weight)"; empty: the other inputs do not fix it
+  std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
 };
 
 struct AttributeInfo {
@@ -50,6 +51,7 @@ struct OutputInfo {
   std::string shape_rule;    ///< such as "broadcast(x, y, weight)"
   bool optional = false;     ///< may be left out, and then costs nothing
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
+  std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
 };
 
 struct OperatorInfo {

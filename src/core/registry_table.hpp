@@ -32,7 +32,7 @@ class Call {
     return std::get<T>(*arguments_.attribute(name));
   }
 
-  /// Of all tensors of the call.
+  /// Of all tensors of the call but those of a type of their own.
   ElementType type() const;
   /// The extents of an input; [] for a number.
   const Extents& extents(std::string_view name) const { return tensor(name).extents(); }
@@ -50,6 +50,9 @@ class Call {
   void take_attribute(const AttributeInfo& attribute, const Arguments& given);
   void take_output(const OutputInfo& output, const Arguments& given);
   void check_types() const;
+
+  /// The input that has the call's element type, and so do all others without a type of their own.
+  const InputInfo& typed_input() const;
 
   const OperatorInfo& info_;
   Arguments arguments_;
