@@ -98,6 +98,14 @@ def _type(entry: Attribute) -> str:
 
 
 def _kind(entry: Input) -> str:
+    if entry.ragged == "levels":
+        return "levels"
+    if entry.ragged == "true":
+        return "ragged tensor"
+    return _kind_of_tensor(entry) + (", may be ragged" if entry.ragged else "")
+
+
+def _kind_of_tensor(entry: Input) -> str:
     if entry.type:
         return f"tensor of {entry.type}{', optional' if entry.optional else ''}"
     if entry.default is not None:
@@ -108,6 +116,8 @@ def _kind(entry: Input) -> str:
 
 
 def _extents(op: Operator, entry: Input) -> str:
+    if entry.ragged == "levels":
+        return "—"
     if entry.shape:
         return _code(str(entry.shape))
     return "see its meaning" if op.computed and entry.name in op.computed.names else "any"
@@ -143,6 +153,7 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         )
     if op.computed:
         rules.append("`computed(…)`: the extents that follow from those tensors and the attributes, as said above.")
+    rules += [_levels_rule(entry) for entry in op.outputs if entry.levels]
     if any(entry.optional for entry in op.outputs):
         rules.append("An optional output that is left out (in C++: an empty `TensorRef`) costs nothing.")
     if op.inplace:
@@ -164,9 +175,21 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
     return rules
 
 
+def _levels_rule(entry: Output) -> str:
+    rule = entry.levels
+    if rule.function == "drops":
+        return f"Levels: `{entry.name}` has none."
+    if rule.function == "changes":
+        return f"Levels: `{entry.name}` has levels of its own, as said above."
+    if len(rule.names) == 1:
+        return f"Levels: `{entry.name}` has those of `{rule.names[0]}`."
+    names = ", ".join(f"`{name}`" for name in rule.names)
+    return f"Levels: `{entry.name}` has those of the first of {names} that is ragged."
+
+
 def _signature(op: Operator) -> str:
     inputs = [
-        f"const {'TensorOrNumber' if entry.or_number else 'TensorRef'}& {entry.name}"
+        f"const {_cpp_type(entry)}& {entry.name}"
         for entry in op.inputs
         if not entry.optional
     ]
@@ -182,6 +205,14 @@ def _signature(op: Operator) -> str:
     if members:
         signature += f"\n\n// params: {{{', '.join(f'.{entry.name}' for entry in members)}}}"
     return signature
+
+
+def _cpp_type(entry: Input) -> str:
+    if entry.ragged == "levels":
+        return "Levels"
+    if entry.has_levels:
+        return "RaggedRef"
+    return "TensorOrNumber" if entry.or_number else "TensorRef"
 
 
 def _lines(parameters: list[str], indent: int) -> list[str]:
@@ -200,7 +231,10 @@ def _command(op: Operator) -> str:
     words = [f"portops run {op.name}"]
     for entry in op.inputs:
         number = entry.default is not None and entry.name not in tensors
-        words.append(f"{entry.name}={entry.default:g}" if number else f"{entry.name}={entry.name}.npy")
+        if entry.ragged != "levels":
+            words.append(f"{entry.name}={entry.default:g}" if number else f"{entry.name}={entry.name}.npy")
+        if entry.ragged in ("true", "levels"):
+            words.append(f"{entry.name}.levels={entry.name}_levels.npy")
     words += [f"{entry.name}={_value(entry)}" for entry in op.attributes if entry.default is not None]
     words += [f"{entry.name}=…" for entry in op.attributes if entry.default is None]
     words += [f"{entry.name}={entry.name}.npy" for entry in op.outputs]

@@ -4,6 +4,7 @@
 
 #include "core/axes.hpp"
 #include "core/check.hpp"
+#include "core/levels_data.hpp"
 #include "core/registry_table.hpp"
 
 #include <algorithm>
@@ -121,7 +122,10 @@ std::size_t index_of(std::string_view name) {
 
 Call::Call(const OperatorInfo& info, const Arguments& arguments) : info_(info) {
   check_names(arguments);
-  for (const InputInfo& input : info.inputs) take_input(input, arguments);
+  for (const InputInfo& input : info.inputs) {
+    take_input(input, arguments);
+    take_levels(input, arguments);
+  }
   for (const AttributeInfo& attribute : info.attributes) take_attribute(attribute, arguments);
   for (const OutputInfo& output : info.outputs) take_output(output, arguments);
   check_types();
@@ -138,9 +142,37 @@ void Call::check_names(const Arguments& given) const {
   };
   for (const auto& [name, value] : given.tensors()) check(name);
   for (const auto& [name, value] : given.attributes()) check(name);
+  for (const auto& [name, levels] : given.levels()) check(name);
+  const auto refuse_levels = [&](const std::string& name) {
+    if (given.levels(name)) fail("portops::", info_.name, ": ", name, " has levels, expected no ragged tensor");
+  };
+  for (const InputInfo& input : info_.inputs) {
+    if (input.ragged == Ragged::no) refuse_levels(input.name);
+  }
+  for (const OutputInfo& output : info_.outputs) refuse_levels(output.name);
+  for (const AttributeInfo& attribute : info_.attributes) refuse_levels(attribute.name);
+}
+
+void Call::take_levels(const InputInfo& input, const Arguments& given) {
+  const Levels levels = given.levels(input.name);
+  const bool alone = input.ragged == Ragged::levels;
+  if (!levels && alone) fail("portops::", info_.name, ": ", input.name, " has no levels, expected levels");
+  if (!levels && input.ragged == Ragged::always) {
+    fail("portops::", info_.name, ": ", input.name, " has no levels, expected a ragged tensor");
+  }
+  if (alone && has(given, input.name)) {
+    fail("portops::", info_.name, ": ", input.name, " is ", describe(given, input.name), ", expected levels alone");
+  }
+  if (!levels) return;
+  arguments_.set(input.name, levels);
+  if (alone) return;
+  const TensorRef& values = tensor(input.name);
+  if (!values) fail("portops::", info_.name, ": ", input.name, " has levels, but is no tensor");
+  impl::check_levels(info_.name, input.name, {values, levels});
 }
 
 void Call::take_input(const InputInfo& input, const Arguments& given) {
+  if (input.ragged == Ragged::levels) return;
   const std::string_view expected = input.or_number ? "a tensor or a number" : "a tensor";
   if (!has(given, input.name)) {
     if (input.default_number) {
@@ -249,6 +281,19 @@ Extents Call::reduced(std::string_view name) const {
   return reduced_extents(whole, axes, attribute<bool>("keepdim"));
 }
 
+Levels Call::shared_levels(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (const Levels found = levels(name)) return found;
+  }
+  return {};
+}
+
+void Call::check_levels(std::string_view output, const Extents& extents, const Levels& levels) const {
+  if (!levels || (extents.rank() > 0 && extents[0] == levels.rows())) return;
+  fail("portops::", info_.name, ": ", output, " has extents ", extents.to_string(), ", but levels of ", levels.rows(),
+       " rows");
+}
+
 void Call::check_extents(std::string_view name, const Extents& expected, std::string_view rule) const {
   if (!tensor(name) || extents(name) == expected) return;
   fail("portops::", info_.name, ": ", name, " has extents ", extents(name).to_string(), ", expected ",
@@ -268,6 +313,20 @@ Arguments& Arguments::set(std::string_view name, const TensorOrNumber& value) {
   return *this;
 }
 
+Arguments& Arguments::set(std::string_view name, const Levels& levels) {
+  std::string key(name);
+  if (levels) {
+    levels_.insert_or_assign(std::move(key), levels);
+  } else {
+    levels_.erase(key);
+  }
+  return *this;
+}
+
+Arguments& Arguments::set(std::string_view name, const RaggedRef& value) {
+  return set(name, TensorOrNumber(value.values)).set(name, value.levels);
+}
+
 Arguments& Arguments::set(std::string_view name, Attribute value) {
   std::string key(name);
   tensors_.erase(key);
@@ -278,6 +337,11 @@ Arguments& Arguments::set(std::string_view name, Attribute value) {
 const TensorOrNumber* Arguments::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found != tensors_.end() ? &found->second : nullptr;
+}
+
+Levels Arguments::levels(std::string_view name) const {
+  const auto found = levels_.find(name);
+  return found != levels_.end() ? found->second : Levels();
 }
 
 const Attribute* Arguments::attribute(std::string_view name) const {
@@ -294,10 +358,12 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const OperatorInfo& info = impl::operator_table().infos[index];
   const impl::Call call(info, arguments);
   const std::vector<Extents> extents = impl::operator_table().adapters[index].extents(call);
+  const std::vector<Levels> levels = impl::operator_table().adapters[index].levels(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
-    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output]});
+    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output], levels[output]});
+    call.check_levels(its.name, extents[output], levels[output]);
   }
   return specs;
 }

@@ -27,6 +27,10 @@ class Call {
   const TensorRef& tensor(std::string_view name) const;
   /// An input that may be a number.
   const TensorOrNumber& tensor_or_number(std::string_view name) const { return *arguments_.tensor(name); }
+  /// An input that is levels alone.
+  Levels levels(std::string_view name) const { return arguments_.levels(name); }
+  /// An input that is, or may be, ragged.
+  RaggedRef ragged(std::string_view name) const { return {tensor(name), levels(name)}; }
   template <class T>
   const T& attribute(std::string_view name) const {
     return std::get<T>(*arguments_.attribute(name));
@@ -41,6 +45,10 @@ class Call {
   /// The extents of an input without the axes that the attributes axis, keepdim and asvector name. Throws Error when
   /// axis does not fit.
   Extents reduced(std::string_view name) const;
+  /// The levels of the first input that has some.
+  Levels shared_levels(std::initializer_list<std::string_view> names) const;
+  /// Throws Error when an output has levels for another number of rows than it has.
+  void check_levels(std::string_view output, const Extents& extents, const Levels& levels) const;
   /// Throws Error when an input has other extents than its shape rule gives.
   void check_extents(std::string_view name, const Extents& expected, std::string_view rule) const;
 
@@ -49,6 +57,7 @@ class Call {
   void take_input(const InputInfo& input, const Arguments& given);
   void take_attribute(const AttributeInfo& attribute, const Arguments& given);
   void take_output(const OutputInfo& output, const Arguments& given);
+  void take_levels(const InputInfo& input, const Arguments& given);
   void check_types() const;
 
   /// The input that has the call's element type, and so do all others without a type of their own.
@@ -61,6 +70,7 @@ class Call {
 /// How the registry reaches an operator.
 struct OperatorAdapter {
   std::vector<Extents> (*extents)(const Call& call);  ///< of the outputs, in their order
+  std::vector<Levels> (*levels)(const Call& call);    ///< of the outputs, in their order
   void (*run)(const Context& ctx, const Call& call);
 };
 

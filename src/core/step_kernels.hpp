@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/context.hpp"
+#include "core/memory_layout.hpp"
 #include "core/pieces.hpp"
 #include "core/step_rows.hpp"
 
@@ -26,8 +27,24 @@ struct StepPool {
   double pad_value = 0.0;  ///< the result of a sequence without rows; its index is −1
 };
 
-/// The bytes of temporary memory of a pool.
-std::size_t step_pool_workspace(const StepPool& pool, ElementType type);
+/// The temporary memory of a pool: the partial results of long sequences.
+struct StepPartials {
+  std::size_t index_at = 0;  ///< bytes from the results to their indices
+  std::size_t bytes = 0;
+};
+
+inline StepPartials step_partials(const StepPool& pool, ElementType type) {
+  const std::int64_t count = pool.plan.partials * pool.columns.columns;
+  MemoryLayout layout;
+  layout.add_bytes(static_cast<std::size_t>(count) * (type == ElementType::f64 ? 8 : 4));
+  const std::size_t index_at = layout.add<std::int64_t>(pool.index.data != nullptr ? count : 0);
+  return {index_at, layout.bytes()};
+}
+
+/// Its bytes.
+inline std::size_t step_pool_workspace(const StepPool& pool, ElementType type) {
+  return step_partials(pool, type).bytes;
+}
 
 /// Which rows of a sequence get its value; the others get 0.
 enum class StepChoice : std::uint8_t { all, first, last, index };

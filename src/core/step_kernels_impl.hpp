@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/launch.hpp"
-#include "core/memory_layout.hpp"
 #include "core/move_steps.hpp"
 #include "core/pool_steps.hpp"
 #include "core/spread_steps.hpp"
@@ -37,14 +36,13 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
   const PiecePlan& plan = pool.plan;
   const std::string prefix = "portops::" + op + "::";
   const std::string temporary_label = prefix + "partials";
-  MemoryLayout layout;
-  const std::size_t at_partials = layout.add<A>(plan.partials * pool.columns.columns);
-  const bool keeps_index = F::keeps_rows && pool.index.data != nullptr;
-  const std::size_t at_index = layout.add<std::int64_t>(keeps_index ? plan.partials * pool.columns.columns : 0);
-  const Temporary temporary(ctx, temporary_label.c_str(), layout.bytes());
+  const StepPartials layout = step_partials(pool, ElementTypeOf<T>::value);
+  const Temporary temporary(ctx, temporary_label.c_str(), layout.bytes);
   auto* const memory = static_cast<std::byte*>(temporary.data());
-  auto* const partials = reinterpret_cast<A*>(memory + at_partials);
-  auto* const partial_index = reinterpret_cast<std::int64_t*>(memory + at_index);
+  auto* const partials = reinterpret_cast<A*>(memory);
+  auto* const partial_index = pool.index.data != nullptr && memory != nullptr
+                                  ? reinterpret_cast<std::int64_t*>(memory + layout.index_at)
+                                  : nullptr;
 
   const TableUse<Piece> pieces(ctx, plan.pieces);
   const F f{pool.scale};
@@ -70,7 +68,7 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
                                     static_cast<A>(pool.pad_value),
                                     nullptr,
                                     nullptr,
-                                    keeps_index ? partial_index : nullptr};
+                                    partial_index};
   launch_steps<B>(ctx, prefix + "join[partials]", PoolSteps<B, A, T, F>(rest, joins.size(), plan.mean_join));
 }
 
