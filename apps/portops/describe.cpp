@@ -52,6 +52,9 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 
 Row row_of(const InputInfo& input) {
   std::string kind = input.or_number ? "tensor or number" : "tensor";
+  if (input.ragged == Ragged::always) kind = "ragged tensor";
+  if (input.ragged == Ragged::levels) kind = "levels";
+  if (input.ragged == Ragged::optional || input.ragged == Ragged::values) kind += ", may be ragged";
   if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
@@ -87,6 +90,9 @@ std::vector<Row> rules_of(const OperatorInfo& op) {
   }
   for (const OutputInfo& output : op.outputs) rules.push_back({"extents", output.name + " = " + output.shape_rule});
   for (const OutputInfo& output : op.outputs) {
+    if (!output.levels_rule.empty()) rules.push_back({"levels", output.name + ": " + output.levels_rule});
+  }
+  for (const OutputInfo& output : op.outputs) {
     if (!output.needs_tensor.empty()) rules.push_back({"needs", output.name + ": a tensor for " + output.needs_tensor});
   }
   for (const auto& [input, output] : op.inplace) {
@@ -108,6 +114,9 @@ std::string usage_of(const OperatorInfo& op) {
     usage += optional ? " [" + argument + "]" : " " + argument;
   };
   for (const InputInfo& input : op.inputs) {
+    const bool must_be_ragged = input.ragged == Ragged::always || input.ragged == Ragged::levels;
+    if (input.ragged != Ragged::no) add(input.name + ".levels=FILE.npy,…", !must_be_ragged);
+    if (input.ragged == Ragged::levels) continue;
     add(input.name + "=FILE.npy" + (input.or_number ? "|NUMBER" : ""), input.optional || input.default_number);
   }
   for (const OutputInfo& output : op.outputs) add(output.name + "=FILE.npy", output.optional);

@@ -32,14 +32,45 @@ void append_names(const Items& items, std::string& names) {
   for (const auto& item : items) append_item(names, item.name);
 }
 
+/// Files of offsets, one a level, by the name of the tensor that they belong to.
+using LevelFiles = std::map<std::string, std::vector<std::string>>;
+
 /// The words of the command line, sorted by what the schema says that they are.
 struct Words {
   std::map<std::string, std::string> inputs;  // name -> file
   std::map<std::string, std::string> outputs;
+  LevelFiles levels;         // of inputs
+  LevelFiles output_levels;  // of outputs
   Arguments values;  // numbers that stand for inputs, and attributes
 
   bool has_input(const std::string& name) const { return inputs.contains(name) || values.tensor(name) != nullptr; }
 };
+
+constexpr std::string_view levels_suffix = ".levels";
+
+/// x.levels=FILE.npy,FILE.npy
+void take_levels(const OperatorInfo& op, const std::string& name, const std::string& value, Words& words) {
+  const auto input = find_by_name(op.inputs, name);
+  const auto output = find_by_name(op.outputs, name);
+  const bool is_input = input != op.inputs.end() && input->ragged != Ragged::no;
+  const bool is_output = output != op.outputs.end() && !output->levels_rule.empty() && output->levels_rule != "drops";
+  const std::string argument = name + std::string(levels_suffix);
+  if (!is_input && !is_output) {
+    std::string names;
+    for (const InputInfo& info : op.inputs) {
+      if (info.ragged != Ragged::no) append_item(names, info.name + std::string(levels_suffix));
+    }
+    throw Error(op.name + ": there are no levels " + argument + ", expected " + (names.empty() ? "none" : names));
+  }
+  LevelFiles& files = is_input ? words.levels : words.output_levels;
+  if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    if (end == begin) throw Error(op.name + ": " + argument + " is '" + value + "', expected FILE.npy,… a file a level");
+    files[name].push_back(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
 
 Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
   Words words;
@@ -50,6 +81,10 @@ Words sort_words(const OperatorInfo& op, const std::vector<std::string>& argumen
     }
     const std::string name = argument.substr(0, equals);
     const std::string value = argument.substr(equals + 1);
+    if (name.ends_with(levels_suffix)) {
+      take_levels(op, name.substr(0, name.size() - levels_suffix.size()), value, words);
+      continue;
+    }
     if (words.has_input(name) || words.outputs.contains(name) || words.values.attribute(name) != nullptr) {
       throw Error(op.name + ": " + name + " is given twice, expected once");
     }
@@ -83,6 +118,12 @@ Words sort_words(const OperatorInfo& op, const std::vector<std::string>& argumen
 
 void check_complete(const OperatorInfo& op, const Words& words) {
   for (const InputInfo& input : op.inputs) {
+    const bool has_levels = words.levels.contains(input.name);
+    if ((input.ragged == Ragged::always || input.ragged == Ragged::levels) && !has_levels) {
+      throw Error(op.name + ": the levels of input " + input.name + " are missing, expected " + input.name +
+                  ".levels=FILE.npy,…");
+    }
+    if (input.ragged == Ragged::levels) continue;
     if (input.optional || input.default_number || words.has_input(input.name)) continue;
     throw Error(op.name + ": input " + input.name + " is missing, expected " + input.name + "=FILE.npy");
   }
@@ -108,14 +149,26 @@ void check_complete(const OperatorInfo& op, const Words& words) {
   }
 }
 
+/// Arguments and their files, those of levels too.
+std::vector<std::pair<std::string, std::string>> files_of(const std::map<std::string, std::string>& tensors,
+                                                          const LevelFiles& levels) {
+  std::vector<std::pair<std::string, std::string>> files(tensors.begin(), tensors.end());
+  for (const auto& [name, of_levels] : levels) {
+    for (const std::string& file : of_levels) files.emplace_back(name + std::string(levels_suffix), file);
+  }
+  return files;
+}
+
 void check_files_differ(const OperatorInfo& op, const Words& words) {
-  for (auto output = words.outputs.begin(); output != words.outputs.end(); ++output) {
-    for (const auto& [name, file] : words.inputs) {
+  const auto inputs = files_of(words.inputs, words.levels);
+  const auto outputs = files_of(words.outputs, words.output_levels);
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    for (const auto& [name, file] : inputs) {
       if (!is_same_file(output->second, file)) continue;
       throw Error(op.name + ": output " + output->first + " and input " + name + " are the same file " + file +
                   ", expected different files");
     }
-    for (auto other = words.outputs.begin(); other != output; ++other) {
+    for (auto other = outputs.begin(); other != output; ++other) {
       if (!is_same_file(output->second, other->second)) continue;
       throw Error(op.name + ": outputs " + other->first + " and " + output->first + " are the same file " +
                   output->second + ", expected different files");
@@ -151,6 +204,36 @@ bool needs_elements(const OperatorInfo& op, const std::string& input, const Word
   return !listed || words.outputs.contains(op.no_need_buffer_unless);
 }
 
+Levels read_levels(const std::vector<std::string>& files) {
+  std::vector<std::vector<std::int64_t>> offsets;
+  for (const std::string& name : files) {
+    NpyFile file(name);
+    if (file.extents().rank() != 1) {
+      throw Error(name + ": has extents " + file.extents().to_string() + ", expected one axis, of offsets");
+    }
+    const NpyTensor level = file.read(ElementType::i64);
+    const auto* first = static_cast<const std::int64_t*>(level.ref.data());
+    offsets.emplace_back(first, first + file.extents()[0]);
+  }
+  return Levels(std::move(offsets));
+}
+
+Tensor tensor_of(const std::vector<std::int64_t>& offsets) {
+  Tensor tensor(ElementType::i64, {static_cast<std::int64_t>(offsets.size())});
+  std::copy(offsets.begin(), offsets.end(), tensor.data<std::int64_t>());
+  return tensor;
+}
+
+void check_output_levels(const OperatorInfo& op, const Words& words,
+                         const std::map<std::string, TensorSpec, std::less<>>& specs) {
+  for (const auto& [name, files] : words.output_levels) {
+    const auto depth = static_cast<std::size_t>(specs.at(name).levels.depth());
+    if (files.size() == depth) continue;
+    throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
+                " files, expected " + std::to_string(depth) + ", one a level of " + name);
+  }
+}
+
 }  // namespace
 
 void run_request(const RunRequest& request) {
@@ -170,9 +253,11 @@ void run_request(const RunRequest& request) {
     file.check_readable_as(types[name]);
     shapes.set(name, TensorRef::without_data(types[name], file.extents()));
   }
+  for (const auto& [name, of_levels] : words.levels) shapes.set(name, read_levels(of_levels));
   const auto specs = infer(op.name, shapes);
+  check_output_levels(op, words, specs);
   std::deque<OutputFile> outputs;
-  for (const auto& [name, file] : words.outputs) outputs.emplace_back(file);
+  for (const auto& [name, file] : files_of(words.outputs, words.output_levels)) outputs.emplace_back(file);
 
   const Runtime runtime;
   Context ctx(choose_device(request.backend).backend);
@@ -190,6 +275,7 @@ void run_request(const RunRequest& request) {
       arguments.set(name, TensorRef::without_data(types[name], file.extents()));
     }
   }
+  for (const auto& [name, levels] : shapes.levels()) arguments.set(name, levels);
   for (const auto& [name, file] : words.outputs) {
     const TensorSpec& spec = specs.at(name);
     arguments.set(name, results.emplace_back(spec.type, spec.extents, default_memory_space(ctx.backend())).ref());
@@ -197,6 +283,12 @@ void run_request(const RunRequest& request) {
   run(op.name, ctx, arguments);
 
   for (std::size_t i = 0; i < results.size(); ++i) write_npy(outputs[i], to_host(ctx, results[i]));
+  std::size_t next = results.size();
+  for (const auto& [name, of_levels] : words.output_levels) {
+    for (int level = 0; level < specs.at(name).levels.depth(); ++level) {
+      write_npy(outputs[next++], tensor_of(specs.at(name).levels.offsets(level)));
+    }
+  }
   OutputFile::commit(outputs);
 }
 
