@@ -23,8 +23,10 @@ std::int64_t mean(const std::vector<Entry>& entries) {
 }  // namespace
 
 PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows) {
+  PiecePlan plan;
   std::vector<Piece> pieces;
   std::vector<Piece> joins;
+  std::vector<Piece> cut;
   pieces.reserve(sequences.size());
   std::int64_t partials = 0;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
@@ -44,6 +46,11 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
                         .partial = count == 1 ? -1 : static_cast<std::int32_t>(partials + k)});
     }
     if (count == 1) continue;
+    plan.cut_rows += length;
+    for (std::int64_t k = 0; k < count; ++k) {
+      cut.push_back(pieces[pieces.size() - static_cast<std::size_t>(count - k)]);
+      cut.back().partial = static_cast<std::int32_t>(joins.size());
+    }
     joins.push_back({.first = partials,
                      .step = 1,
                      .sequence = sequence,
@@ -53,12 +60,12 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
                      .partial = -1});
     partials += count;
   }
-  PiecePlan plan;
   plan.partials = partials;
   plan.mean_rows = mean(pieces);
   plan.mean_join = mean(joins);
   plan.pieces = Table(std::move(pieces));
   plan.joins = Table(std::move(joins));
+  plan.cut = Table(std::move(cut));
   return plan;
 }
 

@@ -35,6 +35,8 @@ struct Sequence {
 struct PiecePlan {
   Table<Piece> pieces;
   Table<Piece> joins;  ///< of the sequences that are several pieces: their rows among the partial results
+  Table<Piece> cut;    ///< their pieces; `partial` is the number of the sequence among the joins
+  std::int64_t cut_rows = 0;
   std::int64_t partials = 0;
   std::int64_t mean_rows = 0;  ///< of a piece, rounded up
   std::int64_t mean_join = 0;

@@ -77,6 +77,9 @@ struct StepKernels {
   static void max(const Context& ctx, const std::string& op, const StepPool& pool);
   static void spread(const Context& ctx, const std::string& op, const StepSpread& spread);
   static void move(const Context& ctx, const std::string& op, const StepMove& move);
+  /// Numbers to a tensor of one axis of std::int64_t.
+  static void write(const Context& ctx, const std::string& op, const Table<std::int64_t>& numbers,
+                    const StepStrides& to);
 };
 
 }  // namespace portops::impl

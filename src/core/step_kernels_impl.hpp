@@ -13,6 +13,17 @@
 
 namespace portops::impl {
 
+struct WriteNumbers {
+  static constexpr int blocks = 0;
+  const std::int64_t* numbers;
+  std::int64_t count;
+  std::int64_t* to;
+  std::int64_t stride;
+
+  std::int64_t items() const { return count; }
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const { to[item * stride] = numbers[item]; }
+};
+
 template <Backend B, class Kernel>
 void launch_steps(const Context& ctx, const std::string& label, const Kernel& kernel) {
   if constexpr (B == Backend::cuda) {
@@ -102,6 +113,14 @@ void StepKernels<B, T>::move(const Context& ctx, const std::string& op, const St
   const auto fill = static_cast<T>(static_cast<Arithmetic<T>>(move.fill));
   launch_steps<B>(ctx, "portops::" + op + "::move[steps]",
                   MoveSteps<B, T>(arguments, fill, moves.size(), move.plan.mean_rows));
+}
+
+template <Backend B, class T>
+void StepKernels<B, T>::write(const Context& ctx, const std::string& op, const Table<std::int64_t>& numbers,
+                              const StepStrides& to) {
+  const TableUse<std::int64_t> use(ctx, numbers);
+  launch_by_items<B>(ctx, "portops::" + op + "::write[numbers]",
+                     WriteNumbers{use.data(), use.size(), static_cast<std::int64_t*>(to.data), to.row});
 }
 
 }  // namespace portops::impl

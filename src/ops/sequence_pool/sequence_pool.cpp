@@ -92,14 +92,10 @@ PoolType check_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef
     }
     impl::check_index_input(op, ctx, {"index", params.index});
   }
-  for (const Named& given : {Named{"index", params.index}, Named{"out_grad", out_grad}}) {
-    if (!given.tensor || given.tensor.extents() == extents) continue;
-    impl::fail("portops::", op, ": ", given.name, " has extents ", given.tensor.extents().to_string(), ", expected ",
-               extents.to_string(), " (", origin, ")");
-  }
-  if (!x_grad) return type;
-  impl::check_output(op, ctx, {"x_grad", x_grad}, element, "x", x.values.extents(), "the extents of x");
-  impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
+  if (params.index) impl::check_input_extents(op, {"index", params.index}, extents, origin);
+  impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
+  impl::check_x_grad(op, ctx, x_grad, x.values,
+                     std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
   return type;
 }
 
@@ -119,13 +115,10 @@ std::vector<impl::Move> edge_moves(const std::vector<std::int64_t>& offsets, boo
   return moves;
 }
 
-void move_edges(const Context& ctx, const RaggedRef& x, const impl::StepRows& rows, bool first, double pad_value) {
+void move_edges(const Context& ctx, const RaggedRef& x, const TensorRef& out, bool first, double pad_value) {
   const auto plan = impl::moves_of(x.levels, first ? impl::PlanKind::first_rows : impl::PlanKind::last_rows, {},
                                    [&] { return edge_moves(x.levels.offsets(), first); });
-  const impl::StepMove move{
-      .plan = *plan, .columns = rows.columns, .from = rows.operands[0], .to = rows.operands[1], .fill = pad_value};
-  impl::dispatch(ctx.backend(), x.values.type(),
-                 [&]<Backend B, class T>() { impl::StepKernels<B, T>::move(ctx, "sequence_pool", move); });
+  impl::enqueue_moves(ctx, "sequence_pool", *plan, {x.values, 1}, {out, 1}, pad_value);
 }
 
 impl::StepPool make_pool(const impl::StepRows& rows, const impl::PiecePlan& plan, PoolType type, double pad_value) {
@@ -162,8 +155,8 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
   const impl::Region region("portops::sequence_pool");
   const PoolType type = check_pool(ctx, x, out, index, params);
   if (out.size() == 0) return;
+  if (is_edge(type)) return move_edges(ctx, x, out, type == PoolType::first, params.pad_value);
   const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}, {index, 1}});
-  if (is_edge(type)) return move_edges(ctx, x, rows, type == PoolType::first, params.pad_value);
   const auto plan = impl::pieces_of(x.levels, rows.columns);
   const impl::StepPool pool = make_pool(rows, *plan, type, params.pad_value);
   impl::dispatch(ctx.backend(), x.values.type(), [&]<Backend B, class T>() {
