@@ -10,6 +10,7 @@
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
+#include "perf_sequence.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
       portops::perf::register_lerp(device.backend);
       portops::perf::register_p_norm(device.backend);
       portops::perf::register_deform_conv2d(device.backend);
+      portops::perf::register_sequence(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);
 #endif

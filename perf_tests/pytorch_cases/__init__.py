@@ -4,9 +4,9 @@
 
 A family is a module with a function `cases(device)` that lists its cases for "cuda" or "cpu", each a common.Case.
 """
-from . import deform_conv2d, lerp, p_norm
+from . import deform_conv2d, lerp, p_norm, sequence
 
-FAMILIES = (lerp, p_norm, deform_conv2d)
+FAMILIES = (lerp, p_norm, deform_conv2d, sequence)
 
 
 def cases(device):

@@ -6,7 +6,7 @@ import types
 
 import torch
 
-TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
+TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3, torch.int64: 4}
 BACKENDS = {"serial": 0, "openmp": 1, "cuda": 2}
 MATHS = {"ieee": 0, "tf32": 1}
 
@@ -25,9 +25,20 @@ FUNCTIONS = {
     "set_integer": (INT, POINTER, TEXT, ctypes.c_int64),
     "set_number": (INT, POINTER, TEXT, ctypes.c_double),
     "set_integers": (INT, POINTER, TEXT, INTEGERS, INT),
+    "set_text": (INT, POINTER, TEXT, TEXT),
+    "set_levels": (INT, POINTER, TEXT, INTEGERS, INT),
     "run": (INT, TEXT, POINTER, POINTER),
     "time": (ctypes.c_double, TEXT, POINTER, ctypes.POINTER(POINTER), INT, INT),
 }
+
+
+class Levels:
+    """One level of offsets; the argument x.levels is that of the ragged tensor x."""
+
+    def __init__(self, lengths):
+        self.offsets = [0]
+        for length in lengths:
+            self.offsets.append(self.offsets[-1] + length)
 
 
 class Arguments:
@@ -48,6 +59,11 @@ class Arguments:
         if isinstance(value, torch.Tensor):
             return bridge.set_tensor(self.pointer, name, value.data_ptr(), TYPES[value.dtype], int(value.is_cuda),
                                      value.dim(), integers(value.shape), integers(value.stride()))
+        if isinstance(value, Levels):
+            name = name.removesuffix(b".levels")
+            return bridge.set_levels(self.pointer, name, integers(value.offsets), len(value.offsets))
+        if isinstance(value, str):
+            return bridge.set_text(self.pointer, name, value.encode())
         if isinstance(value, bool):
             return bridge.set_boolean(self.pointer, name, value)
         if isinstance(value, int):
