@@ -129,4 +129,4 @@ def _promises(released: Operator, op: Operator) -> Messages:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == "" else str(value)
