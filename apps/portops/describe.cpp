@@ -54,13 +54,13 @@ Row row_of(const InputInfo& input) {
   std::string kind = input.or_number ? "tensor or number" : "tensor";
   if (input.ragged == Ragged::always) kind = "ragged tensor";
   if (input.ragged == Ragged::levels) kind = "levels";
-  if (input.ragged == Ragged::optional || input.ragged == Ragged::values) kind += ", may be ragged";
   if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
     kind += ", optional";
   }
+  if (input.ragged == Ragged::optional || input.ragged == Ragged::values) kind += ", may be ragged";
   return {input.name, kind, input.description};
 }
 
@@ -114,10 +114,13 @@ std::string usage_of(const OperatorInfo& op) {
     usage += optional ? " [" + argument + "]" : " " + argument;
   };
   for (const InputInfo& input : op.inputs) {
-    const bool must_be_ragged = input.ragged == Ragged::always || input.ragged == Ragged::levels;
-    if (input.ragged != Ragged::no) add(input.name + ".levels=FILE.npy,…", !must_be_ragged);
-    if (input.ragged == Ragged::levels) continue;
+    const std::string levels = input.name + ".levels=FILE.npy,…";
+    if (input.ragged == Ragged::levels) {
+      add(levels, false);
+      continue;
+    }
     add(input.name + "=FILE.npy" + (input.or_number ? "|NUMBER" : ""), input.optional || input.default_number);
+    if (input.ragged != Ragged::no) add(levels, input.ragged != Ragged::always);
   }
   for (const OutputInfo& output : op.outputs) add(output.name + "=FILE.npy", output.optional);
   for (const AttributeInfo& attribute : op.attributes) {
