@@ -125,16 +125,18 @@ class Copy {
     return data_;
   }
 
-  void release(cudaStream_t stream) {
+  /// False where the use is captured in a graph.
+  bool release(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return;
+    if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return false;
     auto use = std::find_if(uses_.begin(), uses_.end(), [stream](const auto& other) { return other.first == stream; });
     if (use == uses_.end()) {
       cudaEvent_t event = nullptr;
-      if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return;
+      if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return false;
       use = uses_.insert(uses_.end(), {stream, event});
     }
     cudaEventRecord(use->second, stream);
+    return true;
   }
 
  private:
@@ -156,9 +158,10 @@ class DeviceCopies::OnDevice {
     return copy->acquire(space.cuda_stream());
   }
 
-  void release(const Kokkos::Cuda& space) {
+  bool release(const Kokkos::Cuda& space) {
     const std::lock_guard lock(mutex_);
-    if (Copy* copy = find(space.cuda_device())) copy->release(space.cuda_stream());
+    Copy* copy = find(space.cuda_device());
+    return copy == nullptr || copy->release(space.cuda_stream());
   }
 
  private:
@@ -182,7 +185,8 @@ const void* DeviceCopies::acquire(const Context& ctx) const {
 }
 
 void DeviceCopies::release(const Context& ctx) const {
-  if (ctx.backend() == Backend::cuda && bytes_ > 0) on_device_->release(instance<Backend::cuda>(ctx));
+  if (ctx.backend() != Backend::cuda || bytes_ == 0) return;
+  if (!on_device_->release(instance<Backend::cuda>(ctx))) is_in_graph_ = true;
 }
 
 #else

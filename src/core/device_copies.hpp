@@ -4,6 +4,7 @@
 
 #include "core/context.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -25,12 +26,15 @@ class DeviceCopies {
   const void* acquire(const Context& ctx) const;
   /// Called when the last kernel of a call that acquired it has been enqueued.
   void release(const Context& ctx) const;
+  /// Whether a graph was captured that reads a copy: nobody can tell when it is launched for the last time.
+  bool is_in_graph() const { return is_in_graph_; }
 
  private:
   class OnDevice;
 
   const void* data_;
   std::size_t bytes_;
+  mutable std::atomic<bool> is_in_graph_ = false;
   std::unique_ptr<OnDevice> on_device_;
 };
 
@@ -45,6 +49,7 @@ class Table {
   std::int64_t size() const { return static_cast<std::int64_t>(entries_->list.size()); }
   const std::vector<Entry>& host() const { return entries_->list; }
   const DeviceCopies& copies() const { return entries_->copies; }
+  bool is_in_graph() const { return entries_->copies.is_in_graph(); }
 
  private:
   struct Entries {

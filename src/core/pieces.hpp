@@ -40,6 +40,8 @@ struct PiecePlan {
   std::int64_t partials = 0;
   std::int64_t mean_rows = 0;  ///< of a piece, rounded up
   std::int64_t mean_join = 0;
+
+  bool is_in_graph() const { return pieces.is_in_graph(); }
 };
 
 PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows);
@@ -59,6 +61,8 @@ struct Move {
 struct MovePlan {
   Table<Move> moves;
   std::int64_t mean_rows = 0;  ///< of a move, rounded up
+
+  bool is_in_graph() const { return moves.is_in_graph(); }
 };
 
 /// Cuts long moves; drops those without rows.
