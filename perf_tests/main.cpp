@@ -5,12 +5,16 @@
 //   portops_perf --benchmark_filter='cuda/lerp.*f16' --benchmark_format=json
 
 #include "harness.hpp"
+#include "perf_add.hpp"
 #include "perf_deform_conv2d.hpp"
 #include "perf_kokkos_kernels.hpp"
 #include "perf_launch.hpp"
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
+#include "perf_reshape.hpp"
 #include "perf_sequence.hpp"
+#include "perf_sparse_rows.hpp"
+#include "perf_trace.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
@@ -42,6 +46,10 @@ int main(int argc, char** argv) {
       portops::perf::register_lerp(device.backend);
       portops::perf::register_p_norm(device.backend);
       portops::perf::register_deform_conv2d(device.backend);
+      portops::perf::register_add(device.backend);
+      portops::perf::register_reshape(device.backend);
+      portops::perf::register_trace(device.backend);
+      portops::perf::register_sparse_rows(device.backend);
       portops::perf::register_sequence(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);

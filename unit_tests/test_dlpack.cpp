@@ -126,7 +126,7 @@ TEST_F(DlpackTest, other_element_types_are_refused) {
   const auto expect = [&](DLDataType type, const std::string& found) {
     tensor_.dtype = type;
     expect_error([&] { TensorRef{tensor_}; },
-                 "portops::TensorRef: DLPack element type (" + found + ") found, expected f64, f32, f16 or bf16");
+                 "portops::TensorRef: DLPack element type (" + found + ") found, expected f64, f32, f16, bf16 or i64");
   };
   expect({0, 32, 1}, "code 0, 32 bits, 1 lanes");
   expect({2, 32, 4}, "code 2, 32 bits, 4 lanes");

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "broadcast_patterns.hpp"
 #include "lerp_reference.hpp"
 
 #include <portops/ops/lerp.hpp>
@@ -11,17 +12,6 @@ namespace {
 
 class LerpBroadcastTest : public OnEveryBackend {};
 PORTOPS_ON_EVERY_BACKEND(LerpBroadcastTest);
-
-/// The extents that operands with this bit mask have; leading axes of extent 1 are left out where `short_rank`.
-Extents masked(const Extents& shape, unsigned mask, bool short_rank) {
-  int first = 0;
-  while (short_rank && first < shape.rank() && (mask >> first & 1u) == 0) ++first;
-  Extents result = Extents::of_rank(shape.rank() - first);
-  for (int axis = first; axis < shape.rank(); ++axis) result[axis - first] = (mask >> axis & 1u) != 0 ? shape[axis] : 1;
-  return result;
-}
-
-Extents united(const Extents& shape, unsigned mask) { return masked(shape, mask, false); }
 
 /// One call of lerp and of lerp_grad for a pattern.
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "central_differences.hpp"
 #include "lerp_reference.hpp"
 
 #include <portops/ops/lerp.hpp>
@@ -74,31 +75,11 @@ TEST_P(LerpGradTest, agrees_with_central_differences) {
 
   const auto objective = [&] {
     lerp(ctx, x.ref(), y.ref(), weight.ref(), out.ref());
-    out.download();
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < shape.product(); ++i) sum += out[i] * out_grad[i];
-    return sum;
+    return weighted_sum(out, out_grad);
   };
-  const auto expect_slopes = [&](TestTensor<double>& operand, TestTensor<double>& gradient) {
-    gradient.download();
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < operand.extents().product(); ++i) values.push_back(operand[i]);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      constexpr double step = 1e-4;
-      const auto at = [&](double shift) {
-        operand.fill([&](std::int64_t i) {
-          return values[static_cast<std::size_t>(i)] + (static_cast<std::size_t>(i) == k ? shift : 0.0);
-        });
-        return objective();
-      };
-      const double slope = (at(step) - at(-step)) / (2 * step);
-      EXPECT_NEAR(gradient[static_cast<std::int64_t>(k)], slope, 1e-9) << "element " << k;
-    }
-    operand.fill([&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
-  };
-  expect_slopes(x, x_grad);
-  expect_slopes(y, y_grad);
-  expect_slopes(weight, weight_grad);
+  expect_slopes(x, x_grad, objective);
+  expect_slopes(y, y_grad, objective);
+  expect_slopes(weight, weight_grad, objective);
 }
 
 TEST_P(LerpGradTest, element_wise_gradients_are_exact) {

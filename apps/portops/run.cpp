@@ -245,12 +245,15 @@ void run_request(const RunRequest& request) {
   // Whatever can be known to be wrong from the headers is found before a single element is read.
   InputFiles files;
   for (const auto& [name, file] : words.inputs) files.emplace(name, NpyFile(file));
+  for (const auto& [name, file] : files) {
+    // Numbers can be converted to any type that is computed with: f32 stands for all of them.
+    file.check_readable_as(own_type(op, name).value_or(ElementType::f32));
+  }
   const ElementType type = request.type ? *request.type : common_type(op, files);
   Arguments shapes = words.values;
   std::map<std::string, ElementType> types;
   for (const auto& [name, file] : files) {
     types[name] = own_type(op, name).value_or(type);
-    file.check_readable_as(types[name]);
     shapes.set(name, TensorRef::without_data(types[name], file.extents()));
   }
   for (const auto& [name, of_levels] : words.levels) shapes.set(name, read_levels(of_levels));

@@ -40,16 +40,14 @@ struct HostRows {
     }
   }
 
-  /// Calls visit(c, elements) for c = first, first + step … below `columns`, with `width` elements from column c on: a
-  /// row's own, or `fill` where it has no more.
+  /// Calls visit(c, elements) for blocks of `width` columns from c on: a row's own, or `fill` where it has no more.
   template <int width, class T, class Visit>
-  static void for_each_block(const T* row, std::int64_t stride, int first, int columns, int step, T fill,
-                             const Visit& visit) {
-    int c = first;
+  static void for_each_block(const T* row, std::int64_t stride, int columns, T fill, const Visit& visit) {
+    int c = 0;
     if (stride == 1) {
-      for (; c + width <= columns; c += step) visit(c, row + c);
+      for (; c + width <= columns; c += width) visit(c, row + c);
     }
-    for (; c < columns; c += step) {
+    for (; c < columns; c += width) {
       T block[width];
       const T* const from = row + c * stride;
       const int count = columns - c;
@@ -69,6 +67,8 @@ struct HostRows {
   static void store(T* to, const Arithmetic<T> (&values)[chunk], std::int64_t stride, int count) {
     if (stride == 1 && count == chunk) {
       host::store<T, chunk>(to, values, false);
+    } else if (stride == 1) {
+      host::round<T, chunk>(to, values, count);
     } else {
       for (int i = 0; i < count; ++i) to[i * stride] = static_cast<T>(values[i]);
     }

@@ -64,6 +64,18 @@ void convert(Arithmetic<T> (&values)[N], const T* from, int count) {
   }
 }
 
+/// Rounds each of the first `count` values once.
+template <class T, int N>
+void round(T* to, const Arithmetic<T> (&values)[N], int count) {
+  if constexpr (std::is_same_v<T, f16>) {
+    int i = 0;
+    for (; i + f16_conversion_width <= count; i += f16_conversion_width) convert(to + i, values + i);
+    for (; i < count; ++i) to[i] = f16(values[i]);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<T>(values[i]);
+  }
+}
+
 /// Writes past the caches, where what is written will not be read again soon: an ordinary store would first read the
 /// line from memory. Needs `to` aligned to 32 bytes; end_of_streaming() orders the stores before what follows.
 template <class T, int N>
@@ -87,11 +99,7 @@ inline void end_of_streaming() {
 template <class T, int N>
 void store(T* to, const Arithmetic<T> (&values)[N], bool streaming) {
   alignas(64) T elements[N];
-  if constexpr (std::is_same_v<T, f16>) {
-    for (int i = 0; i < N; i += f16_conversion_width) convert(elements + i, values + i);
-  } else {
-    for (int i = 0; i < N; ++i) elements[i] = static_cast<T>(values[i]);
-  }
+  round<T, N>(elements, values, N);
   if (streaming && reinterpret_cast<std::uintptr_t>(to) % 32 == 0) {
     stream(to, elements);
   } else {

@@ -85,30 +85,32 @@ class ReduceAlongHost : HostRows {
     const PartRange range = rows_.parts.range(part);
     const T* const x =
         rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
-    A sums[most_warps] = {};
-    for (int w = 0; w < warps_; ++w) sums[w] = add_up<width>(x, range, w * width);
-    Partial<A> value{A(1), warps_ == 1 ? sums[0] : join_array(sums, f_.join())};
+    Partial<A> value{A(1), warps_ == 1 ? add_up<1, width>(x, range) : add_up<most_warps, width>(x, range)};
     if constexpr (F::rescales) {
       if (!f_.is_safe(value.total)) value = rescale(x, range);
     }
     rows_.write(f_, kept, 0, part, value);
   }
 
-  /// What the columns of a warp add up to, the first of which is `first`.
-  template <int width>
-  A add_up(const T* x, const PartRange& range, int first) const {
+  /// The sum over the runs of a part. Of its blocks of `width` columns, the first is the first warp's, the next one the
+  /// next warp's.
+  template <int warps, int width>
+  A add_up(const T* x, const PartRange& range) const {
     const F f = f_;
-    const std::int64_t stride = rows_.x.column_stride;
-    const int step = warps_ * width;
-    alignas(64) A sums[width];
-    PORTOPS_NO_UNROLL
-    for (A& sum : sums) sum = f.identity();
+    alignas(64) A sums[warps][width];
+    for (auto& of_warp : sums) {
+      PORTOPS_NO_UNROLL
+      for (A& sum : of_warp) sum = f.identity();
+    }
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
-      for_each_block<width>(row, stride, first, range.columns, step, fill_,
-                            [&](int, const T* elements) { add_elements<width>(f, sums, elements); });
+      for_each_block<width>(row, rows_.x.column_stride, range.columns, fill_, [&](int c, const T* elements) {
+        add_elements<width>(f, sums[c / width & (warps - 1)], elements);
+      });
     }
-    return join(sums);
+    A of_warp[warps];
+    for (int w = 0; w < warps; ++w) of_warp[w] = join(sums[w]);
+    return join_array(of_warp, f_.join());
   }
 
   template <int pack = 1, int width>
@@ -176,7 +178,7 @@ class ReduceDownHost : HostRows {
 
  private:
   /// Of all slots together.
-  static constexpr int most_sums = 2048;
+  static constexpr int most_sums = 4096;
 
   void reduce(std::int64_t item) const {
     const HostTile tile = tiles_.locate(rows_.parts, item);
@@ -190,7 +192,7 @@ class ReduceDownHost : HostRows {
     for (std::int64_t run = 0; run < tile.range.runs; ++run) {
       A* const of_slot = sums + (run & (slots_ - 1)) * columns;
       const T* const row = x + rows_.axes.run_offset(rows_.x, tile.range.first_run + run);
-      for_each_block<chunk>(row, rows_.x.column_stride, 0, tile.count, chunk, fill,
+      for_each_block<chunk>(row, rows_.x.column_stride, tile.count, fill,
                             [&](int c, const T* elements) { add_elements<chunk>(f, of_slot + c, elements); });
     }
     for (int half = slots_ / 2; half > 0; half /= 2) {

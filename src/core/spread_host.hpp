@@ -132,7 +132,9 @@ class SpreadAlongHost : HostRows {
       } else {
         for_each_chunk(rows_.axes, rows_.x, kept, range, range.first_column, range.columns,
                        [&](std::int64_t, std::int64_t, A(&values)[chunk], int some) {
-                         for (int i = 0; i < some; ++i) count += f_.is_tie(values[i], row) ? 1 : 0;
+                         int ties = 0;
+                         for (int i = 0; i < some; ++i) ties += f_.is_tie(values[i], row) ? 1 : 0;
+                         count += ties;
                        });
       }
       if (rows_.counts.mode == Ties::counted) {
@@ -171,7 +173,7 @@ class SpreadDownHost : HostRows {
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((spread(item);)) }
 
  private:
-  static constexpr int most_columns = 512;
+  static constexpr int most_columns = 1024;
 
   /// The rows' values, number by number, so that neighbours can be computed together.
   static constexpr int numbers = static_cast<int>(sizeof(Row) / sizeof(A));
@@ -217,11 +219,13 @@ class SpreadDownHost : HostRows {
         for (int c = 0; c < tile.count; ++c) counts[c] += rows_.counts.of(p, first + c);
       }
     } else {
+      int ties[most_columns] = {};
       for_each_chunk(rows_.axes, rows_.x, tile.kept, tile.range, tile.column, tile.count,
                      [&](std::int64_t, std::int64_t at, A(&values)[chunk], int count) {
                        const int c = static_cast<int>(at);
-                       for (int i = 0; i < count; ++i) counts[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1 : 0;
+                       for (int i = 0; i < count; ++i) ties[c + i] += f_.is_tie(values[i], rows.get(c + i)) ? 1 : 0;
                      });
+      std::copy_n(ties, tile.count, counts);
     }
     for (int c = 0; c < tile.count; ++c) {
       if (rows_.counts.mode == Ties::counted) {

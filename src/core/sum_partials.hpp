@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/divide.hpp"
 #include "core/pack.hpp"
 #include "core/spaces.hpp"
 #include "core/sum_plan.hpp"
@@ -48,7 +49,7 @@ class SumPartials {
     const int term = plan_.kept_is_fastest ? rank / results() : rank % terms_;
     const std::int64_t index = first + result;
     const bool exists = index < plan_.kept * plan_.parts;
-    const std::int64_t part = index / plan_.kept;
+    const std::int64_t part = plan_.parts == 1 ? 0 : quotient(index, plan_.kept);
     const std::int64_t kept = index - part * plan_.kept;
     std::int64_t out_at = 0;
     double sum = 0.0;
@@ -79,8 +80,9 @@ class SumPartials {
   KOKKOS_FUNCTION std::int64_t locate(std::int64_t kept, std::int64_t& out_at) const {
     std::int64_t partial_at = 0;
     for (int axis = 0; axis < plan_.kept_rank; ++axis) {
-      const std::int64_t at = kept % plan_.kept_extent[axis];
-      kept /= plan_.kept_extent[axis];
+      const std::int64_t rest = axis == plan_.kept_rank - 1 ? 0 : quotient(kept, plan_.kept_extent[axis]);
+      const std::int64_t at = kept - rest * plan_.kept_extent[axis];
+      kept = rest;
       partial_at += at * plan_.kept_stride[axis];
       out_at += at * plan_.out_stride[axis];
     }
@@ -108,10 +110,9 @@ class SumPartials {
     std::int64_t at = 0;
     PORTOPS_NO_UNROLL
     for (int axis = 0; axis < plan_.summed_rank; ++axis) {
-      const bool last = axis == plan_.summed_rank - 1;
-      const std::int64_t along = last ? index : index % plan_.summed_extent[axis];
-      if (!last) index /= plan_.summed_extent[axis];
-      at += along * plan_.summed_stride[axis];
+      const std::int64_t rest = axis == plan_.summed_rank - 1 ? 0 : quotient(index, plan_.summed_extent[axis]);
+      at += (index - rest * plan_.summed_extent[axis]) * plan_.summed_stride[axis];
+      index = rest;
     }
     return at;
   }

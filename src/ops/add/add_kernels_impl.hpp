@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/map.hpp"
+#include "ops/add/add_kernels.hpp"
+
+#include <array>
+
+namespace portops::impl {
+
+struct Add {
+  static constexpr int inputs = 2;
+  static constexpr int outputs = 1;
+  static constexpr bool sums = false;
+  static constexpr std::array pack_inputs{0b01u, 0b11u};
+
+  template <class A>
+  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
+    out[0] = in[0] + in[1];
+  }
+};
+
+/// Every wanted gradient is out_grad, or sums of it. A single one has a functor of its own: an output that is not
+/// wanted would cost registers and a question a step.
+template <int wanted>
+struct AddGrad {
+  static constexpr int inputs = 1;
+  static constexpr int outputs = wanted;
+  static constexpr bool sums = true;
+  static constexpr std::array pack_inputs{0b1u};
+
+  template <class A>
+  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < outputs; ++k) out[k] = in[0];
+  }
+};
+
+template <Backend B, class T>
+void AddKernels<B, T>::add(const Context& ctx, const Loop& loop) {
+  static const MapLabels labels("add");
+  map<B, T>(ctx, labels, Add{}, loop);
+}
+
+template <Backend B, class T>
+void AddKernels<B, T>::add_grad(const Context& ctx, const Loop& loop) {
+  static const MapLabels labels("add_grad");
+  loop.outputs == 1 ? map<B, T>(ctx, labels, AddGrad<1>{}, loop) : map<B, T>(ctx, labels, AddGrad<2>{}, loop);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/reshape/reshape.hpp"
+
+#include "core/check.hpp"
+#include "core/overlap.hpp"
+#include "core/region.hpp"
+#include "core/strided_copy.hpp"
+#include "ops/reshape/reshape_extents.hpp"
+
+#include <array>
+
+namespace portops {
+namespace {
+
+using impl::Named;
+
+/// Whether the output holds the input's elements already; else it must be disjoint from the input.
+bool check_in_place(std::string_view op, const Named& output, const Named& input) {
+  if (output.tensor.size() == 0 || impl::coincide_in_order(output.tensor, input.tensor)) return true;
+  if (!impl::may_overlap(output.tensor, input.tensor)) return false;
+  impl::fail("portops::", op, ": ", output.name, " overlaps ", input.name,
+             " in memory, expected disjoint tensors or the same elements at the same addresses in the same order");
+}
+
+}  // namespace
+
+void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const ReshapeParams& params) {
+  const impl::Region region("portops::reshape");
+  constexpr std::string_view op = "reshape";
+  const ElementType type = x.type();
+  impl::check_input(op, ctx, {"x", x}, type, "x");
+  const Extents extents = impl::reshaped_extents(op, x.extents(), params.shape);
+  impl::check_output(op, ctx, {"out", out}, type, "x", extents, "what shape says");
+  if (check_in_place(op, {"out", out}, {"x", x})) return;
+
+  static const impl::CopyLabels labels("reshape");
+  impl::strided_copy(ctx, labels, impl::make_copy_plan(x, out));
+}
+
+void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
+                  const ReshapeParams& params) {
+  const impl::Region region("portops::reshape_grad");
+  constexpr std::string_view op = "reshape_grad";
+  const ElementType type = out_grad.type();
+  impl::check_input(op, ctx, {"out_grad", out_grad}, type, "out_grad");
+  impl::check_shape_only_input(op, {"x", x}, type, "out_grad");
+  const Extents extents = impl::reshaped_extents(op, x.extents(), params.shape);
+  if (out_grad.extents() != extents) {
+    impl::fail("portops::reshape_grad: out_grad has extents ", out_grad.extents().to_string(), ", expected ",
+               extents.to_string(), " (what shape says)");
+  }
+  if (!x_grad) return;
+  impl::check_output(op, ctx, {"x_grad", x_grad}, type, "out_grad", x.extents(), "the extents of x");
+  impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});
+  if (check_in_place(op, {"x_grad", x_grad}, {"out_grad", out_grad})) return;
+
+  static const impl::CopyLabels labels("reshape_grad");
+  impl::strided_copy(ctx, labels, impl::make_copy_plan(out_grad, x_grad));
+}
+
+std::optional<TensorRef> reshaped(const TensorRef& x, const std::vector<std::int64_t>& shape) {
+  if (!x) impl::fail("portops::reshaped: x is empty, expected a tensor");
+  const Extents extents = impl::reshaped_extents("reshaped", x.extents(), shape);
+  Extents strides = extents.row_major_strides();
+  if (x.size() > 0 && !impl::split_axes(impl::merged_axes(x), extents, strides)) return {};
+  return TensorRef(x.data(), x.type(), extents, strides, x.space(), x.read_only());
+}
+
+}  // namespace portops
