@@ -40,8 +40,8 @@ inline Pooled reference_pool(const std::vector<double>& x, const Offsets& offset
       for (std::int64_t row = first; row < end; ++row) {
         sum += element(row);
         magnitude += std::abs(element(row));
-        const bool is_larger = element(row) > element(largest) ||
-                               (std::isnan(element(row)) && !std::isnan(element(largest)));
+        const bool is_larger =
+            element(row) > element(largest) || (std::isnan(element(row)) && !std::isnan(element(largest)));
         if (is_larger) largest = row;
       }
       const double scale = pool_scale(type, static_cast<double>(end - first));

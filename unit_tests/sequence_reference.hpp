@@ -19,10 +19,19 @@ namespace portops::test {
 using Offsets = std::vector<std::int64_t>;
 
 /// Sequences without rows at the beginning, in the middle, at the end, several in a row, all of them, and none at all.
-inline const std::vector<Offsets> some_lengths{
-    {3, 1, 4, 2}, {0, 3, 2},    {2, 0, 3},        {2, 3, 0},       {0, 0, 5, 0, 0, 0, 1, 7, 0, 0},
-    {0, 0, 0},    {0},          {1},              {},              {6},
-    {1, 1, 1, 1}, {17, 0, 300}, {64, 65, 63, 0, 1}};
+inline const std::vector<Offsets> some_lengths{{3, 1, 4, 2},
+                                               {0, 3, 2},
+                                               {2, 0, 3},
+                                               {2, 3, 0},
+                                               {0, 0, 5, 0, 0, 0, 1, 7, 0, 0},
+                                               {0, 0, 0},
+                                               {0},
+                                               {1},
+                                               {},
+                                               {6},
+                                               {1, 1, 1, 1},
+                                               {17, 0, 300},
+                                               {64, 65, 63, 0, 1}};
 
 inline Levels levels_of(const Offsets& lengths) { return Levels::from_lengths(lengths); }
 
@@ -44,7 +53,8 @@ template <class T>
 std::vector<double> values_in(TestTensor<T>& tensor) {
   tensor.download();
   std::vector<double> values(static_cast<std::size_t>(tensor.extents().product()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(tensor.element(static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>(tensor.element(static_cast<std::int64_t>(i)));
   return values;
 }
 
@@ -66,8 +76,8 @@ void expect_near(TestTensor<T>& found, const std::vector<double>& expected, cons
       EXPECT_EQ(values[i], expected[i]) << "element " << i;
       continue;
     }
-    const double error = sum_error * scale[i] + 1.01 * rounding<T>() * std::abs(expected[i]) +
-                         (std::is_same_v<T, f16> ? 0x1p-24 : 0.0);
+    const double error =
+        sum_error * scale[i] + 1.01 * rounding<T>() * std::abs(expected[i]) + (std::is_same_v<T, f16> ? 0x1p-24 : 0.0);
     ASSERT_NEAR(values[i], expected[i], error) << "element " << i << " of " << values.size();
   }
 }

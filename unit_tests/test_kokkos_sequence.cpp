@@ -60,9 +60,7 @@ class SequenceProblem {
              }},
             {"sequence_expand", [=](const Context& ctx) { sequence_expand(ctx, {p.sums_, {}}, p.levels_, p.x_grad_); }},
             {"sequence_expand_grad",
-             [=](const Context& ctx) {
-               sequence_expand_grad(ctx, {p.sums_, {}}, p.levels_, p.x_, p.expanded_grad_);
-             }},
+             [=](const Context& ctx) { sequence_expand_grad(ctx, {p.sums_, {}}, p.levels_, p.x_, p.expanded_grad_); }},
             {"sequence_pad", [=](const Context& ctx) { sequence_pad(ctx, x, p.padded_); }},
             {"sequence_unpad", [=](const Context& ctx) { sequence_unpad(ctx, p.padded_, p.levels_, p.x_grad_); }},
             {"sequence_reverse", [=](const Context& ctx) { sequence_reverse(ctx, x, p.reversed_); }},

@@ -29,15 +29,13 @@ TEST(RegistryLevels, ArePropagatedAsTheSchemaSays) {
   EXPECT_EQ(levels_of_output("sequence_pool", Arguments().set("x", x), "index"), two.upper());
   EXPECT_EQ(levels_of_output("sequence_reverse", Arguments().set("x", x)), two);
   EXPECT_EQ(levels_of_output("sequence_pad", Arguments().set("x", x)), two.upper());
-  EXPECT_EQ(levels_of_output("sequence_unpad",
-                             Arguments().set("x", shape({2, 3, 4})).set("length", levels_of({3, 1}))),
+  EXPECT_EQ(levels_of_output("sequence_unpad", Arguments().set("x", shape({2, 3, 4})).set("length", levels_of({3, 1}))),
             levels_of({3, 1}));
-  EXPECT_EQ(levels_of_output("sequence_expand", Arguments()
-                                                    .set("x", RaggedRef{shape({3, 1}), levels_of({1, 2})})
-                                                    .set("y", levels_of({2, 1}))),
-            levels_of({1, 1, 2}));
-  EXPECT_EQ(levels_of_output("sequence_pool_grad",
-                             Arguments().set("x", x).set("out_grad", shape({3, 5})), "x_grad"),
+  EXPECT_EQ(
+      levels_of_output("sequence_expand",
+                       Arguments().set("x", RaggedRef{shape({3, 1}), levels_of({1, 2})}).set("y", levels_of({2, 1}))),
+      levels_of({1, 1, 2}));
+  EXPECT_EQ(levels_of_output("sequence_pool_grad", Arguments().set("x", x).set("out_grad", shape({3, 5})), "x_grad"),
             two);
 }
 
@@ -60,20 +58,16 @@ TEST(RegistryLevels, AreSharedByOperatorsOnPositions) {
   EXPECT_EQ(out_levels(Arguments().set("x", RaggedRef{shape({3, 2}), levels}).set("y", shape({2}))), levels);
   EXPECT_EQ(out_levels(Arguments().set("x", shape({2})).set("y", RaggedRef{shape({3, 2}), levels})), levels);
   const Levels others = levels_of({3});
-  EXPECT_EQ(out_levels(Arguments()
-                           .set("x", RaggedRef{shape({3}), levels})
-                           .set("y", RaggedRef{shape({3}), others})),
+  EXPECT_EQ(out_levels(Arguments().set("x", RaggedRef{shape({3}), levels}).set("y", RaggedRef{shape({3}), others})),
             levels);
-  const auto gradients = infer("lerp_grad", Arguments()
-                                                .set("x", shape({3}))
-                                                .set("y", RaggedRef{shape({3}), others})
-                                                .set("out_grad", shape({3})));
+  const auto gradients =
+      infer("lerp_grad",
+            Arguments().set("x", shape({3})).set("y", RaggedRef{shape({3}), others}).set("out_grad", shape({3})));
   EXPECT_FALSE(gradients.at("x_grad").levels);
   EXPECT_EQ(gradients.at("y_grad").levels, others);
   // Rows that are not those of the result.
-  expect_error(
-      [&] { infer("lerp", Arguments().set("x", shape({4, 3})).set("y", RaggedRef{shape({3}), levels})); },
-      "portops::lerp: out has extents [4, 3], but levels of 3 rows");
+  expect_error([&] { infer("lerp", Arguments().set("x", shape({4, 3})).set("y", RaggedRef{shape({3}), levels})); },
+               "portops::lerp: out has extents [4, 3], but levels of 3 rows");
 }
 
 TEST(RegistryLevels, ThatDoNotFitAreRefused) {
@@ -105,8 +99,7 @@ TEST_P(RegistrySequence, ComputesWhatTheFunctionsCompute) {
   x.fill_randomly(1);
   const SequencePoolParams params{.pooltype = "max", .pad_value = 7.0};
   sequence_pool(ctx, {x, levels}, out, index, params);
-  const auto given =
-      Arguments().set("x", RaggedRef{x, levels}).set("pooltype", Attribute("max")).set("pad_value", 7.0);
+  const auto given = Arguments().set("x", RaggedRef{x, levels}).set("pooltype", Attribute("max")).set("pad_value", 7.0);
   run("sequence_pool", ctx, Arguments(given).set("out", named.ref()).set("index", named_index.ref()));
   expect_equal(named, values_in(out));
   expect_equal(named_index, values_in(index));

@@ -39,7 +39,8 @@ TEST_P(SequenceErrorsTest, sequence_pool) {
           "x has extents [6, 2], expected 5 rows (the last offset of its levels)");
   refused([&] { sequence_pool(ctx, {x, levels}, six); },
           "out has extents [6, 2], expected [3, 2] (those of x with a row a sequence)");
-  refused([&] { sequence_pool(ctx, {x, levels}, wide); }, "out has element type f64, expected f32 (the element type of x)");
+  refused([&] { sequence_pool(ctx, {x, levels}, wide); },
+          "out has element type f64, expected f32 (the element type of x)");
   refused([&] { sequence_pool(ctx, {x, levels}, three, {}, {.pooltype = "mean"}); },
           "pooltype is 'mean', expected sum, average, sqrt, max, first or last");
   refused([&] { sequence_pool(ctx, {x, levels}, three, index, {.pooltype = "sum"}); },
@@ -82,8 +83,9 @@ TEST_P(SequenceErrorsTest, sequence_expand) {
           "out has extents [6, 2], expected [11, 2] (those of x with each sequence repeated as y says)");
   refused([&] { sequence_expand(ctx, {x, levels}, levels_of({std::int64_t{1} << 62, 0, 0}), six); },
           "64 bits cannot hold the rows of out");
-  expect_refused("sequence_expand_grad", [&] { sequence_expand_grad(ctx, {three, {}}, y, x, three_too); },
-                 "out_grad has extents [5, 2], expected [6, 2] (those of x with each sequence repeated as y says)");
+  expect_refused(
+      "sequence_expand_grad", [&] { sequence_expand_grad(ctx, {three, {}}, y, x, three_too); },
+      "out_grad has extents [5, 2], expected [6, 2] (those of x with each sequence repeated as y says)");
 }
 
 TEST_P(SequenceErrorsTest, sequence_pad_and_unpad) {
@@ -126,14 +128,18 @@ TEST_P(SequenceErrorsTest, sequence_concat) {
 }
 
 TEST_P(SequenceErrorsTest, sequence_reverse_and_softmax) {
-  expect_refused("sequence_reverse", [&] { sequence_reverse(ctx, {x, levels}, x); },
-                 "out overlaps x in memory, expected disjoint tensors");
-  expect_refused("sequence_reverse_grad", [&] { sequence_reverse_grad(ctx, {x, levels}, three, x_grad); },
-                 "out_grad has extents [3, 2], expected [5, 2] (the extents of x)");
-  expect_refused("sequence_softmax", [&] { sequence_softmax(ctx, {x, levels}, three); },
-                 "out has extents [3, 2], expected [5, 2] (the extents of x)");
-  expect_refused("sequence_softmax_grad", [&] { sequence_softmax_grad(ctx, {x, levels}, x, three, x_grad); },
-                 "out_grad has extents [3, 2], expected [5, 2] (the extents of x)");
+  expect_refused(
+      "sequence_reverse", [&] { sequence_reverse(ctx, {x, levels}, x); },
+      "out overlaps x in memory, expected disjoint tensors");
+  expect_refused(
+      "sequence_reverse_grad", [&] { sequence_reverse_grad(ctx, {x, levels}, three, x_grad); },
+      "out_grad has extents [3, 2], expected [5, 2] (the extents of x)");
+  expect_refused(
+      "sequence_softmax", [&] { sequence_softmax(ctx, {x, levels}, three); },
+      "out has extents [3, 2], expected [5, 2] (the extents of x)");
+  expect_refused(
+      "sequence_softmax_grad", [&] { sequence_softmax_grad(ctx, {x, levels}, x, three, x_grad); },
+      "out_grad has extents [3, 2], expected [5, 2] (the extents of x)");
 }
 
 }  // namespace

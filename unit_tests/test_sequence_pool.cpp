@@ -35,8 +35,7 @@ class SequencePoolTest : public OnEveryBackend {
     TestTensor<std::int64_t> index(ctx, results, out_layout);
     const bool is_max = params.pooltype == "max";
     sequence_pool(ctx, {x, levels}, out, is_max ? index.ref() : TensorRef(), params);
-    const Pooled expected =
-        reference_pool(values_in(x), levels.offsets(), columns, params.pooltype, params.pad_value);
+    const Pooled expected = reference_pool(values_in(x), levels.offsets(), columns, params.pooltype, params.pad_value);
     const bool adds = params.pooltype == "sum" || params.pooltype == "average" || params.pooltype == "sqrt";
     adds ? expect_near(out, expected.out, expected.magnitude) : expect_equal(out, expected.out);
     if (is_max) expect_equal(index, expected.index);

@@ -127,7 +127,7 @@ class SequenceRowsTest : public OnEveryBackend {
       firsts.push_back(rows);
       rows += levels.rows();
     }
-    std::vector<std::int64_t> source;                           // of each row of out, among all rows
+    std::vector<std::int64_t> source;                            // of each row of out, among all rows
     std::vector<std::vector<std::int64_t>> own(lengths.size());  // rows of out
     Offsets joined;
     for (std::size_t i = 0; i < lengths[0].size(); ++i) {

@@ -41,7 +41,7 @@ struct Words {
   std::map<std::string, std::string> outputs;
   LevelFiles levels;         // of inputs
   LevelFiles output_levels;  // of outputs
-  Arguments values;  // numbers that stand for inputs, and attributes
+  Arguments values;          // numbers that stand for inputs, and attributes
 
   bool has_input(const std::string& name) const { return inputs.contains(name) || values.tensor(name) != nullptr; }
 };
@@ -66,7 +66,8 @@ void take_levels(const OperatorInfo& op, const std::string& name, const std::str
   if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
   for (std::size_t begin = 0; begin <= value.size();) {
     const std::size_t end = std::min(value.find(',', begin), value.size());
-    if (end == begin) throw Error(op.name + ": " + argument + " is '" + value + "', expected FILE.npy,… a file a level");
+    if (end == begin)
+      throw Error(op.name + ": " + argument + " is '" + value + "', expected FILE.npy,… a file a level");
     files[name].push_back(value.substr(begin, end - begin));
     begin = end + 1;
   }

@@ -43,8 +43,7 @@ template <class Entry>
 class Table {
  public:
   Table() : Table(std::vector<Entry>()) {}
-  explicit Table(std::vector<Entry> entries)
-      : entries_(std::make_shared<const Entries>(std::move(entries))) {}
+  explicit Table(std::vector<Entry> entries) : entries_(std::make_shared<const Entries>(std::move(entries))) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(entries_->list.size()); }
   const std::vector<Entry>& host() const { return entries_->list; }

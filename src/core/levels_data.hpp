@@ -34,7 +34,8 @@ class LevelsData {
     }
     auto made = std::make_shared<const Plan>(make());
     if (plans_.size() >= most_plans) {
-      const auto oldest = std::find_if(plans_.begin(), plans_.end(), [](const Kept& kept) { return !kept.is_in_graph(); });
+      const auto oldest =
+          std::find_if(plans_.begin(), plans_.end(), [](const Kept& kept) { return !kept.is_in_graph(); });
       if (oldest != plans_.end()) plans_.erase(oldest);
     }
     plans_.push_back({key, made, [plan = made.get()] { return plan->is_in_graph(); }});

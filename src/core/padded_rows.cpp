@@ -23,8 +23,7 @@ std::shared_ptr<const MovePlan> moves_to_padded(const Levels& levels, std::int64
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       const auto sequence = static_cast<std::int64_t>(i);
       const std::int64_t length = offsets[i + 1] - offsets[i];
-      moves.push_back(
-          {.from_outer = 0, .from = offsets[i], .to_outer = sequence, .to = 0, .step = 1, .rows = length});
+      moves.push_back({.from_outer = 0, .from = offsets[i], .to_outer = sequence, .to = 0, .step = 1, .rows = length});
       moves.push_back(
           {.from_outer = -1, .from = 0, .to_outer = sequence, .to = length, .step = 0, .rows = padded - length});
     }

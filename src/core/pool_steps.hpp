@@ -81,8 +81,8 @@ struct PoolArguments {
   StepStrides out;
   StepStrides index;
   A pad;
-  A* partials;                  ///< where pieces of long sequences leave their results
-  std::int64_t* partial_index;  ///< and their indices
+  A* partials;                     ///< where pieces of long sequences leave their results
+  std::int64_t* partial_index;     ///< and their indices
   const std::int64_t* from_index;  ///< where rows are partial results: the indices of these
 
   KOKKOS_FUNCTION std::int64_t index_of(const Piece& piece, int row, std::int64_t column) const {
@@ -284,11 +284,11 @@ class PoolStepsHost {
     }
     const StepStrides& out = arguments_.out;
     const std::int64_t stride = StepHostItems::column_stride(arguments_.columns, out);
-    T* const to = static_cast<T*>(out.data) + piece.sequence * out.row +
-                  column_offset(arguments_.columns, out.column, column);
+    T* const to =
+        static_cast<T*>(out.data) + piece.sequence * out.row + column_offset(arguments_.columns, out.column, column);
     for (int i = 0; i < count; ++i) {
-      to[i * stride] = static_cast<T>(piece.rows > 0 ? scaled(values[i], arguments_.f.scale, piece.length)
-                                                     : arguments_.pad);
+      to[i * stride] =
+          static_cast<T>(piece.rows > 0 ? scaled(values[i], arguments_.f.scale, piece.length) : arguments_.pad);
     }
   }
 
@@ -297,10 +297,9 @@ class PoolStepsHost {
     if (index.data == nullptr) return;
     const bool is_partial = piece.partial >= 0;
     const std::int64_t stride = is_partial ? 1 : StepHostItems::column_stride(arguments_.columns, index);
-    std::int64_t* const to =
-        is_partial ? arguments_.partial_index + piece.partial * arguments_.columns.columns + column
-                   : static_cast<std::int64_t*>(index.data) + piece.sequence * index.row +
-                         column_offset(arguments_.columns, index.column, column);
+    std::int64_t* const to = is_partial ? arguments_.partial_index + piece.partial * arguments_.columns.columns + column
+                                        : static_cast<std::int64_t*>(index.data) + piece.sequence * index.row +
+                                              column_offset(arguments_.columns, index.column, column);
     for (int i = 0; i < count; ++i) {
       to[i * stride] = piece.rows > 0 ? arguments_.index_of(piece, rows[i], column + i) : -1;
     }

@@ -28,8 +28,8 @@ namespace portops {
 using Attribute = std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, std::string>;
 enum class AttributeType : std::uint8_t { boolean, integer, number, integers, text };
 
-/// What an input has to do with levels: nothing; it is ragged always, or may be; it is levels alone; or it may be ragged,
-/// but the operator takes its values alone.
+/// What an input has to do with levels: nothing; it is ragged always, or may be; it is levels alone; or it may be
+/// ragged, but the operator takes its values alone.
 enum class Ragged : std::uint8_t { no, always, optional, levels, values };
 
 struct InputInfo {
@@ -58,7 +58,7 @@ struct OutputInfo {
   bool optional = false;     ///< may be left out, and then costs nothing
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
   std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
-  std::string levels_rule = {};  ///< "share(x)", "changes" or "drops"; empty where no input is ragged
+  std::string levels_rule = {};          ///< "share(x)", "changes" or "drops"; empty where no input is ragged
 };
 
 struct OperatorInfo {

@@ -15,7 +15,18 @@
 
 namespace portops::impl {
 
-enum class PlanKind : std::int64_t { pieces, first_rows, last_rows, expand, expand_grad, reverse, pad, unpad, lengths, concat };
+enum class PlanKind : std::int64_t {
+  pieces,
+  first_rows,
+  last_rows,
+  expand,
+  expand_grad,
+  reverse,
+  pad,
+  unpad,
+  lengths,
+  concat
+};
 
 /// The sequences of a level in pieces that suit such rows.
 std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, const StepColumns& columns, int level = -1);

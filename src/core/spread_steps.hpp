@@ -60,10 +60,10 @@ class SpreadStepsDown {
     const StepStrides& from = arguments_.from;
     const StepStrides& to = arguments_.to;
     Word<T, width> word;
-    Access::load(word,
-                 static_cast<const T*>(from.data) + piece.sequence * from.row +
-                     column_offset(columns, from.column, column),
-                 1, width);
+    Access::load(
+        word,
+        static_cast<const T*>(from.data) + piece.sequence * from.row + column_offset(columns, from.column, column), 1,
+        width);
     if (arguments_.scale != StepScale::none) {
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {

@@ -57,16 +57,9 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
 
   const TableUse<Piece> pieces(ctx, plan.pieces);
   const F f{pool.scale};
-  const PoolArguments<T, T, F> arguments{f,
-                                         pieces.data(),
-                                         pool.columns,
-                                         pool.x,
-                                         pool.out,
-                                         pool.index,
-                                         static_cast<A>(pool.pad_value),
-                                         partials,
-                                         partial_index,
-                                         nullptr};
+  const PoolArguments<T, T, F> arguments{
+      f,        pieces.data(), pool.columns, pool.x, pool.out, pool.index, static_cast<A>(pool.pad_value),
+      partials, partial_index, nullptr};
   launch_steps<B>(ctx, prefix + "pool[steps]", PoolSteps<B, T, T, F>(arguments, pieces.size(), plan.mean_rows));
   if (plan.partials == 0) return;
   const TableUse<Piece> joins(ctx, plan.joins);
@@ -96,7 +89,7 @@ void StepKernels<B, T>::max(const Context& ctx, const std::string& op, const Ste
 template <Backend B, class T>
 void StepKernels<B, T>::spread(const Context& ctx, const std::string& op, const StepSpread& spread) {
   const TableUse<Piece> pieces(ctx, spread.plan.pieces);
-  const SpreadArguments arguments{pieces.data(), spread.columns, spread.from, spread.index,
+  const SpreadArguments arguments{pieces.data(), spread.columns, spread.from,  spread.index,
                                   spread.to,     spread.scale,   spread.choice};
   const std::string label = "portops::" + op + "::spread[steps]";
   if (spread.choice == StepChoice::all) {

@@ -22,9 +22,10 @@ void merge_axes(StepRows& rows) {
   int kept = 0;
   for (int axis = 0; axis < columns.axes; ++axis) {
     if (columns.extent[axis] == 1) continue;
-    const bool merges = kept > 0 && std::all_of(rows.operands.begin(), rows.operands.end(), [&](const auto& operand) {
-      return operand.data == nullptr || operand.column[kept - 1] == operand.column[axis] * columns.extent[axis];
-    });
+    const bool merges =
+        kept > 0 && std::all_of(rows.operands.begin(), rows.operands.end(), [&](const auto& operand) {
+          return operand.data == nullptr || operand.column[kept - 1] == operand.column[axis] * columns.extent[axis];
+        });
     if (merges) {
       columns.extent[kept - 1] *= columns.extent[axis];
     } else {
@@ -104,7 +105,8 @@ StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int6
   const int lanes = lanes_of(columns);
   // Where rows are short, neighbouring rows are to be read by neighbouring threads.
   const std::int64_t of_thread = lanes < 8 ? 2 : rows_of_thread;
-  const auto wanted = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(mean_rows, of_thread), 1)));
+  const auto wanted =
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(mean_rows, of_thread), 1)));
   const int slots = static_cast<int>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(step_threads / lanes)));
   lane_bits_ = std::countr_zero(static_cast<unsigned>(lanes));
   group_bits_ = lane_bits_ + std::countr_zero(static_cast<unsigned>(slots));

@@ -41,8 +41,7 @@ Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
   std::int64_t rows = 0;
   for (std::size_t k = 0; k < x.size(); ++k) {
     const Extents& extents = x[k].values.extents();
-    const Extents expected =
-        extents.rank() == 0 ? extents : impl::with_rows(x[0].values.extents(), extents[0]);
+    const Extents expected = extents.rank() == 0 ? extents : impl::with_rows(x[0].values.extents(), extents[0]);
     impl::check_input_extents(op, {name_of_input(k), x[k].values}, expected, "those of x[0], but for the rows");
     rows += extents[0];
   }
@@ -131,8 +130,7 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
                        "the extents of " + name_of_input(k));
     impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"out_grad", out_grad}});
     for (std::size_t j = 0; j < k; ++j) {
-      impl::check_no_overlap(op, {name, x_grad[k]},
-                             std::array{Named{"x_grad[" + std::to_string(j) + "]", x_grad[j]}});
+      impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"x_grad[" + std::to_string(j) + "]", x_grad[j]}});
     }
   }
   for (std::size_t k = 0; k < x.size(); ++k) {

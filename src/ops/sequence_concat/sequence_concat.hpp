@@ -22,8 +22,8 @@ namespace portops {
 ///
 /// Throws portops::Error, before anything is enqueued, when there is no tensor, one has no levels or other rows than
 /// these have, levels or extents do not fit together, `out` has other extents, element types differ, a tensor is empty
-/// (not given) or lies where the context's backend cannot reach it, `out` is read-only, has two elements at one address,
-/// or overlaps one of x.
+/// (not given) or lies where the context's backend cannot reach it, `out` is read-only, has two elements at one
+/// address, or overlaps one of x.
 ///
 /// Semantics: Paddle's `sequence_concat`.
 void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out);

@@ -106,9 +106,8 @@ std::shared_ptr<const impl::PiecePlan> plan_of_sums(const Levels& x, const Level
   if (!x) return impl::pieces_of(y, columns, level);
   const std::int64_t most = impl::most_piece_rows(columns);
   const auto kind = static_cast<std::int64_t>(impl::PlanKind::expand_grad);
-  return y.data()->plan<impl::PiecePlan>({kind, x.data()->id(), level, most}, [&] {
-    return impl::make_pieces(copies_of_rows(x, y.offsets(level)), most);
-  });
+  return y.data()->plan<impl::PiecePlan>({kind, x.data()->id(), level, most},
+                                         [&] { return impl::make_pieces(copies_of_rows(x, y.offsets(level)), most); });
 }
 
 impl::StepPool make_sums(const impl::StepRows& rows, const impl::PiecePlan& plan) {
@@ -180,9 +179,8 @@ void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& 
   const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {x_grad, 1}});
   const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), rows.columns);
   const impl::StepPool sums = make_sums(rows, *plan);
-  impl::dispatch(ctx.backend(), x_grad.type(), [&]<Backend B, class T>() {
-    impl::StepKernels<B, T>::sum(ctx, "sequence_expand_grad", sums);
-  });
+  impl::dispatch(ctx.backend(), x_grad.type(),
+                 [&]<Backend B, class T>() { impl::StepKernels<B, T>::sum(ctx, "sequence_expand_grad", sums); });
 }
 
 std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& x, const Levels& y,

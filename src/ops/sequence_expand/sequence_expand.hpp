@@ -31,15 +31,15 @@ struct SequenceExpandParams {
 ///
 /// Throws portops::Error, before anything is enqueued, when x has more than one level or other rows than its level, y
 /// has no levels, no such level, or another number of items in it, `out` has other extents, element types differ, a
-/// tensor is empty (not given) or lies where the context's backend cannot reach it, `out` is read-only, has two elements
-/// at one address, or overlaps x.
+/// tensor is empty (not given) or lies where the context's backend cannot reach it, `out` is read-only, has two
+/// elements at one address, or overlaps x.
 ///
 /// Semantics: Paddle's `sequence_expand`, which takes y's levels from a tensor.
 void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out,
                      const SequenceExpandParams& params = {});
 
-/// The gradient of sequence_expand: x_grad is the sum of the copies' rows of out_grad, 0 for a sequence that is repeated
-/// 0 times.
+/// The gradient of sequence_expand: x_grad is the sum of the copies' rows of out_grad, 0 for a sequence that is
+/// repeated 0 times.
 ///
 /// x, y       as in sequence_expand; the elements of x are not read, it may be TensorRef::without_data.
 /// out_grad   has the extents of out.

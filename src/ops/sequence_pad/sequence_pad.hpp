@@ -25,13 +25,13 @@ struct SequencePadParams {
 /// out      [sequences, padded length, …]. It has the levels of x but the last (Levels::upper).
 /// length   i64, [sequences]: how many rows the sequences have; may be an empty TensorRef.
 ///
-/// x and out have one element type: f64, f32, f16 or bf16; elements are copied as they are. Tensors without elements are
-/// valid, and so are sequences without rows.
+/// x and out have one element type: f64, f32, f16 or bf16; elements are copied as they are. Tensors without elements
+/// are valid, and so are sequences without rows.
 ///
-/// Throws portops::Error, before anything is enqueued, when x has no levels or other rows than these have, padded_length
-/// is less than the longest sequence, `out` or `length` has other extents, element types differ, a tensor is empty (not
-/// given) or lies where the context's backend cannot reach it, an output is read-only, has two elements at one address,
-/// or overlaps anything.
+/// Throws portops::Error, before anything is enqueued, when x has no levels or other rows than these have,
+/// padded_length is less than the longest sequence, `out` or `length` has other extents, element types differ, a tensor
+/// is empty (not given) or lies where the context's backend cannot reach it, an output is read-only, has two elements
+/// at one address, or overlaps anything.
 ///
 /// Semantics: Paddle's `sequence_pad` with a number for PadValue.
 void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& length = {},

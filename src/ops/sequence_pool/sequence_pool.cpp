@@ -33,8 +33,7 @@ PoolType pool_type(std::string_view op, const SequencePoolParams& params) {
   for (const auto& [name, type] : pool_types) {
     if (params.pooltype == name) return type;
   }
-  impl::fail("portops::", op, ": pooltype is '", params.pooltype,
-             "', expected sum, average, sqrt, max, first or last");
+  impl::fail("portops::", op, ": pooltype is '", params.pooltype, "', expected sum, average, sqrt, max, first or last");
 }
 
 StepScale scale_of(PoolType type) {
@@ -94,8 +93,7 @@ PoolType check_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef
   }
   if (params.index) impl::check_input_extents(op, {"index", params.index}, extents, origin);
   impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
-  impl::check_x_grad(op, ctx, x_grad, x.values,
-                     std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
+  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
   return type;
 }
 
@@ -180,9 +178,8 @@ void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef&
                                 .to = rows.operands[2],
                                 .scale = scale_of(type),
                                 .choice = choice_of(type)};
-  impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
-    impl::StepKernels<B, T>::spread(ctx, "sequence_pool_grad", spread);
-  });
+  impl::dispatch(ctx.backend(), out_grad.type(),
+                 [&]<Backend B, class T>() { impl::StepKernels<B, T>::spread(ctx, "sequence_pool_grad", spread); });
 }
 
 std::size_t sequence_pool_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,

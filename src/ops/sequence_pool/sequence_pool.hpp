@@ -34,16 +34,16 @@ struct SequencePoolParams {
 /// out     [sequences, …]. It has the levels of x but the last (Levels::upper).
 /// index   i64, the extents of out; may be an empty TensorRef, and must be for all types but max.
 ///
-/// The others have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed
-/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not. For max a
-/// NaN counts as larger than everything. Work is cut by rows: one long sequence among many short ones costs no more than
-/// its rows. Tensors without elements are valid, and so are sequences without rows.
+/// The others have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of
+/// fixed shape: the same bits on every run and for any number of threads, whether the context asks for it or not. For
+/// max a NaN counts as larger than everything. Work is cut by rows: one long sequence among many short ones costs no
+/// more than its rows. Tensors without elements are valid, and so are sequences without rows.
 ///
 /// Throws portops::Error, before anything is enqueued, when x has no levels or other rows than these have, pooltype is
-/// none of the above, `index` is given for another type than max, `out` or `index` has other extents, element types differ, a tensor is empty (not given) or lies where the context's backend
-/// cannot reach it, an output is read-only, has two elements at one address, or overlaps anything. Temporaries: partial
-/// results of long sequences, from the library's pool or the context's workspace; sequence_pool_workspace gives their
-/// size.
+/// none of the above, `index` is given for another type than max, `out` or `index` has other extents, element types
+/// differ, a tensor is empty (not given) or lies where the context's backend cannot reach it, an output is read-only,
+/// has two elements at one address, or overlaps anything. Temporaries: partial results of long sequences, from the
+/// library's pool or the context's workspace; sequence_pool_workspace gives their size.
 ///
 /// Semantics: Paddle's `sequence_pool`, whose MaxIndex is `index`.
 void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& index = {},
@@ -59,8 +59,8 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
 /// out_grad   has the extents of out.
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Every element of x_grad is written once, in one kernel. Throws portops::Error as sequence_pool does, and for max when
-/// params.index is not given.
+/// Every element of x_grad is written once, in one kernel. Throws portops::Error as sequence_pool does, and for max
+/// when params.index is not given.
 void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                         const SequencePoolParams& params = {});
 

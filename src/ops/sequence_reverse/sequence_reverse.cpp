@@ -46,8 +46,7 @@ void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& o
   reverse_rows(ctx, op, x.levels, x.values, out);
 }
 
-void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad,
-                           const TensorRef& x_grad) {
+void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad) {
   const impl::Region region("portops::sequence_reverse_grad");
   constexpr const char* op = "sequence_reverse_grad";
   const ElementType element = x.values.type();

@@ -18,15 +18,16 @@ namespace portops {
 ///       sequences are those of the last level.
 /// out   has the extents and the levels of x.
 ///
-/// Both have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed shape:
-/// the same bits on every run and for any number of threads, whether the context asks for it or not. A sequence with a
-/// NaN or an infinity of positive sign, or of nothing but negative infinities, gives NaN. Work is cut by rows. Tensors
-/// without elements are valid, and so are sequences without rows.
+/// Both have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed
+/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not. A sequence
+/// with a NaN or an infinity of positive sign, or of nothing but negative infinities, gives NaN. Work is cut by rows.
+/// Tensors without elements are valid, and so are sequences without rows.
 ///
 /// Throws portops::Error, before anything is enqueued, when x has no levels or other rows than these have, `out` has
 /// other extents, element types differ, a tensor is empty (not given) or lies where the context's backend cannot reach
 /// it, `out` is read-only, has two elements at one address, or overlaps x. Temporaries: what the pieces of long
-/// sequences add up to, from the library's pool or the context's workspace; sequence_softmax_workspace gives their size.
+/// sequences add up to, from the library's pool or the context's workspace; sequence_softmax_workspace gives their
+/// size.
 ///
 /// Semantics: Paddle's `sequence_softmax`.
 void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& out);

@@ -31,9 +31,9 @@ void softmax_steps(const Context& ctx, const std::string& op, const SoftmaxCall&
   const SoftmaxMemory layout = softmax_memory(call, sizeof(State));
   const Temporary temporary(ctx, temporary_label.c_str(), layout.bytes);
   auto* const partials = static_cast<State*>(temporary.data());
-  auto* const joined = layout.bytes == 0 ? nullptr
-                                         : reinterpret_cast<State*>(static_cast<std::byte*>(temporary.data()) +
-                                                                    layout.joined_at);
+  auto* const joined = layout.bytes == 0
+                           ? nullptr
+                           : reinterpret_cast<State*>(static_cast<std::byte*>(temporary.data()) + layout.joined_at);
   const TableUse<Piece> pieces(ctx, plan.pieces);
   SoftmaxArguments<T, F> arguments{pieces.data(), call.columns, {}, call.out, partials, nullptr};
   for (int k = 0; k < F::inputs; ++k) arguments.in[k] = call.in[k];

@@ -15,8 +15,8 @@ namespace portops {
 /// length   levels, whose last one has an item a sequence: none with more rows than the padded length.
 /// out      [rows, …]: the rows of `length`, which are its levels.
 ///
-/// x and out have one element type: f64, f32, f16 or bf16; elements are copied as they are. Tensors without elements are
-/// valid, and so are sequences without rows.
+/// x and out have one element type: f64, f32, f16 or bf16; elements are copied as they are. Tensors without elements
+/// are valid, and so are sequences without rows.
 ///
 /// Throws portops::Error, before anything is enqueued, when x has less than two axes, `length` has no levels, another
 /// number of sequences, or one that is longer, `out` has other extents, element types differ, a tensor is empty (not
