@@ -99,7 +99,8 @@ class Pool(Sequences):
         if compiled:
             return None
         where, x, mode = self.on_device(values["x"].device), values["x"], self.MODES[self.pooltype]
-        reduce = lambda x: torch.segment_reduce(x, mode, lengths=where["lengths"], axis=0, initial=0, unsafe=True)
+        initial = None if mode == "max" else 0  # of a maximum it is one more element
+        reduce = lambda x: torch.segment_reduce(x, mode, lengths=where["lengths"], axis=0, initial=initial, unsafe=True)
         if not self.is_gradient():
             return lambda: reduce(x)
         x = x.detach().requires_grad_()
