@@ -13,8 +13,8 @@
 
 namespace portops::impl {
 
-/// Rows of one sequence that are taken together.
-struct Piece {
+/// Rows of one sequence that are taken together. Aligned for a GPU's widest access.
+struct alignas(16) Piece {
   std::int64_t first;     ///< row
   std::int64_t step;      ///< from one row to the next
   std::int64_t sequence;  ///< the sequence's row in a tensor with one row a sequence
@@ -49,7 +49,7 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
 PiecePlan make_pieces(const std::vector<std::int64_t>& offsets, std::int64_t most_rows);
 
 /// Rows that are copied, or filled, together. A row of a tensor has two numbers where rows are two axes: [outer, row].
-struct Move {
+struct alignas(16) Move {
   std::int64_t from_outer;  ///< −1: the rows are filled
   std::int64_t from;
   std::int64_t to_outer;

@@ -61,8 +61,14 @@ struct MaxSteps {
 
   template <int rows>
   KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&values)[rows], int row, int step) const {
+    if (state.row == INT32_MAX) state.row = row;  // the first row, should all be −inf
     PORTOPS_UNROLL
-    for (int r = 0; r < rows; ++r) state = (*this)(state, {values[r], row + r * step});
+    for (int r = 0; r < rows; ++r) {
+      // Rows come in their order, so that of equal ones the first stays. Not less or equal: larger, or a NaN.
+      const bool takes = !(values[r] <= state.value) && state.value == state.value;
+      state.value = takes ? values[r] : state.value;
+      state.row = takes ? row + r * step : state.row;
+    }
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static A value(const State& state) { return state.value; }
