@@ -31,7 +31,7 @@ class SpreadStepsDown {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = 8;
+  static constexpr int blocks = chooses ? 4 : 8;
   static constexpr int threads = step_threads;
 
   SpreadStepsDown(const SpreadArguments& arguments, std::int64_t entries, std::int64_t mean_rows)
