@@ -57,7 +57,8 @@ TEST(RegistryLevels, AreSharedByOperatorsOnPositions) {
   EXPECT_FALSE(out_levels(Arguments().set("x", shape({3, 2})).set("y", shape({2}))));
   EXPECT_EQ(out_levels(Arguments().set("x", RaggedRef{shape({3, 2}), levels}).set("y", shape({2}))), levels);
   EXPECT_EQ(out_levels(Arguments().set("x", shape({2})).set("y", RaggedRef{shape({3, 2}), levels})), levels);
-  EXPECT_EQ(infer("add", Arguments().set("x", RaggedRef{shape({3, 2}), levels}).set("y", 1.0)).at("out").levels, levels);
+  EXPECT_EQ(infer("add", Arguments().set("x", RaggedRef{shape({3, 2}), levels}).set("y", 1.0)).at("out").levels,
+            levels);
   const Levels others = levels_of({3});
   EXPECT_EQ(out_levels(Arguments().set("x", RaggedRef{shape({3}), levels}).set("y", RaggedRef{shape({3}), others})),
             levels);
