@@ -127,7 +127,7 @@ class SequenceProblem {
  private:
   using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, Memory>;
   static constexpr int columns = 40;
-  static constexpr int longest = 900;
+  static constexpr int longest = 3000;
   static constexpr int rows = longest + 12;
   static constexpr int sequences = 4;
 

@@ -84,7 +84,7 @@ TEST_P(SequencePoolTest, equals_the_reference_for_long_sequences_among_short_one
     };
     check_types({1, 20000, 0, 5}, {1});
     check_types({40001}, {});
-    check_types({0, 9000, 30, 8193, 8192, 8191, 0}, {2});
+    check_types({0, 9000, 30, 16385, 16384, 16383, 0}, {2});
     check_types({5, 1025, 0, 256, 257, 255, 3000}, {40});
     check_types({700, 1, 2, 3}, {130});
   });

@@ -115,8 +115,8 @@ StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int6
 }
 
 std::int64_t most_piece_rows(const StepColumns& columns) {
-  constexpr std::int64_t rows_of_slot = 32;
-  return std::max<std::int64_t>(256, step_threads / lanes_of(columns) * rows_of_slot);
+  constexpr std::int64_t rows_of_slot = 64;
+  return std::max<std::int64_t>(512, step_threads / lanes_of(columns) * rows_of_slot);
 }
 
 }  // namespace portops::impl
