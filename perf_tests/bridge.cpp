@@ -80,6 +80,23 @@ int portops_bridge_set_tensor(void* arguments, const char* name, void* data, int
   });
 }
 
+/// A list of so many tensors of one rank: extents and strides are those of the first, then of the second …
+int portops_bridge_set_list(void* arguments, const char* name, int count, void* const* data, int type, int space,
+                            int rank, const std::int64_t* extents, const std::int64_t* strides) {
+  return guarded([&] {
+    std::vector<portops::TensorRef> list;
+    for (int k = 0; k < count; ++k) {
+      const auto axes = [&](const std::int64_t* values) {
+        return portops::Extents(std::span(values + k * rank, static_cast<std::size_t>(rank)));
+      };
+      list.emplace_back(data[k], static_cast<portops::ElementType>(type), axes(extents), axes(strides),
+                        static_cast<portops::MemorySpace>(space));
+    }
+    static_cast<portops::Arguments*>(arguments)->set(name, std::span<const portops::TensorRef>(list));
+    return 1;
+  });
+}
+
 int portops_bridge_set_boolean(void* arguments, const char* name, int value) {
   return set(arguments, name, [&] { return value != 0; });
 }

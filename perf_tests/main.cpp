@@ -6,6 +6,7 @@
 
 #include "harness.hpp"
 #include "perf_add.hpp"
+#include "perf_concat.hpp"
 #include "perf_deform_conv2d.hpp"
 #include "perf_kokkos_kernels.hpp"
 #include "perf_launch.hpp"
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
       portops::perf::register_reshape(device.backend);
       portops::perf::register_trace(device.backend);
       portops::perf::register_sparse_rows(device.backend);
+      portops::perf::register_concat(device.backend);
       portops::perf::register_sequence(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);

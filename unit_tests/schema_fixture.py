@@ -154,6 +154,77 @@ COMPUTED = edited(
 )
 
 
+# Two operators with lists, and their gradients.
+LISTS = """\
+- op: join
+  brief: A brief.
+  formula: out = x
+  inputs:
+    - name: x
+      description: The list.
+      list: true  # of join
+  attributes:
+    - {name: axis, description: The axis., type: integer, default: 0}  # of join
+  outputs:
+    - name: out
+      description: The out.
+      shape: joined(x)  # of join
+  backward: join_grad
+
+- op: join_grad
+  brief: The gradients.
+  formula: x_grad = out_grad
+  inputs:
+    - name: x  # of the gradient
+      description: As before.
+      list: true  # of the gradient
+    - name: out_grad
+      description: The gradient with respect to out.
+      shape: joined(x)
+  attributes:
+    - {name: axis, description: As before., type: integer, default: 0}
+  outputs:
+    - name: x_grad
+      description: The gradients.
+      list: true  # of x_grad
+      shape: like(x)  # of x_grad
+      optional: true
+  no_need_buffer: x
+
+- op: divide
+  brief: A brief.
+  formula: out = x
+  inputs:
+    - name: x
+      description: The x.
+  attributes:
+    - {name: sections, description: The lengths., type: integers}  # of divide
+    - {name: axis, description: The axis., type: integer, default: 0}
+  outputs:
+    - name: out
+      description: The parts.
+      list: true  # of divide
+      shape: divided(x)  # of divide
+  backward: divide_grad
+
+- op: divide_grad
+  brief: The gradients.
+  formula: x_grad = out_grad
+  inputs:
+    - name: out_grad  # of divide
+      description: The gradients with respect to out.
+      list: true
+  attributes:
+    - {name: sections, description: The lengths., type: integers}
+    - {name: axis, description: The axis., type: integer, default: 0}
+  outputs:
+    - name: x_grad  # of divide
+      description: The gradient.
+      shape: joined(out_grad)  # of divide
+      optional: true
+"""
+
+
 def alone(*replacements: tuple[str, str]) -> str:
     """The forward operator without a gradient."""
     return edited(FORWARD, ("  backward: norm_grad\n", ""), *replacements)

@@ -65,7 +65,7 @@ class SequenceTest(CommandTest):
         self.write("floats.npy", (2,), [0, 5])
         self.run_wrong(*pool, "x.levels=floats.npy", expect=("floats.npy", "expected i64"))
         self.run_wrong(*pool, "x.levels=none.npy", expect=("none.npy",))
-        self.run_wrong(*pool, "x.levels=", expect=("x.levels is '', expected FILE.npy",))
+        self.run_wrong(*pool, "x.levels=", expect=("x.levels is empty, expected x.levels=FILE.npy",))
         self.run_wrong(*pool, "x.levels=fine.npy", "x.levels=fine.npy", expect=("x.levels is given twice",))
         self.run_wrong(*pool, "x.levels=fine.npy", "y.levels=fine.npy",
                        expect=("there are no levels y.levels, expected x.levels",))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import COMPUTED, FORWARD, FORWARD_OUTPUT, GOOD, GRADIENT, SchemaTest, alone, edited, line_of
+from schema_fixture import COMPUTED, FORWARD, FORWARD_OUTPUT, GOOD, GRADIENT, LISTS, SchemaTest, alone, edited, line_of
 
 
 class WrongSchemaTest(SchemaTest):
@@ -51,7 +51,7 @@ class WrongSchemaTest(SchemaTest):
             edited(GOOD, ("or_number:", "or_numbr:")),
             (
                 "or_numbr",
-                "norm: input has no key 'or_numbr'; its keys are name, description, optional, "
+                "norm: input has no key 'or_numbr'; its keys are name, description, list, optional, "
                 "or_number, default, shape, type, ragged",
             ),
         )
@@ -114,7 +114,7 @@ class WrongSchemaTest(SchemaTest):
             edited(GOOD, ("    - name: x\n      description: The x | the value.\n", "    - x\n")),
             (
                 "- x\n",
-                "norm: input is a text, expected a mapping of name, description, optional, or_number, "
+                "norm: input is a text, expected a mapping of name, description, list, optional, or_number, "
                 "default, shape, type, ragged",
             ),
         )
@@ -163,7 +163,7 @@ class WrongSchemaTest(SchemaTest):
             (
                 "name: mask  # of the gradient",
                 "norm: as the backward of norm, norm_grad must declare the input mask as norm does: "
-                "optional, or_number, default, type, ragged",
+                "list, optional, or_number, default, type, ragged",
             ),
             (
                 "name: mask_grad",
@@ -217,7 +217,7 @@ class WrongSchemaTest(SchemaTest):
         )
         self.wrong(
             alone(("The mask.\n", "The mask.\n      ragged: true\n"), drops),
-            ("name: mask", "norm: input mask: a ragged input may not be optional"),
+            ("name: mask", "norm: input mask: a ragged input may be neither optional nor a list"),
         )
         self.wrong(
             alone(("the value.\n", "the value.\n      ragged: levels\n"), drops),
@@ -329,7 +329,10 @@ class WrongSchemaTest(SchemaTest):
     def test_shape_rules(self) -> None:
         for rule, message in (
             ("x", "'shape' is 'x', expected a rule such as broadcast(x, y), like(x) or reduced(x)"),
-            ("same(x)", "there is no shape rule 'same'; the rules are broadcast, like, reduced, computed"),
+            (
+                "same(x)",
+                "there is no shape rule 'same'; the rules are broadcast, like, reduced, joined, divided, computed",
+            ),
             ("like(x, weight)", "the shape rule like takes one name, found 2"),
             ("reduced(x, weight)", "the shape rule reduced takes one name, found 2"),
             ("reduced()", "the shape rule reduced takes one name, found 0"),
@@ -424,6 +427,99 @@ class WrongSchemaTest(SchemaTest):
                 text = alone((declared, replacement), ("broadcast(x, weight)", "reduced(x)"))
                 self.wrong(text, ("shape:", message))
 
+    def test_lists(self) -> None:
+        for key in ("optional: true", "or_number: true", "shape: like(x)", "type: i64"):
+            text = edited(LISTS, ("list: true  # of join\n", f"list: true  # of join\n      {key}\n"))
+            file = self.write("wrong.yaml", text)
+            status, messages = self.run_schema("generate", file, self.folder / "tables.cpp")
+            self.assertEqual(status, 1)
+            self.assertIn(
+                f"{file}:{line_of(text, 'name: x')}: join: input x: a list has neither 'optional' nor 'or_number' nor "
+                "'shape' nor 'type'",
+                messages,
+            )
+        self.wrong(
+            edited(LISTS, ("list: true  # of join", "list: 1  # of join")),
+            ("list: 1", "join: input x: 'list' is '1', expected true or false"),
+        )
+        for rule in ("broadcast(x)", "reduced(x)", "divided(x)", "computed(x)"):
+            text = edited(LISTS, ("joined(x)  # of join", f"{rule}  # of join"))
+            file = self.write("wrong.yaml", text)
+            status, messages = self.run_schema("generate", file, self.folder / "tables.cpp")
+            self.assertEqual(status, 1)
+            line = line_of(text, f"{rule}  # of join")
+            self.assertIn(f"{file}:{line}: join: output out: {rule} names x, which is a list", messages)
+        self.wrong(
+            alone(
+                ("name: axis\n      description: The axes.\n      type: integers\n      default: [0, -1]",
+                 "name: axis\n      description: The axes.\n      type: integer\n      default: 0"),
+                ("broadcast(x, weight)", "joined(x)"),
+            ),
+            ("shape:", "norm: output out: joined(x) names x, which is no list"),
+        )
+
+    def test_list_outputs(self) -> None:
+        self.wrong(
+            edited(LISTS, ("      list: true  # of x_grad\n", "")),
+            ("name: x_grad", "join: as the backward of join, join_grad must make the output x_grad a list, as x is"),
+            ("shape: like(x)", "join_grad: output x_grad: like(x) gives a list, but the output is one tensor"),
+        )
+        self.wrong(
+            edited(LISTS, ("      shape: joined(x)  # of join", "      list: true\n      shape: joined(x)  # of join")),
+            ("shape: joined(x)", "join: output out: joined(x) gives one tensor, but the output is a list"),
+            (
+                "name: out_grad",
+                "join: as the backward of join, join_grad must make the input out_grad a list, as out is",
+            ),
+        )
+        self.wrong(
+            edited(LISTS, ("      list: true  # of divide\n", "")),
+            ("shape: divided(x)", "divide: output out: divided(x) gives a list, but the output is one tensor"),
+            (
+                "name: out_grad  # of divide",
+                "divide: as the backward of divide, divide_grad must make the input out_grad one tensor, as out is",
+            ),
+        )
+        self.wrong(
+            edited(LISTS, ("like(x)  # of x_grad", "joined(x)  # of x_grad")),
+            (
+                "joined(x)  # of x_grad",
+                "join: as the backward of join, join_grad must give the output x_grad the shape like(x)",
+            ),
+            (
+                "joined(x)  # of x_grad",
+                "join_grad: output x_grad: joined(x) gives one tensor, but the output is a list",
+            ),
+        )
+
+    def test_attributes_of_lists(self) -> None:
+        axis = "    - {name: axis, description: The axis., type: integer, default: 0}  # of join\n"
+        for new in (axis.replace("integer", "integers").replace("0}", "[0]}"), axis.replace("axis", "axes")):
+            text = edited(LISTS, (axis, new))
+            file = self.write("wrong.yaml", text)
+            status, messages = self.run_schema("generate", file, self.folder / "tables.cpp")
+            self.assertEqual(status, 1)
+            self.assertIn(
+                f"{file}:{line_of(text, 'joined(x)')}: join: output out: joined(x) needs the attribute axis of type "
+                "integer",
+                messages,
+            )
+        text = edited(LISTS, ("type: integers}  # of divide", "type: integer}  # of divide"))
+        file = self.write("wrong.yaml", text)
+        status, messages = self.run_schema("generate", file, self.folder / "tables.cpp")
+        self.assertEqual(status, 1)
+        self.assertIn(
+            f"{file}:{line_of(text, 'divided(x)')}: divide: output out: divided(x) needs the attribute sections of "
+            "type integers",
+            messages,
+        )
+
+    def test_lists_in_place(self) -> None:
+        self.wrong(
+            edited(LISTS, ("  backward: join_grad\n", "  backward: join_grad\n  inplace: (x -> out)\n")),
+            ("inplace:", "join: inplace: x is a list"),
+        )
+
     def test_promises(self) -> None:
         for pairs, message in (
             ("(z -> out)", "there is no input z"),
@@ -468,12 +564,12 @@ class WrongSchemaTest(SchemaTest):
         )
         gradient(
             "name: weight  # of",
-            "must declare the input weight as norm does: optional, or_number, default, type, ragged",
+            "must declare the input weight as norm does: list, optional, or_number, default, type, ragged",
             ("default: 0.5", "default: 1.5"),
         )
         gradient(
             "name: mask  # of",
-            "must declare the input mask as norm does: optional, or_number, default, type, ragged",
+            "must declare the input mask as norm does: list, optional, or_number, default, type, ragged",
             ("      optional: true\n", ""),
         )
         gradient(

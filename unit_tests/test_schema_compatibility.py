@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import COMPUTED, FORWARD, GOOD, SchemaTest, alone, edited, line_of
+from schema_fixture import COMPUTED, FORWARD, GOOD, LISTS, SchemaTest, alone, edited, line_of
 
 
 class CompatibilityTest(SchemaTest):
@@ -49,6 +49,41 @@ class CompatibilityTest(SchemaTest):
             alone(),
             ("op: norm", "norm: backward norm_grad was withdrawn; a released backward may not be"),
             ("op: norm", f"norm_grad was removed ({released}:{line}); a released operator may not be removed"),
+        )
+
+    def test_lists(self) -> None:
+        join = LISTS[: LISTS.index("- op: join_grad")].replace("  backward: join_grad\n", "")
+        one = edited(join, ("      list: true  # of join\n", ""), ("joined(x)", "like(x)"))
+        self.check(join, join)
+        self.check(
+            one,
+            join,
+            (
+                "name: x",
+                "join: input x was changed: list is true, released as false; a released input may not be changed",
+            ),
+            (
+                "name: out",
+                "join: output out was changed: shape is joined(x), released as like(x); a released output may not be "
+                "changed",
+            ),
+        )
+        several = edited(
+            join,
+            ("      shape: joined(x)", "      list: true\n      shape: like(x)"),
+        )
+        self.check(
+            join,
+            several,
+            (
+                "name: out",
+                "join: output out was changed: list is true, released as false; a released output may not be changed",
+            ),
+            (
+                "name: out",
+                "join: output out was changed: shape is like(x), released as joined(x); a released output may not be "
+                "changed",
+            ),
         )
 
     def test_inputs(self) -> None:

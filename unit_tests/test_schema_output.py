@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from schema_fixture import COMPUTED, GOOD, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
+from schema_fixture import COMPUTED, GOOD, LISTS, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
 
 SCHEMA = ROOT / "src" / "ops" / "ops.yaml"
 RELEASED = ROOT / "src" / "ops" / "released.yaml"
@@ -55,7 +55,7 @@ class OutputTest(SchemaTest):
         tables = file.read_text(encoding="utf-8")
         for part in (
             '.shape_rule = "reduced(x)", .optional = false, .needs_tensor = ""}',
-            'std::vector<Extents> norm_output_extents(const Call& call) {\n  return {call.reduced("x")};',
+            'std::vector<OutputExtents> norm_output_extents(const Call& call) {\n  return {call.reduced("x")};',
             'call.check_extents("out_grad", call.reduced("x"), "reduced(x)");\n  return {call.extents("x"), ',
         ):
             self.assertIn(part, tables)
@@ -67,7 +67,7 @@ class OutputTest(SchemaTest):
         for part in (
             '#include "ops/norm/norm.hpp"\n#include "ops/norm/norm_extents.hpp"\n',
             '.shape_rule = "computed(x, weight)", .optional = false, .needs_tensor = ""}',
-            "std::vector<Extents> norm_output_extents(const Call& call) {\n"
+            "std::vector<OutputExtents> norm_output_extents(const Call& call) {\n"
             '  const auto computed = norm_extents("norm",\n'
             '                                     call.tensor("x"),\n'
             '                                     call.tensor("weight"),\n'
@@ -144,6 +144,58 @@ class OutputTest(SchemaTest):
             "x=x.npy x.levels=x_levels.npy weight=0.5 y.levels=y_levels.npy",
         ):
             self.assertIn(part, page)
+
+    def test_tables_of_lists(self) -> None:
+        file = self.folder / "tables.cpp"
+        self.assertEqual(self.run_schema("generate", self.write("good.yaml", LISTS), file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            '{.name = "x", .description = "The list.", .list = true, .optional = false, .or_number = false, ',
+            '{.name = "x_grad", .description = "The gradients.", .list = true, .shape_rule = "like(x)", ',
+            'join_output_extents(const Call& call) {\n  return {call.joined("x")};\n',
+            'call.check_extents("out_grad", call.joined("x"), "joined(x)");\n  return {call.list_extents("x")};\n',
+            'divide_output_extents(const Call& call) {\n  return {call.divided("x")};\n',
+            'join(ctx,\n       call.list("x"),\n       call.tensor("out"),\n',
+            'divide_grad(ctx,\n              call.list("out_grad"),\n              call.tensor("x_grad"),\n',
+        ):
+            self.assertIn(part, tables)
+
+    def test_reference_of_lists(self) -> None:
+        folder = self.folder / "pages"
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", LISTS), folder), (0, []))
+        for name, parts in (
+            (
+                "join.md",
+                (
+                    "| `x` | list of tensors | any | The list. |\n",
+                    "- `joined(…)`: the extents of that list's tensors one behind the other along `axis`. But for this "
+                    "axis all have the same extents.\n",
+                    "std::span<const TensorRef> x,\n",
+                    "portops run join x=x_0.npy,x_1.npy axis=0 out=out.npy\n",
+                ),
+            ),
+            (
+                "join_grad.md",
+                (
+                    "| `x_grad` | `like(x)` | optional, and so is each of the list | The gradients. |\n",
+                    "- `like(…)` of a list: a tensor for each of that list, of the same extents.\n",
+                    "x_grad=x_grad_0.npy,x_grad_1.npy",
+                ),
+            ),
+            (
+                "divide.md",
+                (
+                    "| `out` | `divided(x)` | always, each of the list | The parts. |\n",
+                    "- `divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, "
+                    "along which it has the section's. One section may be -1: what the others leave.\n",
+                    "std::span<const TensorRef> out,\n",
+                ),
+            ),
+        ):
+            page = (folder / name).read_text(encoding="utf-8")
+            for part in parts:
+                self.assertIn(part, page)
+            self.assertNotIn("the same extents as that tensor", page)
 
     def test_reference(self) -> None:
         folder = self.folder / "pages"

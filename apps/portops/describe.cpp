@@ -51,7 +51,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 }
 
 Row row_of(const InputInfo& input) {
-  std::string kind = input.or_number ? "tensor or number" : "tensor";
+  std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
   if (input.ragged == Ragged::always) kind = "ragged tensor";
   if (input.ragged == Ragged::levels) kind = "levels";
   if (input.type) kind += " of " + std::string(name_of(*input.type));
@@ -71,8 +71,9 @@ Row row_of(const AttributeInfo& attribute) {
 }
 
 Row row_of(const OutputInfo& output) {
-  std::string kind = output.type ? "tensor of " + std::string(name_of(*output.type)) : "";
-  if (output.optional) append_item(kind, "optional");
+  std::string kind = output.list ? "list of tensors" : "";
+  if (output.type) kind = "tensor of " + std::string(name_of(*output.type));
+  if (output.optional) append_item(kind, output.list ? "each optional" : "optional");
   return {output.name, kind, output.description};
 }
 
@@ -119,10 +120,13 @@ std::string usage_of(const OperatorInfo& op) {
       add(levels, false);
       continue;
     }
-    add(input.name + "=FILE.npy" + (input.or_number ? "|NUMBER" : ""), input.optional || input.default_number);
+    const std::string more = input.list ? ",FILE.npy…" : input.or_number ? "|NUMBER" : "";
+    add(input.name + "=FILE.npy" + more, input.optional || input.default_number);
     if (input.ragged != Ragged::no) add(levels, input.ragged != Ragged::always);
   }
-  for (const OutputInfo& output : op.outputs) add(output.name + "=FILE.npy", output.optional);
+  for (const OutputInfo& output : op.outputs) {
+    add(output.name + "=FILE.npy" + (output.list ? ",FILE.npy…" : ""), output.optional);
+  }
   for (const AttributeInfo& attribute : op.attributes) {
     add(attribute.name + "=VALUE", attribute.default_value.has_value());
   }

@@ -23,7 +23,9 @@ using namespace portops::apps;
 
 constexpr const char* run_help =
     "NAME=FILE.npy: an input is read from the file; an output is computed and\n"
-    "written to it. NAME=NUMBER: where the operator takes a number for an input\n"
+    "written to it. A list of tensors is NAME=A.npy,B.npy (no file's name may have a\n"
+    "comma), NAME=A.npy,,C.npy one without the gradient that is not wanted.\n"
+    "NAME=NUMBER: where the operator takes a number for an input\n"
     "(a file named 0.3 is ./0.3). ATTR=VALUE: 3, 0.5, inf, true, or a list: 1,2.\n"
     "Outputs in bf16 are written as float32. portops info OP tells the names.\n";
 

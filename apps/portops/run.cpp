@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,19 +33,41 @@ void append_names(const Items& items, std::string& names) {
   for (const auto& item : items) append_item(names, item.name);
 }
 
-/// Files of offsets, one a level, by the name of the tensor that they belong to.
-using LevelFiles = std::map<std::string, std::vector<std::string>>;
+/// The files of an argument; of a list several, of which those of outputs that are not wanted are "".
+using Files = std::vector<std::string>;
 
 /// The words of the command line, sorted by what the schema says that they are.
 struct Words {
-  std::map<std::string, std::string> inputs;  // name -> file
-  std::map<std::string, std::string> outputs;
-  LevelFiles levels;         // of inputs
-  LevelFiles output_levels;  // of outputs
-  Arguments values;          // numbers that stand for inputs, and attributes
+  std::map<std::string, Files> inputs;  // by name
+  std::map<std::string, Files> outputs;
+  std::map<std::string, Files> levels;         // of inputs: offsets, a file a level
+  std::map<std::string, Files> output_levels;  // of outputs
+  Arguments values;                            // numbers that stand for inputs, and attributes
 
   bool has_input(const std::string& name) const { return inputs.contains(name) || values.tensor(name) != nullptr; }
 };
+
+/// "x", or "x[1]" of a list.
+std::string item_name(const std::string& name, bool is_list, std::size_t index) {
+  return is_list ? name + "[" + std::to_string(index) + "]" : name;
+}
+
+Files split_files(const OperatorInfo& op, const std::string& name, const std::string& value, bool is_list,
+                  bool may_lack_items) {
+  if (value.empty()) {
+    throw Error(op.name + ": " + name + " is empty, expected " + name + "=FILE.npy" + (is_list ? ",FILE.npy…" : ""));
+  }
+  if (!is_list) return {value};
+  Files files;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = value.find(',', begin);
+    files.push_back(value.substr(begin, end - begin));
+    if (!files.back().empty() || may_lack_items) continue;
+    throw Error(op.name + ": " + item_name(name, true, files.size() - 1) + " is empty, expected " + name +
+                "=FILE.npy,FILE.npy…");
+  }
+  return files;
+}
 
 constexpr std::string_view levels_suffix = ".levels";
 
@@ -62,15 +85,9 @@ void take_levels(const OperatorInfo& op, const std::string& name, const std::str
     }
     throw Error(op.name + ": there are no levels " + argument + ", expected " + (names.empty() ? "none" : names));
   }
-  LevelFiles& files = is_input ? words.levels : words.output_levels;
+  auto& files = is_input ? words.levels : words.output_levels;
   if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find(',', begin), value.size());
-    if (end == begin)
-      throw Error(op.name + ": " + argument + " is '" + value + "', expected FILE.npy,… a file a level");
-    files[name].push_back(value.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  files[name] = split_files(op, argument, value, true, false);
 }
 
 Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
@@ -98,20 +115,20 @@ Words sort_words(const OperatorInfo& op, const std::vector<std::string>& argumen
       continue;
     }
     const auto input = find_by_name(op.inputs, name);
-    if (input == op.inputs.end() && find_by_name(op.outputs, name) == op.outputs.end()) {
+    const auto output = find_by_name(op.outputs, name);
+    if (input == op.inputs.end() && output == op.outputs.end()) {
       std::string names;
       append_names(op.inputs, names);
       append_names(op.attributes, names);
       append_names(op.outputs, names);
       throw Error(op.name + ": there is no argument '" + name + "', expected " + names);
     }
-    if (value.empty()) throw Error(op.name + ": " + name + " is empty, expected " + name + "=FILE.npy");
     if (input == op.inputs.end()) {
-      words.outputs[name] = value;
+      words.outputs[name] = split_files(op, name, value, output->list, output->optional);
     } else if (const auto number = input->or_number ? parse_number(value) : std::nullopt) {
       words.values.set(name, TensorOrNumber(*number));
     } else {
-      words.inputs[name] = value;
+      words.inputs[name] = split_files(op, name, value, input->list, false);
     }
   }
   return words;
@@ -136,67 +153,118 @@ void check_complete(const OperatorInfo& op, const Words& words) {
     if (output.optional || words.outputs.contains(output.name)) continue;
     throw Error(op.name + ": output " + output.name + " is missing, expected " + output.name + "=FILE.npy");
   }
-  for (const auto& [name, file] : words.outputs) {
+  for (const auto& [name, files] : words.outputs) {
     const std::string& operand = find_by_name(op.outputs, name)->needs_tensor;
     if (operand.empty() || words.inputs.contains(operand)) continue;
     const std::string found = words.has_input(operand) ? " is a number" : " is not given";
     throw Error(op.name + ": " + name + " cannot be computed: " + operand + found + ", expected " + operand +
                 "=FILE.npy");
   }
-  if (words.outputs.empty()) {
+  const auto is_wanted = [](const auto& output) {
+    return std::any_of(output.second.begin(), output.second.end(),
+                       [](const std::string& file) { return !file.empty(); });
+  };
+  if (std::none_of(words.outputs.begin(), words.outputs.end(), is_wanted)) {
     std::string names;
     append_names(op.outputs, names);
     throw Error(op.name + ": no output is named, expected at least one of " + names);
   }
 }
 
-/// Arguments and their files, those of levels too.
-std::vector<std::pair<std::string, std::string>> files_of(const std::map<std::string, std::string>& tensors,
-                                                          const LevelFiles& levels) {
-  std::vector<std::pair<std::string, std::string>> files(tensors.begin(), tensors.end());
-  for (const auto& [name, of_levels] : levels) {
-    for (const std::string& file : of_levels) files.emplace_back(name + std::string(levels_suffix), file);
+/// A file and the argument that it belongs to.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+
+/// Those of levels too.
+template <class Infos>
+std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::string, Files>& arguments,
+                                   const std::map<std::string, Files>& levels) {
+  std::vector<NamedFile> result;
+  for (const auto& [name, files] : arguments) {
+    const bool is_list = find_by_name(infos, name)->list;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!files[i].empty()) result.push_back({item_name(name, is_list, i), files[i]});
+    }
   }
-  return files;
+  for (const auto& [name, files] : levels) {
+    for (const std::string& file : files) result.push_back({name + std::string(levels_suffix), file});
+  }
+  return result;
 }
 
 void check_files_differ(const OperatorInfo& op, const Words& words) {
-  const auto inputs = files_of(words.inputs, words.levels);
-  const auto outputs = files_of(words.outputs, words.output_levels);
+  const auto inputs = named_files(op.inputs, words.inputs, words.levels);
+  const auto outputs = named_files(op.outputs, words.outputs, words.output_levels);
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     for (const auto& [name, file] : inputs) {
-      if (!is_same_file(output->second, file)) continue;
-      throw Error(op.name + ": output " + output->first + " and input " + name + " are the same file " + file +
+      if (!is_same_file(output->file, file)) continue;
+      throw Error(op.name + ": output " + output->name + " and input " + name + " are the same file " + file +
                   ", expected different files");
     }
     for (auto other = outputs.begin(); other != output; ++other) {
-      if (!is_same_file(output->second, other->second)) continue;
-      throw Error(op.name + ": outputs " + other->first + " and " + output->first + " are the same file " +
-                  output->second + ", expected different files");
+      if (!is_same_file(output->file, other->file)) continue;
+      throw Error(op.name + ": outputs " + other->name + " and " + output->name + " are the same file " + output->file +
+                  ", expected different files");
     }
   }
 }
 
-using InputFiles = std::map<std::string, NpyFile>;
+using InputFiles = std::map<std::string, std::vector<NpyFile>>;
+
+InputFiles open_inputs(const Words& words) {
+  InputFiles result;
+  for (const auto& [name, files] : words.inputs) {
+    for (const std::string& file : files) result[name].emplace_back(file);
+  }
+  return result;
+}
 
 std::optional<ElementType> own_type(const OperatorInfo& op, const std::string& input) {
   return find_by_name(op.inputs, input)->type;
 }
 
 /// Of the inputs that have no type of their own; of all of them where each has one.
-ElementType common_type(const OperatorInfo& op, const InputFiles& files) {
-  if (files.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
+ElementType common_type(const OperatorInfo& op, const InputFiles& inputs) {
+  if (inputs.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
+  const auto named = [&](const std::string& name, std::size_t i) {
+    return item_name(name, find_by_name(op.inputs, name)->list, i) + " holds " +
+           std::string(name_of(inputs.at(name)[i].type()));
+  };
   const auto is_common = [&op](const auto& entry) { return !own_type(op, entry.first); };
-  const auto first = std::find_if(files.begin(), files.end(), is_common);
-  if (first == files.end()) return files.begin()->second.type();
-  const auto& [name, file] = *first;
-  for (const auto& [other_name, other] : files) {
-    if (own_type(op, other_name) || other.type() == file.type()) continue;
-    throw Error(op.name + ": " + name + " holds " + std::string(name_of(file.type())) + " and " + other_name +
-                " holds " + std::string(name_of(other.type())) +
-                ", expected one element type (--dtype converts the inputs)");
+  const auto first = std::find_if(inputs.begin(), inputs.end(), is_common);
+  if (first == inputs.end()) return inputs.begin()->second.front().type();
+  const ElementType type = first->second.front().type();
+  for (const auto& [name, files] : inputs) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (own_type(op, name) || files[i].type() == type) continue;
+      throw Error(op.name + ": " + named(first->first, 0) + " and " + named(name, i) +
+                  ", expected one element type (--dtype converts the inputs)");
+    }
   }
-  return file.type();
+  return type;
+}
+
+void check_list_outputs(const OperatorInfo& op, const Words& words,
+                        const std::map<std::string, TensorSpec, std::less<>>& specs) {
+  for (const auto& [name, files] : words.outputs) {
+    const std::size_t expected = specs.at(name).list.size();
+    if (!find_by_name(op.outputs, name)->list || files.size() == expected) continue;
+    throw Error(op.name + ": " + name + " has " + std::to_string(files.size()) + " files, expected " +
+                std::to_string(expected) + ", one for each tensor of the list");
+  }
+}
+
+/// An input or output by name: the tensor, or all of a list.
+void set(Arguments& arguments, const std::string& name, bool is_list, const std::vector<TensorRef>& tensors) {
+  is_list ? arguments.set(name, std::span<const TensorRef>(tensors)) : arguments.set(name, tensors.front());
+}
+
+std::vector<TensorRef> shapes_of(const std::vector<NpyFile>& files, ElementType type) {
+  std::vector<TensorRef> shapes;
+  for (const NpyFile& file : files) shapes.push_back(TensorRef::without_data(type, file.extents()));
+  return shapes;
 }
 
 /// False for an input of which, with the outputs that are wanted, only the extents count.
@@ -244,24 +312,26 @@ void run_request(const RunRequest& request) {
   check_files_differ(op, words);
 
   // Whatever can be known to be wrong from the headers is found before a single element is read.
-  InputFiles files;
-  for (const auto& [name, file] : words.inputs) files.emplace(name, NpyFile(file));
-  for (const auto& [name, file] : files) {
+  InputFiles files = open_inputs(words);
+  for (const auto& [name, own] : files) {
     // Numbers can be converted to any type that is computed with: f32 stands for all of them.
-    file.check_readable_as(own_type(op, name).value_or(ElementType::f32));
+    for (const NpyFile& file : own) file.check_readable_as(own_type(op, name).value_or(ElementType::f32));
   }
   const ElementType type = request.type ? *request.type : common_type(op, files);
   Arguments shapes = words.values;
   std::map<std::string, ElementType> types;
-  for (const auto& [name, file] : files) {
+  for (const auto& [name, own] : files) {
     types[name] = own_type(op, name).value_or(type);
-    shapes.set(name, TensorRef::without_data(types[name], file.extents()));
+    set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, types[name]));
   }
   for (const auto& [name, of_levels] : words.levels) shapes.set(name, read_levels(of_levels));
   const auto specs = infer(op.name, shapes);
+  check_list_outputs(op, words, specs);
   check_output_levels(op, words, specs);
   std::deque<OutputFile> outputs;
-  for (const auto& [name, file] : files_of(words.outputs, words.output_levels)) outputs.emplace_back(file);
+  for (const NamedFile& output : named_files(op.outputs, words.outputs, words.output_levels)) {
+    outputs.emplace_back(output.file);
+  }
 
   const Runtime runtime;
   Context ctx(choose_device(request.backend).backend);
@@ -270,19 +340,26 @@ void run_request(const RunRequest& request) {
   std::vector<Tensor> inputs;  // keeps the elements
   std::vector<Tensor> results;
   Arguments arguments = words.values;
-  for (auto& [name, file] : files) {
-    if (needs_elements(op, name, words)) {
-      const NpyTensor x = file.read(types[name]);
+  for (auto& [name, own] : files) {
+    std::vector<TensorRef> tensors = shapes_of(own, types[name]);
+    for (std::size_t i = 0; needs_elements(op, name, words) && i < own.size(); ++i) {
+      const NpyTensor x = own[i].read(types[name]);
       const TensorRef stored = inputs.emplace_back(to_backend(ctx, x.storage));
-      arguments.set(name, TensorRef(stored.data(), stored.type(), file.extents(), x.ref.strides(), stored.space()));
-    } else {
-      arguments.set(name, TensorRef::without_data(types[name], file.extents()));
+      tensors[i] = TensorRef(stored.data(), stored.type(), own[i].extents(), x.ref.strides(), stored.space());
     }
+    set(arguments, name, find_by_name(op.inputs, name)->list, tensors);
   }
   for (const auto& [name, levels] : shapes.levels()) arguments.set(name, levels);
-  for (const auto& [name, file] : words.outputs) {
+  for (const auto& [name, own] : words.outputs) {
     const TensorSpec& spec = specs.at(name);
-    arguments.set(name, results.emplace_back(spec.type, spec.extents, default_memory_space(ctx.backend())).ref());
+    const bool is_list = find_by_name(op.outputs, name)->list;
+    std::vector<TensorRef> tensors(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i].empty()) continue;
+      const Extents& extents = is_list ? spec.list[i] : spec.extents;
+      tensors[i] = results.emplace_back(spec.type, extents, default_memory_space(ctx.backend())).ref();
+    }
+    set(arguments, name, is_list, tensors);
   }
   run(op.name, ctx, arguments);
 

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "arguments": (POINTER,),
     "delete_arguments": (None, POINTER),
     "set_tensor": (INT, POINTER, TEXT, POINTER, INT, INT, INT, INTEGERS, INTEGERS),
+    "set_list": (INT, POINTER, TEXT, INT, ctypes.POINTER(POINTER), INT, INT, INT, INTEGERS, INTEGERS),
     "set_boolean": (INT, POINTER, TEXT, INT),
     "set_integer": (INT, POINTER, TEXT, ctypes.c_int64),
     "set_number": (INT, POINTER, TEXT, ctypes.c_double),
@@ -59,6 +60,8 @@ class Arguments:
         if isinstance(value, torch.Tensor):
             return bridge.set_tensor(self.pointer, name, value.data_ptr(), TYPES[value.dtype], int(value.is_cuda),
                                      value.dim(), integers(value.shape), integers(value.stride()))
+        if isinstance(value, list) and isinstance(value[0], torch.Tensor):
+            return self.set_list(name, value)
         if isinstance(value, Levels):
             name = name.removesuffix(b".levels")
             return bridge.set_levels(self.pointer, name, integers(value.offsets), len(value.offsets))
@@ -71,6 +74,15 @@ class Arguments:
         if isinstance(value, float):
             return bridge.set_number(self.pointer, name, value)
         return bridge.set_integers(self.pointer, name, integers(value), len(value))
+
+
+    def set_list(self, name, tensors):
+        """Of one element type and rank, on one device."""
+        first, count = tensors[0], len(tensors)
+        addresses = (POINTER * count)(*[t.data_ptr() for t in tensors])
+        extents, strides = ([n for t in tensors for n in of(t)] for of in (torch.Tensor.size, torch.Tensor.stride))
+        return self.portops.bridge.set_list(self.pointer, name, count, addresses, TYPES[first.dtype],
+                                            int(first.is_cuda), first.dim(), integers(extents), integers(strides))
 
 
 class Portops:

@@ -45,9 +45,9 @@ OPERATOR_KEYS = (
     "inplace",
     "no_need_buffer",
 )
-INPUT_KEYS = ("name", "description", "optional", "or_number", "default", "shape", "type", "ragged")
+INPUT_KEYS = ("name", "description", "list", "optional", "or_number", "default", "shape", "type", "ragged")
 ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
-OUTPUT_KEYS = ("name", "description", "shape", "optional", "type", "levels")
+OUTPUT_KEYS = ("name", "description", "list", "shape", "optional", "type", "levels")
 
 TAGS = {
     "tag:yaml.org,2002:str": "a text",
@@ -284,6 +284,7 @@ def _input(entry: _Entry) -> Input:
     return Input(
         entry.name("name", required=True),
         entry.one_line("description"),
+        entry.boolean("list"),
         entry.boolean("optional"),
         entry.boolean("or_number"),
         entry.number("default"),
@@ -318,6 +319,7 @@ def _output(entry: _Entry) -> Output:
     return Output(
         entry.name("name", required=True),
         entry.one_line("description"),
+        entry.boolean("list"),
         entry.shape(required=True) or ShapeRule("", (), entry.line()),
         entry.boolean("optional"),
         entry.line(),

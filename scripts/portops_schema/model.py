@@ -9,13 +9,17 @@ from dataclasses import field
 
 TENSOR_TYPES = ("i64",)  # element types that a tensor may have instead of the call's one
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
-SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "computed")
-SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced")  # those that take one name
+SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed")
+SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name
+# The attributes, and their types, that an operator with one of these shape rules has.
+SHAPE_ATTRIBUTES = {
+    "reduced": {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"},
+    "joined": {"axis": "integer"},
+    "divided": {"sections": "integers", "axis": "integer"},
+}
 # What an input may have to do with levels: it is ragged always, or may be; it is levels alone; or it may be ragged, but
 # the operator takes its values alone, position by position.
 RAGGED = ("true", "optional", "levels", "values")
-# What a call of an operator with a shape rule `reduced` says of the axes: attributes and their types.
-REDUCTION = {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"}
 
 
 class SchemaError(Exception):
@@ -28,7 +32,7 @@ class SchemaError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeRule:
-    """`broadcast(x, y)`, `like(x)`, `reduced(x)` or `computed(x, y)`: the extents of a tensor, from those of inputs."""
+    """`broadcast(x, y)`, `like(x)` and so on: the extents of a tensor, or of those of a list, from those of inputs."""
 
     function: str
     names: tuple[str, ...]
@@ -54,6 +58,7 @@ class LevelsRule:
 class Input:
     name: str
     description: str
+    list: bool
     optional: bool
     or_number: bool
     default: float | None
@@ -86,6 +91,7 @@ class Attribute:
 class Output:
     name: str
     description: str
+    list: bool
     shape: ShapeRule
     optional: bool
     line: int

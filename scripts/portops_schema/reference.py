@@ -108,6 +108,8 @@ def _kind(entry: Input) -> str:
 def _kind_of_tensor(entry: Input) -> str:
     if entry.type:
         return f"tensor of {entry.type}{', optional' if entry.optional else ''}"
+    if entry.list:
+        return "list of tensors"
     if entry.default is not None:
         return f"tensor or number; {entry.default:g} where it is left out"
     if entry.or_number:
@@ -131,6 +133,8 @@ def _when(op: Operator, entry: Output) -> str:
     operand = op.needs_tensor(entry)
     if operand:
         return f"optional, only where `{operand}` is {'a tensor' if op.input(operand).or_number else 'given'}"
+    if entry.list:
+        return "optional, and so is each of the list" if entry.optional else "always, each of the list"
     return "optional" if entry.optional else "always"
 
 
@@ -144,12 +148,25 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
             "`broadcast(…)`: the extents to which the tensors broadcast by NumPy's rules; a number has the "
             "extents []."
         )
-    if any(rule.function == "like" for rule in given):
+    likes = [entry for entry in (*op.inputs, *op.outputs) if entry.shape and entry.shape.function == "like"]
+    if any(not entry.list for entry in likes):
         rules.append("`like(…)`: the same extents as that tensor.")
+    if any(entry.list for entry in likes):
+        rules.append("`like(…)` of a list: a tensor for each of that list, of the same extents.")
     if any(rule.function == "reduced" for rule in given):
         rules.append(
             "`reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "
             "with extent 1; with `asvector` they are all axes."
+        )
+    if any(rule.function == "joined" for rule in given):
+        rules.append(
+            "`joined(…)`: the extents of that list's tensors one behind the other along `axis`. But for this axis "
+            "all have the same extents."
+        )
+    if any(rule.function == "divided" for rule in given):
+        rules.append(
+            "`divided(…)`: a tensor for each of `sections`, of the extents of that tensor, but for `axis`, along "
+            "which it has the section's. One section may be -1: what the others leave."
         )
     if op.computed:
         rules.append("`computed(…)`: the extents that follow from those tensors and the attributes, as said above.")
@@ -188,12 +205,8 @@ def _levels_rule(entry: Output) -> str:
 
 
 def _signature(op: Operator) -> str:
-    inputs = [
-        f"const {_cpp_type(entry)}& {entry.name}"
-        for entry in op.inputs
-        if not entry.optional
-    ]
-    outputs = [f"const TensorRef& {entry.name}" for entry in op.outputs]
+    inputs = [_parameter(entry) for entry in op.inputs if not entry.optional]
+    outputs = [_parameter(entry) for entry in op.outputs]
     start = f"void portops::{op.name}("
     lines = ["const Context& ctx", *_lines(inputs, len(start)), *_lines(outputs, len(start))]
     members = [*(entry for entry in op.inputs if entry.optional), *op.attributes]
@@ -207,7 +220,15 @@ def _signature(op: Operator) -> str:
     return signature
 
 
-def _cpp_type(entry: Input) -> str:
+def _parameter(entry: Input | Output) -> str:
+    if entry.list:
+        return f"std::span<const TensorRef> {entry.name}"
+    return f"const {_cpp_type(entry)}& {entry.name}"
+
+
+def _cpp_type(entry: Input | Output) -> str:
+    if isinstance(entry, Output):
+        return "TensorRef"
     if entry.ragged == "levels":
         return "Levels"
     if entry.has_levels:
@@ -232,16 +253,21 @@ def _command(op: Operator) -> str:
     for entry in op.inputs:
         number = entry.default is not None and entry.name not in tensors
         if entry.ragged != "levels":
-            words.append(f"{entry.name}={entry.default:g}" if number else f"{entry.name}={entry.name}.npy")
+            words.append(f"{entry.name}={entry.default:g}" if number else _files(entry))
         if entry.ragged in ("true", "levels"):
             words.append(f"{entry.name}.levels={entry.name}_levels.npy")
     words += [f"{entry.name}={_value(entry)}" for entry in op.attributes if entry.default is not None]
     words += [f"{entry.name}=…" for entry in op.attributes if entry.default is None]
-    words += [f"{entry.name}={entry.name}.npy" for entry in op.outputs]
+    words += [_files(entry) for entry in op.outputs]
     lines = textwrap.wrap(
         " ".join(words), 110, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
     return " \\\n".join(lines)
+
+
+def _files(entry: Input | Output) -> str:
+    name = entry.name
+    return f"{name}={name}_0.npy,{name}_1.npy" if entry.list else f"{name}={name}.npy"
 
 
 def _value(entry: Attribute) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .model import REDUCTION, Operator, Output, Schema, ShapeRule
+from .model import SHAPE_ATTRIBUTES, Input, Operator, Output, Schema, ShapeRule
 
 Messages = Iterator[tuple[int, str]]  # line, message
 
@@ -18,7 +18,15 @@ def check(schema: Schema) -> list[tuple[int, str]]:
         if op.name in seen:
             messages.append((op.line, f"{op.name}: declared twice, first at line {seen[op.name]}"))
         seen.setdefault(op.name, op.line)
-        for line, message in (*_arguments(op), *_shapes(op), *_levels(op), *_promises(op), *_backward(schema, op)):
+        messages_of_op = (
+            *_arguments(op),
+            *_lists(op),
+            *_shapes(op),
+            *_levels(op),
+            *_promises(op),
+            *_backward(schema, op),
+        )
+        for line, message in messages_of_op:
             messages.append((line, f"{op.name}: {message}"))
     return sorted(messages)
 
@@ -54,6 +62,24 @@ def _arguments(op: Operator) -> Messages:
             yield entry.line, f"attribute {entry.name}: only an attribute of type number may have names"
 
 
+def _lists(op: Operator) -> Messages:
+    for entry in op.inputs:
+        if entry.list and (entry.optional or entry.or_number or entry.shape or entry.type):
+            yield entry.line, (
+                f"input {entry.name}: a list has neither 'optional' nor 'or_number' nor 'shape' nor 'type'"
+            )
+    for entry in op.outputs:
+        operand = op.input(entry.shape.names[0]) if entry.shape.names else None
+        if operand is None:
+            continue  # reported with the rule
+        gives_list = entry.shape.function == "divided" or (entry.shape.function == "like" and operand.list)
+        if gives_list != entry.list:
+            yield entry.shape.line, (
+                f"output {entry.name}: {entry.shape} gives {'a list' if gives_list else 'one tensor'}, "
+                f"but the output is {'a list' if entry.list else 'one tensor'}"
+            )
+
+
 def _shapes(op: Operator) -> Messages:
     for kind, entry in [("input", item) for item in op.inputs] + [("output", item) for item in op.outputs]:
         if entry.shape is None:
@@ -72,7 +98,9 @@ def _shapes(op: Operator) -> Messages:
                 yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
             elif operand.ragged == "levels" and rule.function != "computed":
                 yield rule.line, f"{what}: {rule} names {name}, which is levels alone and has no extents"
-            elif operand.or_number and rule.function in ("reduced", "computed"):
+            elif operand.list != (rule.function == "joined") and not (operand.list and rule.function == "like"):
+                yield rule.line, f"{what}: {rule} names {name}, which is {'a' if operand.list else 'no'} list"
+            elif operand.or_number and rule.function in ("reduced", "divided", "computed"):
                 yield rule.line, f"{what}: {rule} names {name}, which may be a number and have no axes"
         if len(set(rule.names)) != len(rule.names):
             yield rule.line, f"{what}: {rule} names an input twice"
@@ -80,7 +108,7 @@ def _shapes(op: Operator) -> Messages:
             yield rule.line, f"{what}: {rule} differs from {op.computed} above: one function computes all such extents"
         if isinstance(entry, Output) and op.needs_tensor(entry) and not entry.optional:
             yield entry.line, (f"{what}: must be optional: it exists only where {rule.names[0]} is given as a tensor")
-        for name, kind in REDUCTION.items() if rule.function == "reduced" else ():
+        for name, kind in SHAPE_ATTRIBUTES.get(rule.function, {}).items():
             attribute = op.attribute(name)
             if attribute is None or attribute.type != kind:
                 yield rule.line, f"{what}: {rule} needs the attribute {name} of type {kind}"
@@ -89,8 +117,8 @@ def _shapes(op: Operator) -> Messages:
 def _levels(op: Operator) -> Messages:
     ragged = [entry for entry in op.inputs if entry.ragged]
     for entry in ragged:
-        if entry.optional:
-            yield entry.line, f"input {entry.name}: a ragged input may not be optional"
+        if entry.optional or entry.list:
+            yield entry.line, f"input {entry.name}: a ragged input may be neither optional nor a list"
         if entry.or_number and entry.ragged != "values":
             yield entry.line, f"input {entry.name}: a number has no levels"
         if entry.ragged == "levels" and (entry.shape or entry.type):
@@ -124,6 +152,9 @@ def _promises(op: Operator) -> Messages:
             yield line, f"inplace: there is no input {source}"
         if op.output(target) is None:
             yield line, f"inplace: there is no output {target}"
+        for entry in (op.input(source), op.output(target)):
+            if entry is not None and entry.list:
+                yield line, f"inplace: {entry.name} is a list"
     if len(set(op.inplace)) != len(op.inplace):
         yield line, "inplace: a pair is named twice"
 
@@ -168,9 +199,11 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the input {entry.name}; it can have {', '.join(allowed)}"
         forward = op.input(entry.name)
-        facts = ("optional", "or_number", "default", "type", "ragged")
+        facts = ("list", "optional", "or_number", "default", "type", "ragged")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
+        if entry.name in grads and entry.list != grads[entry.name].list:
+            yield entry.line, f"must make the input {entry.name} {_one_or_list(grads[entry.name])}"
         if entry.name in same_extents:
             tensor = same_extents[entry.name]
             expected = tensor.shape
@@ -195,6 +228,10 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         )
 
 
+def _one_or_list(entry: Input | Output) -> str:
+    return f"{'a list' if entry.list else 'one tensor'}, as {entry.name} is"
+
+
 def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
     """The gradients of the forward's inputs."""
     # Indices have no gradient, nor have levels.
@@ -204,6 +241,8 @@ def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
             yield entry.line, f"cannot have the output {entry.name}; it can have {', '.join(allowed)}"
             continue
         operand = entry.name[: -len("_grad")]
+        if entry.list != op.input(operand).list:
+            yield entry.line, f"must make the output {entry.name} {_one_or_list(op.input(operand))}"
         if not entry.optional:
             yield entry.line, f"must make the output {entry.name} optional: an unwanted gradient costs nothing"
         expected = ShapeRule("like", (operand,), 0) if gradient.input(operand) else op.input(operand).shape

@@ -79,7 +79,7 @@ def _input(entry: Input) -> str:
     default = "std::nullopt" if entry.default is None else repr(entry.default)
     may_be_left_out = entry.optional or entry.default is not None
     return (
-        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
+        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, {_is_list(entry)}"
         f".optional = {_bool(may_be_left_out)}, .or_number = {_bool(entry.or_number)}, "
         f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}{_own_type(entry)}"
         f"{_ragged(entry)}}}"
@@ -111,11 +111,15 @@ def _default(entry: Attribute) -> str:
 
 def _output(op: Operator, entry: Output) -> str:
     return (
-        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, "
+        f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, {_is_list(entry)}"
         f".shape_rule = {_text(str(entry.shape))}, .optional = {_bool(entry.optional)}, "
         f".needs_tensor = {_text(op.needs_tensor(entry))}{_own_type(entry)}"
         f"{f', .levels_rule = {_text(str(entry.levels))}' if entry.levels else ''}}}"
     )
+
+
+def _is_list(entry: Input | Output) -> str:
+    return ".list = true, " if entry.list else ""
 
 
 def _own_type(entry: Input | Output) -> str:
@@ -135,7 +139,7 @@ def _output_extents(op: Operator) -> str:
     ]
     return "\n".join(
         [
-            f"std::vector<Extents> {op.name}_output_extents(const Call& call) {{",
+            f"std::vector<OutputExtents> {op.name}_output_extents(const Call& call) {{",
             *_computed(op),
             *checks,
             f"  return {_list(_rule(entry) for entry in op.outputs)};",
@@ -180,7 +184,8 @@ def _argument(entry: Input) -> str:
         return f"call.levels({_text(entry.name)})"
     if entry.has_levels:
         return f"call.ragged({_text(entry.name)})"
-    return f"call.{'tensor_or_number' if entry.or_number else 'tensor'}({_text(entry.name)})"
+    getter = "list" if entry.list else "tensor_or_number" if entry.or_number else "tensor"
+    return f"call.{getter}({_text(entry.name)})"
 
 
 def _computed(op: Operator) -> list[str]:
@@ -197,9 +202,9 @@ def _rule(entry: Input | Output) -> str:
     if rule.function == "computed":
         return f"computed.at({_text(entry.name)})"
     if rule.function == "like":
-        return f"call.extents({_text(rule.names[0])})"
-    if rule.function == "reduced":
-        return f"call.reduced({_text(rule.names[0])})"
+        return f"call.{'list_' if entry.list else ''}extents({_text(rule.names[0])})"
+    if rule.function in ("reduced", "joined", "divided"):
+        return f"call.{rule.function}({_text(rule.names[0])})"
     return f"call.broadcast({{{', '.join(_text(name) for name in rule.names)}}})"
 
 
@@ -208,7 +213,7 @@ def _run(op: Operator) -> str:
     for entry in op.inputs:
         if not entry.optional:
             arguments.append(_argument(entry))
-    arguments += [f"call.tensor({_text(entry.name)})" for entry in op.outputs]
+    arguments += [f"call.{'list' if entry.list else 'tensor'}({_text(entry.name)})" for entry in op.outputs]
     arguments += _params(op)
     separator = ",\n" + " " * (len(op.name) + 3)
     return (

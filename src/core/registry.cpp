@@ -4,6 +4,7 @@
 
 #include "core/axes.hpp"
 #include "core/check.hpp"
+#include "core/check_list.hpp"
 #include "core/levels_data.hpp"
 #include "core/registry_table.hpp"
 
@@ -24,7 +25,7 @@ std::string text_of(double number) {
   return {digits.data(), end};
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string enumerated(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
   return result;
@@ -42,17 +43,18 @@ std::string describe(const Attribute& value) {
   if (const std::string* text = std::get_if<std::string>(&value)) return "the text '" + *text + "'";
   std::vector<std::string> items;
   for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value)) items.push_back(std::to_string(item));
-  return "the list [" + joined(items) + "]";
+  return "the list [" + enumerated(items) + "]";
 }
 
 /// What was given under a name that needs something else.
 std::string describe(const Arguments& given, std::string_view name) {
+  if (const auto* list = given.list(name)) return "a list of " + std::to_string(list->size()) + " tensors";
   const TensorOrNumber* tensor = given.tensor(name);
   return tensor != nullptr ? describe(*tensor) : describe(*given.attribute(name));
 }
 
 bool has(const Arguments& given, std::string_view name) {
-  return given.tensor(name) != nullptr || given.attribute(name) != nullptr;
+  return given.tensor(name) != nullptr || given.list(name) != nullptr || given.attribute(name) != nullptr;
 }
 
 std::string_view expected(AttributeType type) {
@@ -115,12 +117,12 @@ std::size_t index_of(std::string_view name) {
     return edit_distance(a, name) < edit_distance(b, name);
   });
   names.resize(std::min(names.size(), suggestions));
-  fail("portops::find_operator: no operator is named '", name, "'; the closest are ", joined(names));
+  fail("portops::find_operator: no operator is named '", name, "'; the closest are ", enumerated(names));
 }
 
 }  // namespace
 
-Call::Call(const OperatorInfo& info, const Arguments& arguments) : info_(info) {
+Call::Call(const OperatorInfo& info, const Arguments& arguments) : info_(info), given_(arguments) {
   check_names(arguments);
   for (const InputInfo& input : info.inputs) {
     take_input(input, arguments);
@@ -138,9 +140,10 @@ void Call::check_names(const Arguments& given) const {
   for (const AttributeInfo& attribute : info_.attributes) takes.push_back(attribute.name);
   const auto check = [&](const std::string& name) {
     if (std::find(takes.begin(), takes.end(), name) != takes.end()) return;
-    fail("portops::", info_.name, ": no argument is named '", name, "'; it takes ", joined(takes));
+    fail("portops::", info_.name, ": no argument is named '", name, "'; it takes ", enumerated(takes));
   };
   for (const auto& [name, value] : given.tensors()) check(name);
+  for (const auto& [name, value] : given.lists()) check(name);
   for (const auto& [name, value] : given.attributes()) check(name);
   for (const auto& [name, levels] : given.levels()) check(name);
   const auto refuse_levels = [&](const std::string& name) {
@@ -171,8 +174,15 @@ void Call::take_levels(const InputInfo& input, const Arguments& given) {
   impl::check_levels(info_.name, input.name, {values, levels});
 }
 
+void Call::take_list(std::string_view name, bool optional, const Arguments& given) const {
+  if (given.list(name) != nullptr || (optional && !has(given, name))) return;
+  const std::string found = has(given, name) ? describe(given, name) : "missing";
+  fail("portops::", info_.name, ": ", name, " is ", found, ", expected a list of tensors");
+}
+
 void Call::take_input(const InputInfo& input, const Arguments& given) {
   if (input.ragged == Ragged::levels) return;
+  if (input.list) return take_list(input.name, input.optional, given);
   const std::string_view expected = input.or_number ? "a tensor or a number" : "a tensor";
   if (!has(given, input.name)) {
     if (input.default_number) {
@@ -187,9 +197,11 @@ void Call::take_input(const InputInfo& input, const Arguments& given) {
       arguments_.set(input.name, *value);
       return;
     }
-  } else if (const auto number = number_in(*given.attribute(input.name)); number && input.or_number) {
-    arguments_.set(input.name, TensorOrNumber(*number));
-    return;
+  } else if (const Attribute* other = given.attribute(input.name); other != nullptr && input.or_number) {
+    if (const auto number = number_in(*other)) {
+      arguments_.set(input.name, TensorOrNumber(*number));
+      return;
+    }
   }
   fail("portops::", info_.name, ": ", input.name, " is ", describe(given, input.name), ", expected ", expected);
 }
@@ -207,9 +219,9 @@ void Call::take_attribute(const AttributeInfo& attribute, const Arguments& given
     arguments_.set(attribute.name, *value);
   } else if (attribute.type == AttributeType::number && value != nullptr && number_in(*value, attribute)) {
     arguments_.set(attribute.name, *number_in(*value, attribute));
-  } else if (attribute.type == AttributeType::number && value == nullptr &&
-             !given.tensor(attribute.name)->is_tensor()) {
-    arguments_.set(attribute.name, given.tensor(attribute.name)->number());
+  } else if (const TensorOrNumber* number = given.tensor(attribute.name);
+             attribute.type == AttributeType::number && number != nullptr && !number->is_tensor()) {
+    arguments_.set(attribute.name, number->number());
   } else {
     fail("portops::", info_.name, ": ", attribute.name, " is ", describe(given, attribute.name), ", expected ",
          expected(attribute));
@@ -217,6 +229,7 @@ void Call::take_attribute(const AttributeInfo& attribute, const Arguments& given
 }
 
 void Call::take_output(const OutputInfo& output, const Arguments& given) {
+  if (output.list) return take_list(output.name, true, given);
   if (!has(given, output.name)) return;
   const TensorOrNumber* value = given.tensor(output.name);
   if (value == nullptr || !value->is_tensor()) {
@@ -233,21 +246,37 @@ void Call::take_output(const OutputInfo& output, const Arguments& given) {
 
 void Call::check_types() const {
   for (const InputInfo& input : info_.inputs) {
-    const TensorRef& given = tensor(input.name);
-    if (!given || given.type() == input.type) continue;
-    const auto expected = [&](const auto&... parts) {
-      fail("portops::", info_.name, ": ", input.name, " has element type ", name_of(given.type()), ", expected ",
-           parts...);
-    };
-    if (input.type) expected(name_of(*input.type));
-    if (&input == &typed_input() && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
-    if (given.type() != type()) expected(name_of(type()), " (the element type of ", typed_input().name, ")");
+    if (!input.list) {
+      check_type(input, input.name, tensor(input.name));
+      continue;
+    }
+    const std::span<const TensorRef> tensors = list(input.name);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (i > 0 && tensors[i].type() == type()) continue;
+      check_type(input, name_in_list(input.name, i), tensors[i]);
+    }
   }
+}
+
+void Call::check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const {
+  if (!given || given.type() == input.type) return;
+  const auto expected = [&](const auto&... parts) {
+    fail("portops::", info_.name, ": ", name, " has element type ", name_of(given.type()), ", expected ", parts...);
+  };
+  if (input.type) expected(name_of(*input.type));
+  const InputInfo& typed = typed_input();
+  if (&input == &typed && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
+  if (given.type() == type()) return;
+  expected(name_of(type()), " (the element type of ", typed.list ? name_in_list(typed.name, 0) : typed.name, ")");
 }
 
 void Call::check_outputs() const {
   for (const OutputInfo& output : info_.outputs) {
-    if (!output.optional && !tensor(output.name)) {
+    if (output.optional) continue;
+    if (output.list && list(output.name).empty()) {
+      fail("portops::", info_.name, ": ", output.name, " is missing, expected a list of tensors to write to");
+    }
+    if (!output.list && !tensor(output.name)) {
       fail("portops::", info_.name, ": ", output.name, " is missing, expected a tensor to write to");
     }
   }
@@ -259,12 +288,41 @@ const TensorRef& Call::tensor(std::string_view name) const {
   return value != nullptr ? value->tensor() : none;
 }
 
-// The schema sees to it that there is one where its type matters, and that it is always a tensor.
+std::span<const TensorRef> Call::list(std::string_view name) const {
+  const std::vector<TensorRef>* tensors = given_.list(name);
+  return tensors != nullptr ? std::span<const TensorRef>(*tensors) : std::span<const TensorRef>();
+}
+
+// The schema sees to it that there is one where its type matters, and that it is always a tensor or a list of them.
 const InputInfo& Call::typed_input() const {
   return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) { return !input.type; });
 }
 
-ElementType Call::type() const { return tensor(typed_input().name).type(); }
+ElementType Call::type() const {
+  const InputInfo& input = typed_input();
+  return input.list ? list(input.name).front().type() : tensor(input.name).type();
+}
+
+std::vector<Extents> Call::list_extents(std::string_view name) const {
+  std::vector<Extents> result;
+  result.reserve(list(name).size());
+  for (const TensorRef& tensor : list(name)) result.push_back(tensor.extents());
+  return result;
+}
+
+Extents Call::joined(std::string_view name) const {
+  return joined_shapes(info_.name, {name, list(name)}, attribute<std::int64_t>("axis")).whole;
+}
+
+std::vector<Extents> Call::divided(std::string_view name) const {
+  const PartShapes shapes =
+      divided_shapes(info_.name, {name, tensor(name)}, attribute<std::vector<std::int64_t>>("sections"),
+                     attribute<std::int64_t>("axis"));
+  std::vector<Extents> result;
+  result.reserve(shapes.lengths.size());
+  for (std::size_t i = 0; i < shapes.lengths.size(); ++i) result.push_back(shapes.part(i));
+  return result;
+}
 
 Extents Call::broadcast(std::initializer_list<std::string_view> names) const {
   std::vector<Named> tensors;
@@ -305,10 +363,23 @@ void Call::check_extents(std::string_view name, const Extents& expected, std::st
 Arguments& Arguments::set(std::string_view name, const TensorOrNumber& value) {
   std::string key(name);
   attributes_.erase(key);
+  lists_.erase(key);
   if (value.is_tensor() && !value.tensor()) {
     tensors_.erase(key);
   } else {
     tensors_.insert_or_assign(std::move(key), value);
+  }
+  return *this;
+}
+
+Arguments& Arguments::set(std::string_view name, std::span<const TensorRef> list) {
+  std::string key(name);
+  attributes_.erase(key);
+  tensors_.erase(key);
+  if (list.empty()) {
+    lists_.erase(key);
+  } else {
+    lists_.insert_or_assign(std::move(key), std::vector<TensorRef>(list.begin(), list.end()));
   }
   return *this;
 }
@@ -330,6 +401,7 @@ Arguments& Arguments::set(std::string_view name, const RaggedRef& value) {
 Arguments& Arguments::set(std::string_view name, Attribute value) {
   std::string key(name);
   tensors_.erase(key);
+  lists_.erase(key);
   attributes_.insert_or_assign(std::move(key), std::move(value));
   return *this;
 }
@@ -337,6 +409,11 @@ Arguments& Arguments::set(std::string_view name, Attribute value) {
 const TensorOrNumber* Arguments::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found != tensors_.end() ? &found->second : nullptr;
+}
+
+const std::vector<TensorRef>* Arguments::list(std::string_view name) const {
+  const auto found = lists_.find(name);
+  return found != lists_.end() ? &found->second : nullptr;
 }
 
 Levels Arguments::levels(std::string_view name) const {
@@ -357,13 +434,14 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const std::size_t index = impl::index_of(name);
   const OperatorInfo& info = impl::operator_table().infos[index];
   const impl::Call call(info, arguments);
-  const std::vector<Extents> extents = impl::operator_table().adapters[index].extents(call);
+  std::vector<impl::OutputExtents> extents = impl::operator_table().adapters[index].extents(call);
   const std::vector<Levels> levels = impl::operator_table().adapters[index].levels(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
-    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output], levels[output]});
-    call.check_levels(its.name, extents[output], levels[output]);
+    call.check_levels(its.name, extents[output].extents, levels[output]);
+    specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output].extents,
+                                       std::move(extents[output].list), levels[output]});
   }
   return specs;
 }

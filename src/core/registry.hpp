@@ -35,6 +35,7 @@ enum class Ragged : std::uint8_t { no, always, optional, levels, values };
 struct InputInfo {
   std::string name;
   std::string description;
+  bool list = false;                     ///< a list of tensors, one or more
   bool optional = false;                 ///< may be left out
   bool or_number = false;                ///< a number may stand for the tensor
   std::optional<double> default_number;  ///< the number that stands for it when it is left out
@@ -54,6 +55,7 @@ struct AttributeInfo {
 struct OutputInfo {
   std::string name;
   std::string description;
+  bool list = false;         ///< a list of tensors; of an optional output, each may be left out
   std::string shape_rule;    ///< such as "broadcast(x, y, weight)"
   bool optional = false;     ///< may be left out, and then costs nothing
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
@@ -81,6 +83,8 @@ class Arguments {
   /// An input (a tensor, or a number where the schema allows one) or an output (a tensor). An empty TensorRef is an
   /// argument that is not given.
   Arguments& set(std::string_view name, const TensorOrNumber& value);
+  /// An input or output that is a list of tensors. An empty list is an argument that is not given.
+  Arguments& set(std::string_view name, std::span<const TensorRef> list);
   Arguments& set(std::string_view name, Attribute value);
   /// The levels of an input: beside its tensor, or alone. No levels are levels that are not given.
   Arguments& set(std::string_view name, const Levels& levels);
@@ -101,25 +105,31 @@ class Arguments {
 
   /// What was set as a tensor or TensorOrNumber; null when there is none of that name.
   const TensorOrNumber* tensor(std::string_view name) const;
+  /// What was set as a list of tensors; null when there is none of that name.
+  const std::vector<TensorRef>* list(std::string_view name) const;
   /// The levels that were set; no levels when there are none of that name.
   Levels levels(std::string_view name) const;
   /// What was set as any other value; null when there is none of that name.
   const Attribute* attribute(std::string_view name) const;
 
   const std::map<std::string, TensorOrNumber, std::less<>>& tensors() const { return tensors_; }
+  const std::map<std::string, std::vector<TensorRef>, std::less<>>& lists() const { return lists_; }
   const std::map<std::string, Levels, std::less<>>& levels() const { return levels_; }
   const std::map<std::string, Attribute, std::less<>>& attributes() const { return attributes_; }
 
  private:
   std::map<std::string, TensorOrNumber, std::less<>> tensors_;
+  std::map<std::string, std::vector<TensorRef>, std::less<>> lists_;
   std::map<std::string, Levels, std::less<>> levels_;
   std::map<std::string, Attribute, std::less<>> attributes_;
 };
 
-/// The element type and extents of an output, and its levels where it is ragged.
+/// The element type and extents of an output; of one that is a list, the extents of its tensors; of one that is ragged,
+/// its levels.
 struct TensorSpec {
   ElementType type;
   Extents extents;
+  std::vector<Extents> list = {};
   Levels levels = {};
 };
 

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/context.hpp"
+#include "core/parts_plan.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of an operator's kernels, made once.
+struct PartsLabels {
+  explicit PartsLabels(const std::string& op)
+      : equal_runs("portops::" + op + "::move[equal_runs]"),
+        runs("portops::" + op + "::move[runs]"),
+        strided("portops::" + op + "::move[strided]") {}
+
+  std::string equal_runs;
+  std::string runs;
+  std::string strided;
+};
+
+/// Enqueues the copy of the wanted parts into the whole, or out of it. On a GPU the parts' addresses and strides travel
+/// as kernel arguments: one kernel for as many parts as these hold.
+void move_parts(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan);
+
+}  // namespace portops::impl
