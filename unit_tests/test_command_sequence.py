@@ -43,6 +43,19 @@ class SequenceTest(CommandTest):
         self.run_ok("sequence_unpad", "x=out.npy", "length.levels=fine.npy", "out=back.npy")
         self.assertEqual(self.read("back.npy"), ("<f4", (5, 2), [0, 9, 1, 8, 2, 7, 3, 6, 4, 5]))
 
+    def test_concat(self) -> None:
+        self.write("y.npy", (3, 2), [60, 61, 62, 63, 64, 65])
+        self.write("other.npy", (4,), [0, 1, 2, 3], descr="<i8")
+        self.run_ok("sequence_concat", "x=x.npy,y.npy", "x.levels=fine.npy,other.npy", "out=out.npy",
+                    "out.levels=levels.npy")
+        self.assertEqual(self.read("out.npy")[2], [0, 9, 1, 8, 60, 61, 62, 63, 2, 7, 3, 6, 4, 5, 64, 65])
+        self.assertEqual(self.read("levels.npy")[2], [0, 3, 4, 8])
+        self.run_ok("sequence_concat_grad", "x=x.npy,y.npy", "x.levels=fine.npy,other.npy", "out_grad=out.npy",
+                    "x_grad=,b.npy")
+        self.assertEqual(self.read("b.npy"), ("<f4", (3, 2), [60, 61, 62, 63, 64, 65]))
+        self.run_wrong("run", "sequence_concat", "x=x.npy,y.npy", "x.levels=fine.npy", "out=c.npy",
+                       expect=("x.levels has 1 files, expected 2, a level for each tensor of the list",))
+
     def test_operators_on_positions_keep_levels(self) -> None:
         self.run_ok("lerp", "x=x.npy", "x.levels=coarse.npy,fine.npy", "y=x.npy", "out=out.npy",
                     "out.levels=a.npy,b.npy")

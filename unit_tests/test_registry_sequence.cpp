@@ -3,6 +3,7 @@
 #include "sequence_reference.hpp"
 
 #include <portops/core/registry.hpp>
+#include <portops/ops/sequence_concat.hpp>
 #include <portops/ops/sequence_expand.hpp>
 #include <portops/ops/sequence_pad.hpp>
 #include <portops/ops/sequence_pool.hpp>
@@ -91,6 +92,25 @@ TEST(RegistryLevels, ThatDoNotFitAreRefused) {
                  "weight has levels, but is no tensor");
 }
 
+TEST(RegistryLevels, OfListsAreThoseOfTheirTensors) {
+  const std::vector<RaggedRef> parts{{shape({3, 2}), levels_of({1, 2})}, {shape({5, 2}), levels_of({5, 0})}};
+  const auto given = Arguments().set("x", std::span<const RaggedRef>(parts));
+  const auto joined = infer("sequence_concat", given).at("out");
+  EXPECT_EQ(joined.extents, Extents({8, 2}));
+  EXPECT_EQ(joined.levels, levels_of({6, 2}));
+  const auto gradients = infer("sequence_concat_grad", Arguments(given).set("out_grad", shape({8, 2}))).at("x_grad");
+  ASSERT_EQ(gradients.list.size(), 2u);
+  EXPECT_EQ(gradients.list[1], Extents({5, 2}));
+  ASSERT_EQ(gradients.list_levels.size(), 2u);
+  EXPECT_EQ(gradients.list_levels[1], levels_of({5, 0}));
+  const std::vector<TensorRef> plain{shape({3, 2}), shape({5, 2})};
+  expect_error([&] { infer("sequence_concat", Arguments().set("x", std::span<const TensorRef>(plain))); },
+               "portops::sequence_concat: x is a list, expected one of ragged tensors");
+  const std::vector<RaggedRef> wrong{{shape({3, 2}), levels_of({1, 2})}, {shape({5, 2}), {}}};
+  expect_error([&] { infer("sequence_concat", Arguments().set("x", std::span<const RaggedRef>(wrong))); },
+               "portops::sequence_concat: x[1] has no levels, expected a ragged tensor");
+}
+
 class RegistrySequence : public OnEveryBackend {};
 PORTOPS_ON_EVERY_BACKEND(RegistrySequence);
 
@@ -109,6 +129,12 @@ TEST_P(RegistrySequence, ComputesWhatTheFunctionsCompute) {
   run("sequence_pool_grad", ctx,
       Arguments(given).set("index", index.ref()).set("out_grad", out.ref()).set("x_grad", named_grad.ref()));
   expect_equal(named_grad, values_in(x_grad));
+
+  const std::vector<RaggedRef> parts{{x, levels}, {out, levels_of({1, 1, 1})}};
+  TestTensor<float> joined(ctx, {8, 2}), named_joined(ctx, {8, 2});
+  sequence_concat(ctx, parts, joined);
+  run("sequence_concat", ctx, Arguments().set("x", std::span<const RaggedRef>(parts)).set("out", named_joined.ref()));
+  expect_equal(named_joined, values_in(joined));
 
   TestTensor<float> expanded(ctx, {4, 2}), named_expanded(ctx, {4, 2});
   const Levels y = levels_of({1, 2, 1});

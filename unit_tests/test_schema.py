@@ -217,7 +217,7 @@ class WrongSchemaTest(SchemaTest):
         )
         self.wrong(
             alone(("The mask.\n", "The mask.\n      ragged: true\n"), drops),
-            ("name: mask", "norm: input mask: a ragged input may be neither optional nor a list"),
+            ("name: mask", "norm: input mask: a ragged input may not be optional"),
         )
         self.wrong(
             alone(("the value.\n", "the value.\n      ragged: levels\n"), drops),

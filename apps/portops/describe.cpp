@@ -52,7 +52,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 
 Row row_of(const InputInfo& input) {
   std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
-  if (input.ragged == Ragged::always) kind = "ragged tensor";
+  if (input.ragged == Ragged::always) kind = input.list ? "list of ragged tensors" : "ragged tensor";
   if (input.ragged == Ragged::levels) kind = "levels";
   if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {

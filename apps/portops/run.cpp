@@ -287,6 +287,39 @@ Levels read_levels(const std::vector<std::string>& files) {
   return Levels(std::move(offsets));
 }
 
+/// The levels of each ragged input: of a list, one level for each tensor.
+std::map<std::string, std::vector<Levels>> read_all_levels(const OperatorInfo& op, const Words& words,
+                                                           const InputFiles& inputs) {
+  std::map<std::string, std::vector<Levels>> result;
+  for (const auto& [name, files] : words.levels) {
+    if (!find_by_name(op.inputs, name)->list) {
+      result[name] = {read_levels(files)};
+      continue;
+    }
+    const std::size_t expected = inputs.at(name).size();
+    if (files.size() != expected) {
+      throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
+                  " files, expected " + std::to_string(expected) + ", a level for each tensor of the list");
+    }
+    for (const std::string& file : files) result[name].push_back(read_levels({file}));
+  }
+  return result;
+}
+
+/// Adds levels to inputs that are set.
+void set_levels(Arguments& arguments, const std::map<std::string, std::vector<Levels>>& all) {
+  for (const auto& [name, levels] : all) {
+    const std::vector<TensorRef>* list = arguments.list(name);
+    if (list == nullptr) {
+      arguments.set(name, levels.front());
+      continue;
+    }
+    std::vector<RaggedRef> ragged;
+    for (std::size_t i = 0; i < list->size(); ++i) ragged.push_back({(*list)[i], levels[i]});
+    arguments.set(name, std::span<const RaggedRef>(ragged));
+  }
+}
+
 Tensor tensor_of(const std::vector<std::int64_t>& offsets) {
   Tensor tensor(ElementType::i64, {static_cast<std::int64_t>(offsets.size())});
   std::copy(offsets.begin(), offsets.end(), tensor.data<std::int64_t>());
@@ -324,7 +357,8 @@ void run_request(const RunRequest& request) {
     types[name] = own_type(op, name).value_or(type);
     set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, types[name]));
   }
-  for (const auto& [name, of_levels] : words.levels) shapes.set(name, read_levels(of_levels));
+  const auto levels_of_inputs = read_all_levels(op, words, files);
+  set_levels(shapes, levels_of_inputs);
   const auto specs = infer(op.name, shapes);
   check_list_outputs(op, words, specs);
   check_output_levels(op, words, specs);
@@ -349,7 +383,7 @@ void run_request(const RunRequest& request) {
     }
     set(arguments, name, find_by_name(op.inputs, name)->list, tensors);
   }
-  for (const auto& [name, levels] : shapes.levels()) arguments.set(name, levels);
+  set_levels(arguments, levels_of_inputs);
   for (const auto& [name, own] : words.outputs) {
     const TensorSpec& spec = specs.at(name);
     const bool is_list = find_by_name(op.outputs, name)->list;

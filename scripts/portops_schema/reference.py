@@ -101,7 +101,7 @@ def _kind(entry: Input) -> str:
     if entry.ragged == "levels":
         return "levels"
     if entry.ragged == "true":
-        return "ragged tensor"
+        return "list of ragged tensors" if entry.list else "ragged tensor"
     return _kind_of_tensor(entry) + (", may be ragged" if entry.ragged else "")
 
 
@@ -222,7 +222,8 @@ def _signature(op: Operator) -> str:
 
 def _parameter(entry: Input | Output) -> str:
     if entry.list:
-        return f"std::span<const TensorRef> {entry.name}"
+        is_ragged = isinstance(entry, Input) and entry.has_levels
+        return f"std::span<const {'RaggedRef' if is_ragged else 'TensorRef'}> {entry.name}"
     return f"const {_cpp_type(entry)}& {entry.name}"
 
 
@@ -255,7 +256,8 @@ def _command(op: Operator) -> str:
         if entry.ragged != "levels":
             words.append(f"{entry.name}={entry.default:g}" if number else _files(entry))
         if entry.ragged in ("true", "levels"):
-            words.append(f"{entry.name}.levels={entry.name}_levels.npy")
+            of_list = f"{entry.name}_0_levels.npy,{entry.name}_1_levels.npy"
+            words.append(f"{entry.name}.levels={of_list if entry.list else f'{entry.name}_levels.npy'}")
     words += [f"{entry.name}={_value(entry)}" for entry in op.attributes if entry.default is not None]
     words += [f"{entry.name}=…" for entry in op.attributes if entry.default is None]
     words += [_files(entry) for entry in op.outputs]

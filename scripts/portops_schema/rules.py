@@ -98,7 +98,9 @@ def _shapes(op: Operator) -> Messages:
                 yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
             elif operand.ragged == "levels" and rule.function != "computed":
                 yield rule.line, f"{what}: {rule} names {name}, which is levels alone and has no extents"
-            elif operand.list != (rule.function == "joined") and not (operand.list and rule.function == "like"):
+            elif operand.list != (rule.function == "joined") and not (
+                operand.list and (rule.function == "like" or (rule.function == "computed" and operand.has_levels))
+            ):
                 yield rule.line, f"{what}: {rule} names {name}, which is {'a' if operand.list else 'no'} list"
             elif operand.or_number and rule.function in ("reduced", "divided", "computed"):
                 yield rule.line, f"{what}: {rule} names {name}, which may be a number and have no axes"
@@ -117,8 +119,10 @@ def _shapes(op: Operator) -> Messages:
 def _levels(op: Operator) -> Messages:
     ragged = [entry for entry in op.inputs if entry.ragged]
     for entry in ragged:
-        if entry.optional or entry.list:
-            yield entry.line, f"input {entry.name}: a ragged input may be neither optional nor a list"
+        if entry.optional:
+            yield entry.line, f"input {entry.name}: a ragged input may not be optional"
+        if entry.list and entry.ragged != "true":
+            yield entry.line, f"input {entry.name}: the tensors of a list are ragged always, or never"
         if entry.or_number and entry.ragged != "values":
             yield entry.line, f"input {entry.name}: a number has no levels"
         if entry.ragged == "levels" and (entry.shape or entry.type):
@@ -138,6 +142,8 @@ def _levels(op: Operator) -> Messages:
             operand = op.input(name)
             if operand is None or operand.ragged in ("", "levels"):
                 yield line, f"output {entry.name}: {entry.levels} names {name}, which is no ragged input"
+            elif operand.list != entry.list:
+                yield line, f"output {entry.name}: {entry.levels} names {name}, which is {'a' if operand.list else 'no'} list"
         if entry.levels.function == "changes" and not op.computed:
             yield line, (
                 f"output {entry.name}: levels that change are computed from what the shape rule computed(…) names, "

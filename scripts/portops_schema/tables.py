@@ -157,7 +157,7 @@ def _output_levels(op: Operator) -> str:
             rules.append("Levels()")
         elif entry.levels.function == "share":
             names = ", ".join(_text(name) for name in entry.levels.names)
-            rules.append(f"call.shared_levels({{{names}}})")
+            rules.append(f"call.list_levels({names})" if entry.list else f"call.shared_levels({{{names}}})")
         else:
             rules.append("changed")
     call = f"  const Levels changed = {op.family}_levels("
@@ -165,7 +165,7 @@ def _output_levels(op: Operator) -> str:
     parameter = " call" if any(rule != "Levels()" for rule in rules) else ""
     return "\n".join(
         [
-            f"std::vector<Levels> {op.name}_output_levels(const Call&{parameter}) {{",
+            f"std::vector<OutputLevels> {op.name}_output_levels(const Call&{parameter}) {{",
             *computed,
             f"  return {_list(rules)};",
             "}",
@@ -183,7 +183,7 @@ def _argument(entry: Input) -> str:
     if entry.ragged == "levels":
         return f"call.levels({_text(entry.name)})"
     if entry.has_levels:
-        return f"call.ragged({_text(entry.name)})"
+        return f"call.ragged{'_list' if entry.list else ''}({_text(entry.name)})"
     getter = "list" if entry.list else "tensor_or_number" if entry.or_number else "tensor"
     return f"call.{getter}({_text(entry.name)})"
 

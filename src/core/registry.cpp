@@ -147,7 +147,8 @@ void Call::check_names(const Arguments& given) const {
   for (const auto& [name, value] : given.attributes()) check(name);
   for (const auto& [name, levels] : given.levels()) check(name);
   const auto refuse_levels = [&](const std::string& name) {
-    if (given.levels(name)) fail("portops::", info_.name, ": ", name, " has levels, expected no ragged tensor");
+    if (given.levels(name) || given.list_levels(name) != nullptr)
+      fail("portops::", info_.name, ": ", name, " has levels, expected no ragged tensor");
   };
   for (const InputInfo& input : info_.inputs) {
     if (input.ragged == Ragged::no) refuse_levels(input.name);
@@ -156,7 +157,17 @@ void Call::check_names(const Arguments& given) const {
   for (const AttributeInfo& attribute : info_.attributes) refuse_levels(attribute.name);
 }
 
+void Call::take_list_levels(const InputInfo& input, const Arguments& given) const {
+  if (input.ragged != Ragged::always) return;
+  const std::vector<Levels>* levels = given.list_levels(input.name);
+  if (levels == nullptr) fail("portops::", info_.name, ": ", input.name, " is a list, expected one of ragged tensors");
+  for (std::size_t i = 0; i < levels->size(); ++i) {
+    impl::check_levels(info_.name, name_in_list(input.name, i), {list(input.name)[i], (*levels)[i]});
+  }
+}
+
 void Call::take_levels(const InputInfo& input, const Arguments& given) {
+  if (input.list) return take_list_levels(input, given);
   const Levels levels = given.levels(input.name);
   const bool alone = input.ragged == Ragged::levels;
   if (!levels && alone) fail("portops::", info_.name, ": ", input.name, " has no levels, expected levels");
@@ -303,6 +314,14 @@ ElementType Call::type() const {
   return input.list ? list(input.name).front().type() : tensor(input.name).type();
 }
 
+std::vector<RaggedRef> Call::ragged_list(std::string_view name) const {
+  const std::span<const TensorRef> values = list(name);
+  const std::vector<Levels>& levels = *given_.list_levels(name);
+  std::vector<RaggedRef> result;
+  for (std::size_t i = 0; i < values.size(); ++i) result.push_back({values[i], levels[i]});
+  return result;
+}
+
 std::vector<Extents> Call::list_extents(std::string_view name) const {
   std::vector<Extents> result;
   result.reserve(list(name).size());
@@ -376,6 +395,7 @@ Arguments& Arguments::set(std::string_view name, std::span<const TensorRef> list
   std::string key(name);
   attributes_.erase(key);
   tensors_.erase(key);
+  list_levels_.erase(key);
   if (list.empty()) {
     lists_.erase(key);
   } else {
@@ -396,6 +416,18 @@ Arguments& Arguments::set(std::string_view name, const Levels& levels) {
 
 Arguments& Arguments::set(std::string_view name, const RaggedRef& value) {
   return set(name, TensorOrNumber(value.values)).set(name, value.levels);
+}
+
+Arguments& Arguments::set(std::string_view name, std::span<const RaggedRef> list) {
+  std::vector<TensorRef> values;
+  std::vector<Levels> levels;
+  for (const RaggedRef& item : list) {
+    values.push_back(item.values);
+    levels.push_back(item.levels);
+  }
+  set(name, std::span<const TensorRef>(values));
+  if (!list.empty()) list_levels_.insert_or_assign(std::string(name), std::move(levels));
+  return *this;
 }
 
 Arguments& Arguments::set(std::string_view name, Attribute value) {
@@ -421,6 +453,11 @@ Levels Arguments::levels(std::string_view name) const {
   return found != levels_.end() ? found->second : Levels();
 }
 
+const std::vector<Levels>* Arguments::list_levels(std::string_view name) const {
+  const auto found = list_levels_.find(name);
+  return found != list_levels_.end() ? &found->second : nullptr;
+}
+
 const Attribute* Arguments::attribute(std::string_view name) const {
   const auto found = attributes_.find(name);
   return found != attributes_.end() ? &found->second : nullptr;
@@ -435,13 +472,14 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const OperatorInfo& info = impl::operator_table().infos[index];
   const impl::Call call(info, arguments);
   std::vector<impl::OutputExtents> extents = impl::operator_table().adapters[index].extents(call);
-  const std::vector<Levels> levels = impl::operator_table().adapters[index].levels(call);
+  std::vector<impl::OutputLevels> levels = impl::operator_table().adapters[index].levels(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
-    call.check_levels(its.name, extents[output].extents, levels[output]);
+    call.check_levels(its.name, extents[output].extents, levels[output].levels);
     specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output].extents,
-                                       std::move(extents[output].list), levels[output]});
+                                       std::move(extents[output].list), std::move(levels[output].levels),
+                                       std::move(levels[output].list)});
   }
   return specs;
 }

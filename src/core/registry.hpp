@@ -90,6 +90,8 @@ class Arguments {
   Arguments& set(std::string_view name, const Levels& levels);
   /// The tensor and the levels of an input.
   Arguments& set(std::string_view name, const RaggedRef& value);
+  /// An input that is a list of ragged tensors.
+  Arguments& set(std::string_view name, std::span<const RaggedRef> list);
   /// An attribute, or an input for which the schema allows a number.
   template <class Number>
     requires std::is_arithmetic_v<Number>
@@ -109,6 +111,8 @@ class Arguments {
   const std::vector<TensorRef>* list(std::string_view name) const;
   /// The levels that were set; no levels when there are none of that name.
   Levels levels(std::string_view name) const;
+  /// The levels of a list of ragged tensors; null when there is none of that name.
+  const std::vector<Levels>* list_levels(std::string_view name) const;
   /// What was set as any other value; null when there is none of that name.
   const Attribute* attribute(std::string_view name) const;
 
@@ -121,16 +125,18 @@ class Arguments {
   std::map<std::string, TensorOrNumber, std::less<>> tensors_;
   std::map<std::string, std::vector<TensorRef>, std::less<>> lists_;
   std::map<std::string, Levels, std::less<>> levels_;
+  std::map<std::string, std::vector<Levels>, std::less<>> list_levels_;
   std::map<std::string, Attribute, std::less<>> attributes_;
 };
 
-/// The element type and extents of an output; of one that is a list, the extents of its tensors; of one that is ragged,
-/// its levels.
+/// The element type and extents of an output, and its levels where it is ragged; of one that is a list, those of its
+/// tensors.
 struct TensorSpec {
   ElementType type;
   Extents extents;
   std::vector<Extents> list = {};
   Levels levels = {};
+  std::vector<Levels> list_levels = {};
 };
 
 /// All operators, in the order of the schema.

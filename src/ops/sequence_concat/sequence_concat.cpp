@@ -6,6 +6,7 @@
 #include "core/levels_data.hpp"
 #include "core/region.hpp"
 #include "core/sequence_plans.hpp"
+#include "ops/sequence_concat/sequence_concat_extents.hpp"
 
 #include <array>
 #include <string>
@@ -81,6 +82,19 @@ std::shared_ptr<const impl::MovePlan> moves_of_input(std::span<const RaggedRef> 
 }
 
 }  // namespace
+
+namespace impl {
+
+std::map<std::string, Extents, std::less<>> sequence_concat_extents(std::string_view op, std::span<const RaggedRef> x) {
+  const Extents extents = check_extents(op, x);
+  return {{"out", extents}, {"out_grad", extents}};
+}
+
+Levels sequence_concat_levels(std::string_view, std::span<const RaggedRef> x) {
+  return portops::sequence_concat_levels(x);
+}
+
+}  // namespace impl
 
 Levels sequence_concat_levels(std::span<const RaggedRef> x) {
   check_levels_together("sequence_concat", x);
