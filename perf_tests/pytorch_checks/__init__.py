@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The families of check_with_pytorch.py: by name, each a common.Check."""
+from .concat import ConcatCheck
 from .deform_conv2d import DeformConv2dCheck
 from .p_norm import PNormCheck
 
-FAMILIES = {"p_norm": PNormCheck, "deform_conv2d": DeformConv2dCheck}
+FAMILIES = {"p_norm": PNormCheck, "deform_conv2d": DeformConv2dCheck, "concat": ConcatCheck}
