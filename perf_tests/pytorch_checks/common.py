@@ -1,6 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the families of checks share."""
+import math
+
+import torch
+
+from pytorch_cases.common import laid_out
 
 
 class Check:
@@ -36,3 +41,25 @@ class Check:
             first = tuple(places[0].tolist())
             self.disagreements.append(f"{name}: {len(places)} of {expected.numel()} elements, the first at "
                                       f"{list(first)}: {actual[first].item()}, expected {expected[first].item()}")
+
+    def judge_bits(self, name, actual, expected):
+        """That both have the same elements."""
+        self.judge(name, actual, expected, actual != expected)
+
+    def judge_sums(self, name, actual, expected, magnitude):
+        """That sums are as near to those in float64 as rounding explains, relative to the magnitudes summed."""
+        self.judge(name, actual, expected, (actual.double() - expected).abs() > SUMMING[actual.dtype] * magnitude)
+
+
+# Of sums in f32 (f64 for f64), rounded once.
+SUMMING = {torch.float64: 1e-12, torch.float32: 2e-6, torch.float16: 5e-4, torch.bfloat16: 4e-3}
+
+
+def layouts_of(rank):
+    return ["contiguous", *(["strided", "cut"] if rank > 0 else []), *(["transposed"] if rank > 1 else [])]
+
+
+def poison(shape, like, layout):
+    """A result to be written, of another tensor's type and device."""
+    layout = layout if layout in layouts_of(len(shape)) else "contiguous"
+    return laid_out(torch.full(shape, math.nan, dtype=like.dtype, device=like.device), layout)

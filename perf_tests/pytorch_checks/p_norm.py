@@ -24,7 +24,7 @@ import torch
 
 from pytorch_cases.common import NAMES, laid_out
 
-from .common import Check
+from .common import Check, layouts_of
 
 OPERATORS = ("p_norm", "p_norm_grad")
 ORDERS = (0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 2.3, -1.0, -2.0, math.inf, -math.inf)
@@ -52,10 +52,6 @@ def axes_of(rank):
 def as_given(axes, rank):
     """The axes in another order, the odd ones counted from the last."""
     return [axis - max(rank, 1) if axis % 2 == 1 or rank == 0 else axis for axis in reversed(axes)]
-
-
-def layouts_of(rank):
-    return ["contiguous", *(["strided", "cut"] if rank > 0 else []), *(["transposed"] if rank > 1 else [])]
 
 
 def elements(kind, shape, dtype, device):

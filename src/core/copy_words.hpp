@@ -23,7 +23,8 @@ struct alignas(16) WidestWord {
 template <class Word, bool same_axes, class Index>
 class CopyWords {
  public:
-  static constexpr int blocks = 8;
+  /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
+  static constexpr int blocks = sizeof(Index) == 4 ? 6 : 4;
 
   explicit CopyWords(const CopyPlan& plan) : size_(static_cast<Index>(plan.size)), from_(plan.from), to_(plan.to) {}
 
@@ -60,7 +61,7 @@ class CopyWords {
  private:
   static constexpr int thread_bits = 8;
   static constexpr int threads = 1 << thread_bits;
-  static constexpr int batch = sizeof(Word) == 16 ? 2 : 4;
+  static constexpr int batch = sizeof(Word) == 16 ? 2 : sizeof(Word) == 2 ? 8 : 4;
   static constexpr int words = batch * threads;  ///< of a team
 
   struct Axes {

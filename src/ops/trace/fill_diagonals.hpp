@@ -99,7 +99,8 @@ class DiagonalRows {
 template <class Word, bool dense, class Index>
 class FillDiagonals {
  public:
-  static constexpr int blocks = 8;
+  /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
+  static constexpr int blocks = sizeof(Index) == 4 ? 6 : 4;
 
   explicit FillDiagonals(const DiagonalPlan& plan) : rows_(plan), size_(plan.size) {
     const auto misaligned = reinterpret_cast<std::uintptr_t>(plan.x_grad) % gpu_pack_bytes / sizeof(Word);
