@@ -5,6 +5,7 @@
 // portops and PyTorch in one process, on the same memory and stream.
 
 #include <portops/core/context.hpp>
+#include <portops/core/levels.hpp>
 #include <portops/core/registry.hpp>
 #include <portops/core/runtime.hpp>
 
@@ -111,6 +112,15 @@ int portops_bridge_set_number(void* arguments, const char* name, double value) {
 
 int portops_bridge_set_integers(void* arguments, const char* name, const std::int64_t* values, int count) {
   return set(arguments, name, [&] { return portops::Attribute(std::vector<std::int64_t>(values, values + count)); });
+}
+
+int portops_bridge_set_text(void* arguments, const char* name, const char* value) {
+  return set(arguments, name, [&] { return portops::Attribute(std::string(value)); });
+}
+
+/// One level of offsets.
+int portops_bridge_set_levels(void* arguments, const char* name, const std::int64_t* offsets, int count) {
+  return set(arguments, name, [&] { return portops::Levels({std::vector<std::int64_t>(offsets, offsets + count)}); });
 }
 
 /// Enqueues one call. Returns 1, or 0 with a message in portops_bridge_error.

@@ -13,6 +13,7 @@
 #include "perf_lerp.hpp"
 #include "perf_p_norm.hpp"
 #include "perf_reshape.hpp"
+#include "perf_sequence.hpp"
 #include "perf_sparse_rows.hpp"
 #include "perf_trace.hpp"
 
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
       portops::perf::register_trace(device.backend);
       portops::perf::register_sparse_rows(device.backend);
       portops::perf::register_concat(device.backend);
+      portops::perf::register_sequence(device.backend);
 #if defined(PORTOPS_PERF_KOKKOS_KERNELS)
       portops::perf::register_kokkos_kernels(device.backend);
 #endif

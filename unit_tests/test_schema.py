@@ -52,7 +52,7 @@ class WrongSchemaTest(SchemaTest):
             (
                 "or_numbr",
                 "norm: input has no key 'or_numbr'; its keys are name, description, list, optional, "
-                "or_number, default, shape, type",
+                "or_number, default, shape, type, ragged",
             ),
         )
         self.wrong(
@@ -115,7 +115,7 @@ class WrongSchemaTest(SchemaTest):
             (
                 "- x\n",
                 "norm: input is a text, expected a mapping of name, description, list, optional, or_number, "
-                "default, shape, type",
+                "default, shape, type, ragged",
             ),
         )
         self.wrong(
@@ -151,7 +151,10 @@ class WrongSchemaTest(SchemaTest):
                 "norm: input x: the first input gives the outputs their element type "
                 "and may be neither a number nor optional",
             ),
-            ("broadcast(x, weight)", "norm: output out: broadcast(x, weight) names x, which is optional and may have no extents"),
+            (
+                "broadcast(x, weight)",
+                "norm: output out: broadcast(x, weight) names x, which is optional and may have no extents",
+            ),
         )
         self.wrong(
             "- op: count\n  brief: A brief.\n  formula: out = n\n  inputs:\n" + indices + "  outputs:\n"
@@ -163,12 +166,84 @@ class WrongSchemaTest(SchemaTest):
             (
                 "name: mask  # of the gradient",
                 "norm: as the backward of norm, norm_grad must declare the input mask as norm does: "
-                "list, optional, or_number, default, type",
+                "list, optional, or_number, default, type, ragged",
             ),
             (
                 "name: mask_grad",
                 "norm: as the backward of norm, norm_grad cannot have the output mask_grad; it can have "
                 "x_grad, weight_grad",
+            ),
+        )
+
+    def test_levels(self) -> None:
+        ragged = ("the value.\n", "the value.\n      ragged: true\n")
+        self.wrong(
+            alone(("the value.\n", "the value.\n      ragged: maybe\n")),
+            ("ragged: maybe", "norm: input x: 'ragged' is 'maybe', expected one of true, optional, levels, values"),
+        )
+        self.wrong(
+            alone(ragged),
+            (
+                "name: out",
+                "norm: output out: lacks the key 'levels': x may be ragged, so it shares, changes or drops levels",
+            ),
+        )
+        shape = "broadcast(x, weight)\n"
+        self.wrong(
+            alone(ragged, (shape, shape + "      levels: same(x)\n")),
+            (
+                "levels: same",
+                "norm: output out: 'levels' is 'same(x)', expected share(x), share(x, y), changes or drops",
+            ),
+        )
+        self.wrong(
+            alone((shape, shape + "      levels: share(x)\n")),
+            ("levels: share", "norm: output out: share(x) names x, which is no ragged input"),
+            ("levels: share", "norm: output out: share(x), but no input is ragged"),
+        )
+        self.wrong(
+            alone(ragged, (shape, shape + "      levels: share(x, weight)\n")),
+            ("levels: share", "norm: output out: share(x, weight) names weight, which is no ragged input"),
+        )
+        self.wrong(
+            alone(ragged, (shape, shape + "      levels: changes\n")),
+            (
+                "levels: changes",
+                "norm: output out: levels that change are computed from what the shape rule computed(…) names, "
+                "which no tensor has",
+            ),
+        )
+        drops = (shape, shape + "      levels: drops\n")
+        self.wrong(
+            alone(("The weight.\n", "The weight.\n      ragged: true\n"), drops),
+            ("name: weight", "norm: input weight: a number has no levels"),
+        )
+        self.wrong(
+            alone(("The mask.\n", "The mask.\n      ragged: true\n"), drops),
+            ("name: mask", "norm: input mask: a ragged input may not be optional"),
+        )
+        self.wrong(
+            alone(("the value.\n", "the value.\n      ragged: levels\n"), drops),
+            (
+                "name: x",
+                "norm: input x: the first input gives the outputs their element type "
+                "and may be neither a number nor optional",
+            ),
+            (shape, "norm: output out: broadcast(x, weight) names x, which is levels alone and has no extents"),
+        )
+        self.wrong(
+            edited(
+                GOOD,
+                ragged,
+                drops,
+                ("As before.\n", "As before.\n      ragged: true\n"),
+                ("optional: true  # of x_grad", "levels: drops\n      optional: true  # of x_grad"),
+                ("optional: true  # of mask_grad", "levels: drops\n      optional: true  # of mask_grad"),
+            ),
+            (
+                "name: x_grad",
+                "norm: as the backward of norm, norm_grad must give the output x_grad the levels share(x): those of "
+                "its variable",
             ),
         )
 
@@ -492,12 +567,12 @@ class WrongSchemaTest(SchemaTest):
         )
         gradient(
             "name: weight  # of",
-            "must declare the input weight as norm does: list, optional, or_number, default, type",
+            "must declare the input weight as norm does: list, optional, or_number, default, type, ragged",
             ("default: 0.5", "default: 1.5"),
         )
         gradient(
             "name: mask  # of",
-            "must declare the input mask as norm does: list, optional, or_number, default, type",
+            "must declare the input mask as norm does: list, optional, or_number, default, type, ragged",
             ("      optional: true\n", ""),
         )
         gradient(

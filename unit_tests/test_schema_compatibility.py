@@ -142,6 +142,20 @@ class CompatibilityTest(SchemaTest):
             ),
         )
 
+    def test_levels(self) -> None:
+        ragged = edited(
+            FORWARD.replace("  backward: norm_grad\n", ""),
+            ("the value.\n", "the value.\n      ragged: values\n"),
+            ("broadcast(x, weight)\n", "broadcast(x, weight)\n      levels: share(x)\n"),
+        )
+        without = FORWARD.replace("  backward: norm_grad\n", "")
+        old, new = self.write("without.yaml", without), self.write("ragged.yaml", ragged)
+        self.assertEqual(self.run_schema("check", old, new), (0, []))  # an operator may learn of levels
+        status, errors = self.run_schema("check", new, old)
+        self.assertEqual(status, 1)
+        self.assertTrue(any("ragged is none, released as values" in line for line in errors), errors)
+        self.assertTrue(any("levels is none, released as share(x)" in line for line in errors), errors)
+
     def test_attributes(self) -> None:
         steps = FORWARD[FORWARD.index("    - name: steps") : FORWARD.index("    - name: mode")]
         self.broken("attributes:", "attribute steps was removed; a released attribute may not be removed", (steps, ""))

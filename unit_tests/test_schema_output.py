@@ -103,6 +103,48 @@ class OutputTest(SchemaTest):
         ):
             self.assertIn(part, page)
 
+    def test_tables_and_reference_of_levels(self) -> None:
+        shape = "broadcast(x, weight)\n"
+        text = alone(
+            ("the value.\n", "the value.\n      ragged: true\n"),
+            ("The weight.\n", "The weight.\n      ragged: values\n"),
+            ("    - name: mask\n", "    - name: y\n      description: Levels.\n      ragged: levels\n    - name: mask\n"),
+            (
+                shape,
+                shape + "      levels: share(x, weight)\n"
+                "    - name: more\n      description: More.\n      shape: computed(x, y)\n      levels: changes\n"
+                "    - name: less\n      description: Less.\n      shape: like(x)\n      levels: drops\n",
+            ),
+        )
+        schema, file, folder = self.write("good.yaml", text), self.folder / "tables.cpp", self.folder / "pages"
+        self.assertEqual(self.run_schema("generate", schema, file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            '.shape_rule = "", .ragged = Ragged::always},',
+            ", .ragged = Ragged::values},",
+            ", .ragged = Ragged::levels},",
+            '.needs_tensor = "", .levels_rule = "share(x, weight)"},',
+            'norm_extents("norm",\n                                     call.ragged("x"),\n'
+            '                                     call.levels("y"),',
+            '  const Levels changed = norm_levels("norm",',
+            '  return {call.shared_levels({"x", "weight"}), changed, Levels()};',
+            '  norm(ctx,\n       call.ragged("x"),\n       call.tensor_or_number("weight"),\n       call.levels("y"),',
+        ):
+            self.assertIn(part, tables)
+        self.assertEqual(self.run_schema("reference", schema, folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        for part in (
+            "| `x` | ragged tensor | see its meaning |",
+            "| `y` | levels | — | Levels. |",
+            "| `weight` | tensor or number; 0.5 where it is left out, may be ragged |",
+            "- Levels: `out` has those of the first of `x`, `weight` that is ragged.",
+            "- Levels: `more` has levels of its own, as said above.",
+            "- Levels: `less` has none.",
+            "const RaggedRef& x, const TensorOrNumber& weight, const Levels& y,",
+            "x=x.npy x.levels=x_levels.npy weight=0.5 y.levels=y_levels.npy",
+        ):
+            self.assertIn(part, page)
+
     def test_tables_of_lists(self) -> None:
         file = self.folder / "tables.cpp"
         self.assertEqual(self.run_schema("generate", self.write("good.yaml", LISTS), file), (0, []))

@@ -52,12 +52,15 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 
 Row row_of(const InputInfo& input) {
   std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
+  if (input.ragged == Ragged::always) kind = input.list ? "list of ragged tensors" : "ragged tensor";
+  if (input.ragged == Ragged::levels) kind = "levels";
   if (input.type) kind += " of " + std::string(name_of(*input.type));
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
     kind += ", optional";
   }
+  if (input.ragged == Ragged::optional || input.ragged == Ragged::values) kind += ", may be ragged";
   return {input.name, kind, input.description};
 }
 
@@ -88,6 +91,9 @@ std::vector<Row> rules_of(const OperatorInfo& op) {
   }
   for (const OutputInfo& output : op.outputs) rules.push_back({"extents", output.name + " = " + output.shape_rule});
   for (const OutputInfo& output : op.outputs) {
+    if (!output.levels_rule.empty()) rules.push_back({"levels", output.name + ": " + output.levels_rule});
+  }
+  for (const OutputInfo& output : op.outputs) {
     if (!output.needs_tensor.empty()) rules.push_back({"needs", output.name + ": a tensor for " + output.needs_tensor});
   }
   for (const auto& [input, output] : op.inplace) {
@@ -109,8 +115,14 @@ std::string usage_of(const OperatorInfo& op) {
     usage += optional ? " [" + argument + "]" : " " + argument;
   };
   for (const InputInfo& input : op.inputs) {
+    const std::string levels = input.name + ".levels=FILE.npy,…";
+    if (input.ragged == Ragged::levels) {
+      add(levels, false);
+      continue;
+    }
     const std::string more = input.list ? ",FILE.npy…" : input.or_number ? "|NUMBER" : "";
     add(input.name + "=FILE.npy" + more, input.optional || input.default_number);
+    if (input.ragged != Ragged::no) add(levels, input.ragged != Ragged::always);
   }
   for (const OutputInfo& output : op.outputs) {
     add(output.name + "=FILE.npy" + (output.list ? ",FILE.npy…" : ""), output.optional);

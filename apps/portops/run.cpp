@@ -40,7 +40,9 @@ using Files = std::vector<std::string>;
 struct Words {
   std::map<std::string, Files> inputs;  // by name
   std::map<std::string, Files> outputs;
-  Arguments values;  // numbers that stand for inputs, and attributes
+  std::map<std::string, Files> levels;         // of inputs: offsets, a file a level
+  std::map<std::string, Files> output_levels;  // of outputs
+  Arguments values;                            // numbers that stand for inputs, and attributes
 
   bool has_input(const std::string& name) const { return inputs.contains(name) || values.tensor(name) != nullptr; }
 };
@@ -67,6 +69,27 @@ Files split_files(const OperatorInfo& op, const std::string& name, const std::st
   return files;
 }
 
+constexpr std::string_view levels_suffix = ".levels";
+
+/// x.levels=FILE.npy,FILE.npy
+void take_levels(const OperatorInfo& op, const std::string& name, const std::string& value, Words& words) {
+  const auto input = find_by_name(op.inputs, name);
+  const auto output = find_by_name(op.outputs, name);
+  const bool is_input = input != op.inputs.end() && input->ragged != Ragged::no;
+  const bool is_output = output != op.outputs.end() && !output->levels_rule.empty() && output->levels_rule != "drops";
+  const std::string argument = name + std::string(levels_suffix);
+  if (!is_input && !is_output) {
+    std::string names;
+    for (const InputInfo& info : op.inputs) {
+      if (info.ragged != Ragged::no) append_item(names, info.name + std::string(levels_suffix));
+    }
+    throw Error(op.name + ": there are no levels " + argument + ", expected " + (names.empty() ? "none" : names));
+  }
+  auto& files = is_input ? words.levels : words.output_levels;
+  if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
+  files[name] = split_files(op, argument, value, true, false);
+}
+
 Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
   Words words;
   for (const std::string& argument : arguments) {
@@ -76,6 +99,10 @@ Words sort_words(const OperatorInfo& op, const std::vector<std::string>& argumen
     }
     const std::string name = argument.substr(0, equals);
     const std::string value = argument.substr(equals + 1);
+    if (name.ends_with(levels_suffix)) {
+      take_levels(op, name.substr(0, name.size() - levels_suffix.size()), value, words);
+      continue;
+    }
     if (words.has_input(name) || words.outputs.contains(name) || words.values.attribute(name) != nullptr) {
       throw Error(op.name + ": " + name + " is given twice, expected once");
     }
@@ -109,6 +136,12 @@ Words sort_words(const OperatorInfo& op, const std::vector<std::string>& argumen
 
 void check_complete(const OperatorInfo& op, const Words& words) {
   for (const InputInfo& input : op.inputs) {
+    const bool has_levels = words.levels.contains(input.name);
+    if ((input.ragged == Ragged::always || input.ragged == Ragged::levels) && !has_levels) {
+      throw Error(op.name + ": the levels of input " + input.name + " are missing, expected " + input.name +
+                  ".levels=FILE.npy,…");
+    }
+    if (input.ragged == Ragged::levels) continue;
     if (input.optional || input.default_number || words.has_input(input.name)) continue;
     throw Error(op.name + ": input " + input.name + " is missing, expected " + input.name + "=FILE.npy");
   }
@@ -144,8 +177,10 @@ struct NamedFile {
   std::string file;
 };
 
+/// Those of levels too.
 template <class Infos>
-std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::string, Files>& arguments) {
+std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::string, Files>& arguments,
+                                   const std::map<std::string, Files>& levels) {
   std::vector<NamedFile> result;
   for (const auto& [name, files] : arguments) {
     const bool is_list = find_by_name(infos, name)->list;
@@ -153,11 +188,15 @@ std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::strin
       if (!files[i].empty()) result.push_back({item_name(name, is_list, i), files[i]});
     }
   }
+  for (const auto& [name, files] : levels) {
+    for (const std::string& file : files) result.push_back({name + std::string(levels_suffix), file});
+  }
   return result;
 }
 
 void check_files_differ(const OperatorInfo& op, const Words& words) {
-  const auto inputs = named_files(op.inputs, words.inputs), outputs = named_files(op.outputs, words.outputs);
+  const auto inputs = named_files(op.inputs, words.inputs, words.levels);
+  const auto outputs = named_files(op.outputs, words.outputs, words.output_levels);
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     for (const auto& [name, file] : inputs) {
       if (!is_same_file(output->file, file)) continue;
@@ -234,6 +273,69 @@ bool needs_elements(const OperatorInfo& op, const std::string& input, const Word
   return !listed || words.outputs.contains(op.no_need_buffer_unless);
 }
 
+Levels read_levels(const std::vector<std::string>& files) {
+  std::vector<std::vector<std::int64_t>> offsets;
+  for (const std::string& name : files) {
+    NpyFile file(name);
+    if (file.extents().rank() != 1) {
+      throw Error(name + ": has extents " + file.extents().to_string() + ", expected one axis, of offsets");
+    }
+    const NpyTensor level = file.read(ElementType::i64);
+    const auto* first = static_cast<const std::int64_t*>(level.ref.data());
+    offsets.emplace_back(first, first + file.extents()[0]);
+  }
+  return Levels(std::move(offsets));
+}
+
+/// The levels of each ragged input: of a list, one level for each tensor.
+std::map<std::string, std::vector<Levels>> read_all_levels(const OperatorInfo& op, const Words& words,
+                                                           const InputFiles& inputs) {
+  std::map<std::string, std::vector<Levels>> result;
+  for (const auto& [name, files] : words.levels) {
+    if (!find_by_name(op.inputs, name)->list) {
+      result[name] = {read_levels(files)};
+      continue;
+    }
+    const std::size_t expected = inputs.at(name).size();
+    if (files.size() != expected) {
+      throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
+                  " files, expected " + std::to_string(expected) + ", a level for each tensor of the list");
+    }
+    for (const std::string& file : files) result[name].push_back(read_levels({file}));
+  }
+  return result;
+}
+
+/// Adds levels to inputs that are set.
+void set_levels(Arguments& arguments, const std::map<std::string, std::vector<Levels>>& all) {
+  for (const auto& [name, levels] : all) {
+    const std::vector<TensorRef>* list = arguments.list(name);
+    if (list == nullptr) {
+      arguments.set(name, levels.front());
+      continue;
+    }
+    std::vector<RaggedRef> ragged;
+    for (std::size_t i = 0; i < list->size(); ++i) ragged.push_back({(*list)[i], levels[i]});
+    arguments.set(name, std::span<const RaggedRef>(ragged));
+  }
+}
+
+Tensor tensor_of(const std::vector<std::int64_t>& offsets) {
+  Tensor tensor(ElementType::i64, {static_cast<std::int64_t>(offsets.size())});
+  std::copy(offsets.begin(), offsets.end(), tensor.data<std::int64_t>());
+  return tensor;
+}
+
+void check_output_levels(const OperatorInfo& op, const Words& words,
+                         const std::map<std::string, TensorSpec, std::less<>>& specs) {
+  for (const auto& [name, files] : words.output_levels) {
+    const auto depth = static_cast<std::size_t>(specs.at(name).levels.depth());
+    if (files.size() == depth) continue;
+    throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
+                " files, expected " + std::to_string(depth) + ", one a level of " + name);
+  }
+}
+
 }  // namespace
 
 void run_request(const RunRequest& request) {
@@ -255,10 +357,15 @@ void run_request(const RunRequest& request) {
     types[name] = own_type(op, name).value_or(type);
     set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, types[name]));
   }
+  const auto levels_of_inputs = read_all_levels(op, words, files);
+  set_levels(shapes, levels_of_inputs);
   const auto specs = infer(op.name, shapes);
   check_list_outputs(op, words, specs);
+  check_output_levels(op, words, specs);
   std::deque<OutputFile> outputs;
-  for (const NamedFile& output : named_files(op.outputs, words.outputs)) outputs.emplace_back(output.file);
+  for (const NamedFile& output : named_files(op.outputs, words.outputs, words.output_levels)) {
+    outputs.emplace_back(output.file);
+  }
 
   const Runtime runtime;
   Context ctx(choose_device(request.backend).backend);
@@ -276,6 +383,7 @@ void run_request(const RunRequest& request) {
     }
     set(arguments, name, find_by_name(op.inputs, name)->list, tensors);
   }
+  set_levels(arguments, levels_of_inputs);
   for (const auto& [name, own] : words.outputs) {
     const TensorSpec& spec = specs.at(name);
     const bool is_list = find_by_name(op.outputs, name)->list;
@@ -290,6 +398,12 @@ void run_request(const RunRequest& request) {
   run(op.name, ctx, arguments);
 
   for (std::size_t i = 0; i < results.size(); ++i) write_npy(outputs[i], to_host(ctx, results[i]));
+  std::size_t next = results.size();
+  for (const auto& [name, of_levels] : words.output_levels) {
+    for (int level = 0; level < specs.at(name).levels.depth(); ++level) {
+      write_npy(outputs[next++], tensor_of(specs.at(name).levels.offsets(level)));
+    }
+  }
   OutputFile::commit(outputs);
 }
 

@@ -4,9 +4,9 @@
 
 A family is a module with a function `cases(device)` that lists its cases for "cuda" or "cpu", each a common.Case.
 """
-from . import add, concat, deform_conv2d, lerp, p_norm, reshape, sparse_rows, trace
+from . import add, concat, deform_conv2d, lerp, p_norm, reshape, sequence, sparse_rows, trace
 
-FAMILIES = (lerp, p_norm, deform_conv2d, add, reshape, trace, sparse_rows, concat)
+FAMILIES = (lerp, p_norm, deform_conv2d, add, reshape, trace, sparse_rows, concat, sequence)
 
 
 def cases(device):

@@ -26,9 +26,20 @@ FUNCTIONS = {
     "set_integer": (INT, POINTER, TEXT, ctypes.c_int64),
     "set_number": (INT, POINTER, TEXT, ctypes.c_double),
     "set_integers": (INT, POINTER, TEXT, INTEGERS, INT),
+    "set_text": (INT, POINTER, TEXT, TEXT),
+    "set_levels": (INT, POINTER, TEXT, INTEGERS, INT),
     "run": (INT, TEXT, POINTER, POINTER),
     "time": (ctypes.c_double, TEXT, POINTER, ctypes.POINTER(POINTER), INT, INT),
 }
+
+
+class Levels:
+    """One level of offsets; the argument x.levels is that of the ragged tensor x."""
+
+    def __init__(self, lengths):
+        self.offsets = [0]
+        for length in lengths:
+            self.offsets.append(self.offsets[-1] + length)
 
 
 class Arguments:
@@ -51,6 +62,11 @@ class Arguments:
                                      value.dim(), integers(value.shape), integers(value.stride()))
         if isinstance(value, list) and isinstance(value[0], torch.Tensor):
             return self.set_list(name, value)
+        if isinstance(value, Levels):
+            name = name.removesuffix(b".levels")
+            return bridge.set_levels(self.pointer, name, integers(value.offsets), len(value.offsets))
+        if isinstance(value, str):
+            return bridge.set_text(self.pointer, name, value.encode())
         if isinstance(value, bool):
             return bridge.set_boolean(self.pointer, name, value)
         if isinstance(value, int):

@@ -11,9 +11,11 @@ from .model import Operator, Schema, SchemaError
 Messages = Iterator[tuple[int, str]]  # line in the current schema, message
 
 # What a caller sees of an argument, in the words of the schema.
-INPUT_FACTS = ("list", "optional", "or_number", "default", "shape", "type")
+INPUT_FACTS = ("list", "optional", "or_number", "default", "shape", "type", "ragged")
 ATTRIBUTE_FACTS = ("type", "default")
-OUTPUT_FACTS = ("list", "optional", "shape", "type")
+OUTPUT_FACTS = ("list", "optional", "shape", "type", "levels")
+# An operator that knew nothing of levels may learn of them.
+NEW_FACTS = ("ragged", "levels")
 
 
 def check(baseline: Schema, current: Schema) -> None:
@@ -69,6 +71,8 @@ def _arguments(kind: str, released: list, current: list, line: int, facts: tuple
         for after in current:
             if before.name == after.name:
                 for fact in facts:
+                    if fact in NEW_FACTS and not getattr(before, fact):
+                        continue
                     if getattr(before, fact) != getattr(after, fact):
                         yield after.line, (
                             f"{kind} {after.name} was changed: {fact} is {_shown(getattr(after, fact))}, "
@@ -125,4 +129,4 @@ def _promises(released: Operator, op: Operator) -> Messages:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == "" else str(value)

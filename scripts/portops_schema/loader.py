@@ -12,11 +12,13 @@ import yaml
 from . import rules
 from .model import (
     ATTRIBUTE_TYPES,
+    RAGGED,
     SHAPE_FUNCTIONS,
     SHAPE_FUNCTIONS_OF_ONE,
     TENSOR_TYPES,
     Attribute,
     Input,
+    LevelsRule,
     Operator,
     Output,
     Schema,
@@ -26,6 +28,7 @@ from .model import (
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERS = ("inf", "infinity", "nan")  # texts that are read as numbers where one is expected
+LEVELS = re.compile(r"(share)\(\s*([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)\s*\)|(changes|drops)")
 SHAPE = re.compile(r"([a-z_]+)\(([a-z0-9_, ]*)\)")
 INPLACE = re.compile(r"\(\s*([a-z0-9_]+)\s*->\s*([a-z0-9_]+)\s*\)")
 NO_NEED_BUFFER = re.compile(r"([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)(?:\s+unless\s+([a-z0-9_]+))?")
@@ -42,9 +45,9 @@ OPERATOR_KEYS = (
     "inplace",
     "no_need_buffer",
 )
-INPUT_KEYS = ("name", "description", "list", "optional", "or_number", "default", "shape", "type")
+INPUT_KEYS = ("name", "description", "list", "optional", "or_number", "default", "shape", "type", "ragged")
 ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
-OUTPUT_KEYS = ("name", "description", "list", "shape", "optional", "type")
+OUTPUT_KEYS = ("name", "description", "list", "shape", "optional", "type", "levels")
 
 TAGS = {
     "tag:yaml.org,2002:str": "a text",
@@ -288,7 +291,27 @@ def _input(entry: _Entry) -> Input:
         entry.shape(required=False),
         entry.line(),
         type=_tensor_type(entry),
+        ragged=_ragged(entry),
     )
+
+
+def _ragged(entry: _Entry) -> str:
+    node = entry.values.get("ragged")
+    if node is None:
+        return ""
+    value = node.value if isinstance(node, yaml.ScalarNode) else ""
+    if value not in RAGGED:
+        entry.expect("ragged", node, "one of " + ", ".join(RAGGED))
+        return ""
+    return value
+
+
+def _levels(entry: _Entry) -> LevelsRule | None:
+    match = LEVELS.fullmatch(entry.text("levels", False, LEVELS, "share(x), share(x, y), changes or drops"))
+    if not match:
+        return None
+    names = tuple(name.strip() for name in (match.group(2) or "").split(",") if name.strip())
+    return LevelsRule(match.group(1) or match.group(3), names, entry.line("levels"))
 
 
 def _output(entry: _Entry) -> Output:
@@ -301,6 +324,7 @@ def _output(entry: _Entry) -> Output:
         entry.boolean("optional"),
         entry.line(),
         type=_tensor_type(entry),
+        levels=_levels(entry),
     )
 
 

@@ -17,6 +17,9 @@ SHAPE_ATTRIBUTES = {
     "joined": {"axis": "integer"},
     "divided": {"sections": "integers", "axis": "integer"},
 }
+# What an input may have to do with levels: it is ragged always, or may be; it is levels alone; or it may be ragged, but
+# the operator takes its values alone, position by position.
+RAGGED = ("true", "optional", "levels", "values")
 
 
 class SchemaError(Exception):
@@ -39,6 +42,18 @@ class ShapeRule:
         return f"{self.function}({', '.join(self.names)})"
 
 
+@dataclasses.dataclass(frozen=True)
+class LevelsRule:
+    """`share(x, y)`, `changes` or `drops`: the levels of an output, from those of inputs."""
+
+    function: str
+    names: tuple[str, ...]
+    line: int = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.names)})" if self.names else self.function
+
+
 @dataclasses.dataclass
 class Input:
     name: str
@@ -50,10 +65,16 @@ class Input:
     shape: ShapeRule | None
     line: int
     type: str | None = None  # its own element type; None: that of the call
+    ragged: str = ""  # one of RAGGED; empty: it has no levels
 
     @property
     def always_a_tensor(self) -> bool:
-        return not self.optional and not self.or_number
+        return not self.optional and not self.or_number and self.ragged != "levels"
+
+    @property
+    def has_levels(self) -> bool:
+        """The operator is given its levels."""
+        return self.ragged in ("true", "optional")
 
 
 @dataclasses.dataclass
@@ -75,6 +96,7 @@ class Output:
     optional: bool
     line: int
     type: str | None = None  # its own element type; None: that of the call
+    levels: LevelsRule | None = None  # None where no input is ragged
 
 
 @dataclasses.dataclass
@@ -115,6 +137,11 @@ class Operator:
         """The rule `computed` of the operator's tensors: all have the same, because one function computes them."""
         rules = (entry.shape for entry in (*self.inputs, *self.outputs) if entry.shape)
         return next((rule for rule in rules if rule.function == "computed"), None)
+
+    @property
+    def changes_levels(self) -> bool:
+        """Whether an output has levels that a function of the operator's own computes."""
+        return any(entry.levels and entry.levels.function == "changes" for entry in self.outputs)
 
     def needs_tensor(self, output: Output) -> str:
         """The input that must be a tensor for the output to be wanted, or "". A gradient has the extents of its

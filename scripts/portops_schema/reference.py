@@ -98,6 +98,14 @@ def _type(entry: Attribute) -> str:
 
 
 def _kind(entry: Input) -> str:
+    if entry.ragged == "levels":
+        return "levels"
+    if entry.ragged == "true":
+        return "list of ragged tensors" if entry.list else "ragged tensor"
+    return _kind_of_tensor(entry) + (", may be ragged" if entry.ragged else "")
+
+
+def _kind_of_tensor(entry: Input) -> str:
     if entry.type:
         return f"tensor of {entry.type}{', optional' if entry.optional else ''}"
     if entry.list:
@@ -110,6 +118,8 @@ def _kind(entry: Input) -> str:
 
 
 def _extents(op: Operator, entry: Input) -> str:
+    if entry.ragged == "levels":
+        return "—"
     if entry.shape:
         return _code(str(entry.shape))
     return "see its meaning" if op.computed and entry.name in op.computed.names else "any"
@@ -160,6 +170,7 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         )
     if op.computed:
         rules.append("`computed(…)`: the extents that follow from those tensors and the attributes, as said above.")
+    rules += [_levels_rule(entry) for entry in op.outputs if entry.levels]
     if any(entry.optional for entry in op.outputs):
         rules.append("An optional output that is left out (in C++: an empty `TensorRef`) costs nothing.")
     if op.inplace:
@@ -181,6 +192,18 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
     return rules
 
 
+def _levels_rule(entry: Output) -> str:
+    rule = entry.levels
+    if rule.function == "drops":
+        return f"Levels: `{entry.name}` has none."
+    if rule.function == "changes":
+        return f"Levels: `{entry.name}` has levels of its own, as said above."
+    if len(rule.names) == 1:
+        return f"Levels: `{entry.name}` has those of `{rule.names[0]}`."
+    names = ", ".join(f"`{name}`" for name in rule.names)
+    return f"Levels: `{entry.name}` has those of the first of {names} that is ragged."
+
+
 def _signature(op: Operator) -> str:
     inputs = [_parameter(entry) for entry in op.inputs if not entry.optional]
     outputs = [_parameter(entry) for entry in op.outputs]
@@ -199,9 +222,19 @@ def _signature(op: Operator) -> str:
 
 def _parameter(entry: Input | Output) -> str:
     if entry.list:
-        return f"std::span<const TensorRef> {entry.name}"
-    or_number = isinstance(entry, Input) and entry.or_number
-    return f"const {'TensorOrNumber' if or_number else 'TensorRef'}& {entry.name}"
+        is_ragged = isinstance(entry, Input) and entry.has_levels
+        return f"std::span<const {'RaggedRef' if is_ragged else 'TensorRef'}> {entry.name}"
+    return f"const {_cpp_type(entry)}& {entry.name}"
+
+
+def _cpp_type(entry: Input | Output) -> str:
+    if isinstance(entry, Output):
+        return "TensorRef"
+    if entry.ragged == "levels":
+        return "Levels"
+    if entry.has_levels:
+        return "RaggedRef"
+    return "TensorOrNumber" if entry.or_number else "TensorRef"
 
 
 def _lines(parameters: list[str], indent: int) -> list[str]:
@@ -220,7 +253,11 @@ def _command(op: Operator) -> str:
     words = [f"portops run {op.name}"]
     for entry in op.inputs:
         number = entry.default is not None and entry.name not in tensors
-        words.append(f"{entry.name}={entry.default:g}" if number else _files(entry))
+        if entry.ragged != "levels":
+            words.append(f"{entry.name}={entry.default:g}" if number else _files(entry))
+        if entry.ragged in ("true", "levels"):
+            of_list = f"{entry.name}_0_levels.npy,{entry.name}_1_levels.npy"
+            words.append(f"{entry.name}.levels={of_list if entry.list else f'{entry.name}_levels.npy'}")
     words += [f"{entry.name}={_value(entry)}" for entry in op.attributes if entry.default is not None]
     words += [f"{entry.name}=…" for entry in op.attributes if entry.default is None]
     words += [_files(entry) for entry in op.outputs]

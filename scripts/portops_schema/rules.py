@@ -18,7 +18,15 @@ def check(schema: Schema) -> list[tuple[int, str]]:
         if op.name in seen:
             messages.append((op.line, f"{op.name}: declared twice, first at line {seen[op.name]}"))
         seen.setdefault(op.name, op.line)
-        for line, message in (*_arguments(op), *_lists(op), *_shapes(op), *_promises(op), *_backward(schema, op)):
+        messages_of_op = (
+            *_arguments(op),
+            *_lists(op),
+            *_shapes(op),
+            *_levels(op),
+            *_promises(op),
+            *_backward(schema, op),
+        )
+        for line, message in messages_of_op:
             messages.append((line, f"{op.name}: {message}"))
     return sorted(messages)
 
@@ -88,7 +96,11 @@ def _shapes(op: Operator) -> Messages:
                 yield rule.line, f"{what}: {rule} says that its extents are its own"
             elif operand.optional and (kind == "input" or rule.function != "like"):
                 yield rule.line, f"{what}: {rule} names {name}, which is optional and may have no extents"
-            elif operand.list != (rule.function == "joined") and not (operand.list and rule.function == "like"):
+            elif operand.ragged == "levels" and rule.function != "computed":
+                yield rule.line, f"{what}: {rule} names {name}, which is levels alone and has no extents"
+            elif operand.list != (rule.function == "joined") and not (
+                operand.list and (rule.function == "like" or (rule.function == "computed" and operand.has_levels))
+            ):
                 yield rule.line, f"{what}: {rule} names {name}, which is {'a' if operand.list else 'no'} list"
             elif operand.or_number and rule.function in ("reduced", "divided", "computed"):
                 yield rule.line, f"{what}: {rule} names {name}, which may be a number and have no axes"
@@ -102,6 +114,41 @@ def _shapes(op: Operator) -> Messages:
             attribute = op.attribute(name)
             if attribute is None or attribute.type != kind:
                 yield rule.line, f"{what}: {rule} needs the attribute {name} of type {kind}"
+
+
+def _levels(op: Operator) -> Messages:
+    ragged = [entry for entry in op.inputs if entry.ragged]
+    for entry in ragged:
+        if entry.optional:
+            yield entry.line, f"input {entry.name}: a ragged input may not be optional"
+        if entry.list and entry.ragged != "true":
+            yield entry.line, f"input {entry.name}: the tensors of a list are ragged always, or never"
+        if entry.or_number and entry.ragged != "values":
+            yield entry.line, f"input {entry.name}: a number has no levels"
+        if entry.ragged == "levels" and (entry.shape or entry.type):
+            yield entry.line, f"input {entry.name}: levels alone have neither a shape nor a type"
+    for entry in op.outputs:
+        if entry.levels is None:
+            if ragged:
+                yield entry.line, (
+                    f"output {entry.name}: lacks the key 'levels': {ragged[0].name} may be ragged, so it shares, "
+                    "changes or drops levels"
+                )
+            continue
+        line = entry.levels.line
+        if not ragged:
+            yield line, f"output {entry.name}: {entry.levels}, but no input is ragged"
+        for name in entry.levels.names:
+            operand = op.input(name)
+            if operand is None or operand.ragged in ("", "levels"):
+                yield line, f"output {entry.name}: {entry.levels} names {name}, which is no ragged input"
+            elif operand.list != entry.list:
+                yield line, f"output {entry.name}: {entry.levels} names {name}, which is {'a' if operand.list else 'no'} list"
+        if entry.levels.function == "changes" and not op.computed:
+            yield line, (
+                f"output {entry.name}: levels that change are computed from what the shape rule computed(…) names, "
+                "which no tensor has"
+            )
 
 
 def _promises(op: Operator) -> Messages:
@@ -158,7 +205,7 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the input {entry.name}; it can have {', '.join(allowed)}"
         forward = op.input(entry.name)
-        facts = ("list", "optional", "or_number", "default", "type")
+        facts = ("list", "optional", "or_number", "default", "type", "ragged")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
         if entry.name in grads and entry.list != grads[entry.name].list:
@@ -193,7 +240,8 @@ def _one_or_list(entry: Input | Output) -> str:
 
 def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
     """The gradients of the forward's inputs."""
-    allowed = [f"{entry.name}_grad" for entry in op.inputs if entry.type is None]  # indices have no gradient
+    # Indices have no gradient, nor have levels.
+    allowed = [f"{entry.name}_grad" for entry in op.inputs if entry.type is None and entry.ragged != "levels"]
     for entry in gradient.outputs:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the output {entry.name}; it can have {', '.join(allowed)}"
@@ -206,6 +254,8 @@ def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
         expected = ShapeRule("like", (operand,), 0) if gradient.input(operand) else op.input(operand).shape
         if expected and entry.shape != expected and all(gradient.input(name) for name in expected.names):
             yield entry.shape.line, f"must give the output {entry.name} the shape {expected}"
+        if gradient.input(operand) and gradient.input(operand).ragged and str(entry.levels) != f"share({operand})":
+            yield entry.line, f"must give the output {entry.name} the levels share({operand}): those of its variable"
     known = [entry.name for entry in gradient.outputs if entry.name in allowed]
     if known != sorted(known, key=allowed.index):
         yield gradient.lines[

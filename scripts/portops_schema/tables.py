@@ -36,14 +36,14 @@ def generate(schema: Schema) -> str:
             "namespace portops::impl {",
             "namespace {",
             "",
-            *("\n".join((_info(op), _output_extents(op), _run(op))) for op in schema.operators),
+            *("\n".join((_info(op), _output_extents(op), _output_levels(op), _run(op))) for op in schema.operators),
             "}  // namespace",
             "",
             "const OperatorTable& operator_table() {",
             "  static const OperatorTable table{",
             "      .infos = {" + ", ".join(f"{op.name}_info()" for op in schema.operators) + "},",
             "      .adapters = {"
-            + ", ".join(f"{{&{op.name}_output_extents, &{op.name}_run}}" for op in schema.operators)
+            + ", ".join(f"{{&{op.name}_output_extents, &{op.name}_output_levels, &{op.name}_run}}" for op in schema.operators)
             + "},",
             "  };",
             "  return table;",
@@ -81,7 +81,8 @@ def _input(entry: Input) -> str:
     return (
         f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, {_is_list(entry)}"
         f".optional = {_bool(may_be_left_out)}, .or_number = {_bool(entry.or_number)}, "
-        f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}{_own_type(entry)}}}"
+        f".default_number = {default}, .shape_rule = {_text(str(entry.shape or ''))}{_own_type(entry)}"
+        f"{_ragged(entry)}}}"
     )
 
 
@@ -112,7 +113,8 @@ def _output(op: Operator, entry: Output) -> str:
     return (
         f"{{.name = {_text(entry.name)}, .description = {_text(entry.description)}, {_is_list(entry)}"
         f".shape_rule = {_text(str(entry.shape))}, .optional = {_bool(entry.optional)}, "
-        f".needs_tensor = {_text(op.needs_tensor(entry))}{_own_type(entry)}}}"
+        f".needs_tensor = {_text(op.needs_tensor(entry))}{_own_type(entry)}"
+        f"{f', .levels_rule = {_text(str(entry.levels))}' if entry.levels else ''}}}"
     )
 
 
@@ -122,6 +124,11 @@ def _is_list(entry: Input | Output) -> str:
 
 def _own_type(entry: Input | Output) -> str:
     return f", .type = ElementType::{entry.type}" if entry.type else ""
+
+
+def _ragged(entry: Input) -> str:
+    names = {"true": "always", "optional": "optional", "levels": "levels", "values": "values"}
+    return f", .ragged = Ragged::{names[entry.ragged]}" if entry.ragged else ""
 
 
 def _output_extents(op: Operator) -> str:
@@ -142,11 +149,50 @@ def _output_extents(op: Operator) -> str:
     )
 
 
+def _output_levels(op: Operator) -> str:
+    """Of the outputs, in their order."""
+    rules = []
+    for entry in op.outputs:
+        if entry.levels is None or entry.levels.function == "drops":
+            rules.append("Levels()")
+        elif entry.levels.function == "share":
+            names = ", ".join(_text(name) for name in entry.levels.names)
+            rules.append(f"call.list_levels({names})" if entry.list else f"call.shared_levels({{{names}}})")
+        else:
+            rules.append("changed")
+    call = f"  const Levels changed = {op.family}_levels("
+    computed = [call + (",\n" + " " * len(call)).join(_computed_arguments(op)) + ");"] if op.changes_levels else []
+    parameter = " call" if any(rule != "Levels()" for rule in rules) else ""
+    return "\n".join(
+        [
+            f"std::vector<OutputLevels> {op.name}_output_levels(const Call&{parameter}) {{",
+            *computed,
+            f"  return {_list(rules)};",
+            "}",
+            "",
+        ]
+    )
+
+
+def _computed_arguments(op: Operator) -> list[str]:
+    return [_text(op.name), *(_argument(op.input(name)) for name in op.computed.names), *_params(op)]
+
+
+def _argument(entry: Input) -> str:
+    """An input as the operator takes it."""
+    if entry.ragged == "levels":
+        return f"call.levels({_text(entry.name)})"
+    if entry.has_levels:
+        return f"call.ragged{'_list' if entry.list else ''}({_text(entry.name)})"
+    getter = "list" if entry.list else "tensor_or_number" if entry.or_number else "tensor"
+    return f"call.{getter}({_text(entry.name)})"
+
+
 def _computed(op: Operator) -> list[str]:
     """What the rule `computed` stands on: the extents by name, as the operator's own function gives them."""
     if not op.computed:
         return []
-    arguments = [_text(op.name), *(f"call.tensor({_text(name)})" for name in op.computed.names), *_params(op)]
+    arguments = _computed_arguments(op)
     call = f"  const auto computed = {op.family}_extents("
     return [call + (",\n" + " " * len(call)).join(arguments) + ");"]
 
@@ -166,8 +212,7 @@ def _run(op: Operator) -> str:
     arguments = ["ctx"]
     for entry in op.inputs:
         if not entry.optional:
-            getter = "list" if entry.list else "tensor_or_number" if entry.or_number else "tensor"
-            arguments.append(f"call.{getter}({_text(entry.name)})")
+            arguments.append(_argument(entry))
     arguments += [f"call.{'list' if entry.list else 'tensor'}({_text(entry.name)})" for entry in op.outputs]
     arguments += _params(op)
     separator = ",\n" + " " * (len(op.name) + 3)

@@ -15,10 +15,11 @@ namespace portops::impl {
 
 namespace host {
 
-/// Copies past the caches where `streaming` and it is worth it.
+/// Copies past the caches where `streaming` and it is worth it: not for short runs, whose first and last lines of memory
+/// are shared with other runs and would be written in parts.
 template <class Word>
 void copy_words(Word* to, const Word* from, std::int64_t count, bool streaming) {
-  constexpr std::size_t block = 128, worth_it = 1024;
+  constexpr std::size_t block = 128, worth_it = 8192;
   auto* target = reinterpret_cast<std::byte*>(to);
   const auto* source = reinterpret_cast<const std::byte*>(from);
   std::size_t left = static_cast<std::size_t>(count) * sizeof(Word);

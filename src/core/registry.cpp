@@ -5,6 +5,7 @@
 #include "core/axes.hpp"
 #include "core/check.hpp"
 #include "core/check_list.hpp"
+#include "core/levels_data.hpp"
 #include "core/registry_table.hpp"
 
 #include <algorithm>
@@ -123,7 +124,10 @@ std::size_t index_of(std::string_view name) {
 
 Call::Call(const OperatorInfo& info, const Arguments& arguments) : info_(info), given_(arguments) {
   check_names(arguments);
-  for (const InputInfo& input : info.inputs) take_input(input, arguments);
+  for (const InputInfo& input : info.inputs) {
+    take_input(input, arguments);
+    take_levels(input, arguments);
+  }
   for (const AttributeInfo& attribute : info.attributes) take_attribute(attribute, arguments);
   for (const OutputInfo& output : info.outputs) take_output(output, arguments);
   check_types();
@@ -141,6 +145,44 @@ void Call::check_names(const Arguments& given) const {
   for (const auto& [name, value] : given.tensors()) check(name);
   for (const auto& [name, value] : given.lists()) check(name);
   for (const auto& [name, value] : given.attributes()) check(name);
+  for (const auto& [name, levels] : given.levels()) check(name);
+  const auto refuse_levels = [&](const std::string& name) {
+    if (given.levels(name) || given.list_levels(name) != nullptr)
+      fail("portops::", info_.name, ": ", name, " has levels, expected no ragged tensor");
+  };
+  for (const InputInfo& input : info_.inputs) {
+    if (input.ragged == Ragged::no) refuse_levels(input.name);
+  }
+  for (const OutputInfo& output : info_.outputs) refuse_levels(output.name);
+  for (const AttributeInfo& attribute : info_.attributes) refuse_levels(attribute.name);
+}
+
+void Call::take_list_levels(const InputInfo& input, const Arguments& given) const {
+  if (input.ragged != Ragged::always) return;
+  const std::vector<Levels>* levels = given.list_levels(input.name);
+  if (levels == nullptr) fail("portops::", info_.name, ": ", input.name, " is a list, expected one of ragged tensors");
+  for (std::size_t i = 0; i < levels->size(); ++i) {
+    impl::check_levels(info_.name, name_in_list(input.name, i), {list(input.name)[i], (*levels)[i]});
+  }
+}
+
+void Call::take_levels(const InputInfo& input, const Arguments& given) {
+  if (input.list) return take_list_levels(input, given);
+  const Levels levels = given.levels(input.name);
+  const bool alone = input.ragged == Ragged::levels;
+  if (!levels && alone) fail("portops::", info_.name, ": ", input.name, " has no levels, expected levels");
+  if (!levels && input.ragged == Ragged::always) {
+    fail("portops::", info_.name, ": ", input.name, " has no levels, expected a ragged tensor");
+  }
+  if (alone && has(given, input.name)) {
+    fail("portops::", info_.name, ": ", input.name, " is ", describe(given, input.name), ", expected levels alone");
+  }
+  if (!levels) return;
+  arguments_.set(input.name, levels);
+  if (alone) return;
+  const TensorRef& values = tensor(input.name);
+  if (!values) fail("portops::", info_.name, ": ", input.name, " has levels, but is no tensor");
+  impl::check_levels(info_.name, input.name, {values, levels});
 }
 
 void Call::take_list(std::string_view name, bool optional, const Arguments& given) const {
@@ -150,6 +192,7 @@ void Call::take_list(std::string_view name, bool optional, const Arguments& give
 }
 
 void Call::take_input(const InputInfo& input, const Arguments& given) {
+  if (input.ragged == Ragged::levels) return;
   if (input.list) return take_list(input.name, input.optional, given);
   const std::string_view expected = input.or_number ? "a tensor or a number" : "a tensor";
   if (!has(given, input.name)) {
@@ -271,6 +314,14 @@ ElementType Call::type() const {
   return input.list ? list(input.name).front().type() : tensor(input.name).type();
 }
 
+std::vector<RaggedRef> Call::ragged_list(std::string_view name) const {
+  const std::span<const TensorRef> values = list(name);
+  const std::vector<Levels>& levels = *given_.list_levels(name);
+  std::vector<RaggedRef> result;
+  for (std::size_t i = 0; i < values.size(); ++i) result.push_back({values[i], levels[i]});
+  return result;
+}
+
 std::vector<Extents> Call::list_extents(std::string_view name) const {
   std::vector<Extents> result;
   result.reserve(list(name).size());
@@ -307,6 +358,19 @@ Extents Call::reduced(std::string_view name) const {
   return reduced_extents(whole, axes, attribute<bool>("keepdim"));
 }
 
+Levels Call::shared_levels(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (const Levels found = levels(name)) return found;
+  }
+  return {};
+}
+
+void Call::check_levels(std::string_view output, const Extents& extents, const Levels& levels) const {
+  if (!levels || (extents.rank() > 0 && extents[0] == levels.rows())) return;
+  fail("portops::", info_.name, ": ", output, " has extents ", extents.to_string(), ", but levels of ", levels.rows(),
+       " rows");
+}
+
 void Call::check_extents(std::string_view name, const Extents& expected, std::string_view rule) const {
   if (!tensor(name) || extents(name) == expected) return;
   fail("portops::", info_.name, ": ", name, " has extents ", extents(name).to_string(), ", expected ",
@@ -331,11 +395,38 @@ Arguments& Arguments::set(std::string_view name, std::span<const TensorRef> list
   std::string key(name);
   attributes_.erase(key);
   tensors_.erase(key);
+  list_levels_.erase(key);
   if (list.empty()) {
     lists_.erase(key);
   } else {
     lists_.insert_or_assign(std::move(key), std::vector<TensorRef>(list.begin(), list.end()));
   }
+  return *this;
+}
+
+Arguments& Arguments::set(std::string_view name, const Levels& levels) {
+  std::string key(name);
+  if (levels) {
+    levels_.insert_or_assign(std::move(key), levels);
+  } else {
+    levels_.erase(key);
+  }
+  return *this;
+}
+
+Arguments& Arguments::set(std::string_view name, const RaggedRef& value) {
+  return set(name, TensorOrNumber(value.values)).set(name, value.levels);
+}
+
+Arguments& Arguments::set(std::string_view name, std::span<const RaggedRef> list) {
+  std::vector<TensorRef> values;
+  std::vector<Levels> levels;
+  for (const RaggedRef& item : list) {
+    values.push_back(item.values);
+    levels.push_back(item.levels);
+  }
+  set(name, std::span<const TensorRef>(values));
+  if (!list.empty()) list_levels_.insert_or_assign(std::string(name), std::move(levels));
   return *this;
 }
 
@@ -357,6 +448,16 @@ const std::vector<TensorRef>* Arguments::list(std::string_view name) const {
   return found != lists_.end() ? &found->second : nullptr;
 }
 
+Levels Arguments::levels(std::string_view name) const {
+  const auto found = levels_.find(name);
+  return found != levels_.end() ? found->second : Levels();
+}
+
+const std::vector<Levels>* Arguments::list_levels(std::string_view name) const {
+  const auto found = list_levels_.find(name);
+  return found != list_levels_.end() ? &found->second : nullptr;
+}
+
 const Attribute* Arguments::attribute(std::string_view name) const {
   const auto found = attributes_.find(name);
   return found != attributes_.end() ? &found->second : nullptr;
@@ -371,11 +472,14 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const OperatorInfo& info = impl::operator_table().infos[index];
   const impl::Call call(info, arguments);
   std::vector<impl::OutputExtents> extents = impl::operator_table().adapters[index].extents(call);
+  std::vector<impl::OutputLevels> levels = impl::operator_table().adapters[index].levels(call);
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < extents.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
+    call.check_levels(its.name, extents[output].extents, levels[output].levels);
     specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output].extents,
-                                       std::move(extents[output].list)});
+                                       std::move(extents[output].list), std::move(levels[output].levels),
+                                       std::move(levels[output].list)});
   }
   return specs;
 }

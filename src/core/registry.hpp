@@ -3,6 +3,7 @@
 #pragma once
 
 #include "context.hpp"
+#include "levels.hpp"
 #include "tensor_ref.hpp"
 
 #include <concepts>
@@ -27,6 +28,10 @@ namespace portops {
 using Attribute = std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, std::string>;
 enum class AttributeType : std::uint8_t { boolean, integer, number, integers, text };
 
+/// What an input has to do with levels: nothing; it is ragged always, or may be; it is levels alone; or it may be
+/// ragged, but the operator takes its values alone.
+enum class Ragged : std::uint8_t { no, always, optional, levels, values };
+
 struct InputInfo {
   std::string name;
   std::string description;
@@ -36,6 +41,7 @@ struct InputInfo {
   std::optional<double> default_number;  ///< the number that stands for it when it is left out
   std::string shape_rule;                ///< such as "broadcast(x, y, weight)"; empty: the other inputs do not fix it
   std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
+  Ragged ragged = Ragged::no;
 };
 
 struct AttributeInfo {
@@ -54,6 +60,7 @@ struct OutputInfo {
   bool optional = false;     ///< may be left out, and then costs nothing
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
   std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
+  std::string levels_rule = {};          ///< "share(x)", "changes" or "drops"; empty where no input is ragged
 };
 
 struct OperatorInfo {
@@ -79,6 +86,12 @@ class Arguments {
   /// An input or output that is a list of tensors. An empty list is an argument that is not given.
   Arguments& set(std::string_view name, std::span<const TensorRef> list);
   Arguments& set(std::string_view name, Attribute value);
+  /// The levels of an input: beside its tensor, or alone. No levels are levels that are not given.
+  Arguments& set(std::string_view name, const Levels& levels);
+  /// The tensor and the levels of an input.
+  Arguments& set(std::string_view name, const RaggedRef& value);
+  /// An input that is a list of ragged tensors.
+  Arguments& set(std::string_view name, std::span<const RaggedRef> list);
   /// An attribute, or an input for which the schema allows a number.
   template <class Number>
     requires std::is_arithmetic_v<Number>
@@ -96,24 +109,34 @@ class Arguments {
   const TensorOrNumber* tensor(std::string_view name) const;
   /// What was set as a list of tensors; null when there is none of that name.
   const std::vector<TensorRef>* list(std::string_view name) const;
+  /// The levels that were set; no levels when there are none of that name.
+  Levels levels(std::string_view name) const;
+  /// The levels of a list of ragged tensors; null when there is none of that name.
+  const std::vector<Levels>* list_levels(std::string_view name) const;
   /// What was set as any other value; null when there is none of that name.
   const Attribute* attribute(std::string_view name) const;
 
   const std::map<std::string, TensorOrNumber, std::less<>>& tensors() const { return tensors_; }
   const std::map<std::string, std::vector<TensorRef>, std::less<>>& lists() const { return lists_; }
+  const std::map<std::string, Levels, std::less<>>& levels() const { return levels_; }
   const std::map<std::string, Attribute, std::less<>>& attributes() const { return attributes_; }
 
  private:
   std::map<std::string, TensorOrNumber, std::less<>> tensors_;
   std::map<std::string, std::vector<TensorRef>, std::less<>> lists_;
+  std::map<std::string, Levels, std::less<>> levels_;
+  std::map<std::string, std::vector<Levels>, std::less<>> list_levels_;
   std::map<std::string, Attribute, std::less<>> attributes_;
 };
 
-/// The element type and extents of an output; of one that is a list, the extents of its tensors.
+/// The element type and extents of an output, and its levels where it is ragged; of one that is a list, those of its
+/// tensors.
 struct TensorSpec {
   ElementType type;
   Extents extents;
   std::vector<Extents> list = {};
+  Levels levels = {};
+  std::vector<Levels> list_levels = {};
 };
 
 /// All operators, in the order of the schema.

@@ -31,6 +31,12 @@ class Call {
   std::span<const TensorRef> list(std::string_view name) const;
   /// An input that may be a number.
   const TensorOrNumber& tensor_or_number(std::string_view name) const { return *arguments_.tensor(name); }
+  /// An input that is levels alone.
+  Levels levels(std::string_view name) const { return arguments_.levels(name); }
+  /// An input that is, or may be, ragged.
+  RaggedRef ragged(std::string_view name) const { return {tensor(name), levels(name)}; }
+  /// An input that is a list of ragged tensors.
+  std::vector<RaggedRef> ragged_list(std::string_view name) const;
   template <class T>
   const T& attribute(std::string_view name) const {
     return std::get<T>(*arguments_.attribute(name));
@@ -53,6 +59,12 @@ class Call {
   /// The extents of the parts into which the attributes sections and axis divide an input. Throws Error when they do
   /// not fit.
   std::vector<Extents> divided(std::string_view name) const;
+  /// The levels of the first input that has some.
+  Levels shared_levels(std::initializer_list<std::string_view> names) const;
+  /// The levels of the tensors of a list.
+  std::vector<Levels> list_levels(std::string_view name) const { return *given_.list_levels(name); }
+  /// Throws Error when an output has levels for another number of rows than it has.
+  void check_levels(std::string_view output, const Extents& extents, const Levels& levels) const;
   /// Throws Error when an input has other extents than its shape rule gives.
   void check_extents(std::string_view name, const Extents& expected, std::string_view rule) const;
 
@@ -62,6 +74,8 @@ class Call {
   void take_list(std::string_view name, bool optional, const Arguments& given) const;
   void take_attribute(const AttributeInfo& attribute, const Arguments& given);
   void take_output(const OutputInfo& output, const Arguments& given);
+  void take_levels(const InputInfo& input, const Arguments& given);
+  void take_list_levels(const InputInfo& input, const Arguments& given) const;
   void check_types() const;
 
   void check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const;
@@ -82,9 +96,19 @@ struct OutputExtents {
   std::vector<Extents> list;
 };
 
+/// The levels of an output, or of the tensors of one that is a list.
+struct OutputLevels {
+  OutputLevels(Levels one) : levels(std::move(one)) {}             // NOLINT: implicit by design
+  OutputLevels(std::vector<Levels> all) : list(std::move(all)) {}  // NOLINT: implicit by design
+
+  Levels levels;
+  std::vector<Levels> list;
+};
+
 /// How the registry reaches an operator.
 struct OperatorAdapter {
   std::vector<OutputExtents> (*extents)(const Call& call);  ///< of the outputs, in their order
+  std::vector<OutputLevels> (*levels)(const Call& call);    ///< of the outputs, in their order
   void (*run)(const Context& ctx, const Call& call);
 };
 

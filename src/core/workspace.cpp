@@ -9,6 +9,10 @@
 #include <cstdlib>
 #include <mutex>
 
+#if defined(KOKKOS_ENABLE_CUDA)
+#include "core/cuda_pool.hpp"
+#endif
+
 namespace portops::impl {
 namespace {
 
@@ -40,20 +44,23 @@ cudaMemPool_t pool_of_device(int device) {
   return pool;
 }
 
-void* allocate_on_device(const Kokkos::Cuda& space, std::size_t bytes) {
-  const cudaMemPool_t pool = pool_of_device(space.cuda_device());
-  void* data = nullptr;
-  if (pool == nullptr || cudaMallocFromPoolAsync(&data, bytes, pool, space.cuda_stream()) != cudaSuccess) {
-    cudaGetLastError();  // it is reported below, and must not be found by whoever asks next
-    return nullptr;
-  }
-  return data;
-}
 #endif
 
 const char* space_name(Backend backend) { return backend == Backend::cuda ? "Cuda" : "Host"; }
 
 }  // namespace
+
+#if defined(KOKKOS_ENABLE_CUDA)
+void* allocate_in_pool(int device, cudaStream_t stream, std::size_t bytes) {
+  const cudaMemPool_t pool = pool_of_device(device);
+  void* data = nullptr;
+  if (pool == nullptr || cudaMallocFromPoolAsync(&data, bytes, pool, stream) != cudaSuccess) {
+    cudaGetLastError();  // the caller reports it, and it must not be found by whoever asks next
+    return nullptr;
+  }
+  return data;
+}
+#endif
 
 Temporary::Temporary(const Context& ctx, const char* label, std::size_t bytes)
     : ctx_(ctx), label_(label), bytes_(bytes) {
@@ -72,7 +79,8 @@ Temporary::Temporary(const Context& ctx, const char* label, std::size_t bytes)
   }
 #if defined(KOKKOS_ENABLE_CUDA)
   if (ctx.backend() == Backend::cuda) {
-    data_ = allocate_on_device(instance<Backend::cuda>(ctx), bytes);
+    const Kokkos::Cuda& space = instance<Backend::cuda>(ctx);
+    data_ = allocate_in_pool(space.cuda_device(), space.cuda_stream(), bytes);
   } else
 #endif
     data_ = allocate_on_host(bytes);

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/sequence_concat/sequence_concat.hpp"
+
+#include "core/check.hpp"
+#include "core/levels_data.hpp"
+#include "core/region.hpp"
+#include "core/sequence_plans.hpp"
+#include "ops/sequence_concat/sequence_concat_extents.hpp"
+
+#include <array>
+#include <string>
+
+namespace portops {
+namespace {
+
+using impl::Named;
+
+std::string name_of_input(std::size_t k) { return "x[" + std::to_string(k) + "]"; }
+
+bool fit_together(const Levels& a, const Levels& b) {
+  if (a.depth() != b.depth() || a.items() != b.items()) return false;
+  for (int level = 0; level + 1 < a.depth(); ++level) {
+    if (a.offsets(level) != b.offsets(level)) return false;
+  }
+  return true;
+}
+
+void check_levels_together(std::string_view op, std::span<const RaggedRef> x) {
+  if (x.empty()) impl::fail("portops::", op, ": x is an empty list, expected at least one tensor");
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    impl::check_levels(op, name_of_input(k), x[k]);
+    if (fit_together(x[k].levels, x[0].levels)) continue;
+    impl::fail("portops::", op, ": ", name_of_input(k), " has levels ", x[k].levels.to_string(),
+               ", expected as many sequences, and levels above them, as x[0] has: ", x[0].levels.to_string());
+  }
+}
+
+/// The extents of out.
+Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
+  check_levels_together(op, x);
+  std::int64_t rows = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const Extents& extents = x[k].values.extents();
+    const Extents expected = extents.rank() == 0 ? extents : impl::with_rows(x[0].values.extents(), extents[0]);
+    impl::check_input_extents(op, {name_of_input(k), x[k].values}, expected, "those of x[0], but for the rows");
+    rows += extents[0];
+  }
+  return impl::with_rows(x[0].values.extents(), rows);
+}
+
+/// Where the sequences of the k-th tensor lie in out.
+std::vector<std::int64_t> places(std::span<const RaggedRef> x, std::size_t k) {
+  std::vector<std::int64_t> result;
+  const auto sequences = static_cast<std::size_t>(x[0].levels.items());
+  for (std::size_t i = 0; i < sequences; ++i) {
+    std::int64_t place = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) place += x[j].levels.offsets()[i + (j < k ? 1 : 0)];
+    result.push_back(place);
+  }
+  return result;
+}
+
+/// The moves of the k-th tensor: to out, or back.
+std::shared_ptr<const impl::MovePlan> moves_of_input(std::span<const RaggedRef> x, std::size_t k, bool back) {
+  std::vector<std::int64_t> numbers{back ? 1 : 0, static_cast<std::int64_t>(k)};
+  for (const RaggedRef& input : x) numbers.push_back(input.levels.data()->id());
+  return impl::moves_of(x[0].levels, impl::PlanKind::concat, std::move(numbers), [&] {
+    const auto& offsets = x[k].levels.offsets();
+    const auto at = places(x, k);
+    std::vector<impl::Move> moves;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      moves.push_back({.from_outer = 0,
+                       .from = back ? at[i] : offsets[i],
+                       .to_outer = 0,
+                       .to = back ? offsets[i] : at[i],
+                       .step = 1,
+                       .rows = offsets[i + 1] - offsets[i]});
+    }
+    return moves;
+  });
+}
+
+}  // namespace
+
+namespace impl {
+
+std::map<std::string, Extents, std::less<>> sequence_concat_extents(std::string_view op, std::span<const RaggedRef> x) {
+  const Extents extents = check_extents(op, x);
+  return {{"out", extents}, {"out_grad", extents}};
+}
+
+Levels sequence_concat_levels(std::string_view, std::span<const RaggedRef> x) {
+  return portops::sequence_concat_levels(x);
+}
+
+}  // namespace impl
+
+Levels sequence_concat_levels(std::span<const RaggedRef> x) {
+  check_levels_together("sequence_concat", x);
+  std::vector<std::vector<std::int64_t>> levels = x[0].levels.data()->offsets();
+  for (std::size_t k = 1; k < x.size(); ++k) {
+    for (std::size_t i = 0; i < levels.back().size(); ++i) levels.back()[i] += x[k].levels.offsets()[i];
+  }
+  return Levels(std::move(levels));
+}
+
+void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out) {
+  const impl::Region region("portops::sequence_concat");
+  constexpr const char* op = "sequence_concat";
+  const Extents extents = check_extents(op, x);
+  const ElementType element = x[0].values.type();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    impl::check_input(op, ctx, {name_of_input(k), x[k].values}, element, "x[0]");
+  }
+  impl::check_output(op, ctx, {"out", out}, element, "x[0]", extents, "those of x[0] with the rows of all");
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    impl::check_no_overlap(op, {"out", out}, std::array{Named{name_of_input(k), x[k].values}});
+  }
+  if (out.size() == 0) return;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    impl::enqueue_moves(ctx, op, *moves_of_input(x, k, false), {x[k].values, 1}, {out, 1});
+  }
+}
+
+void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
+                          std::span<const TensorRef> x_grad) {
+  const impl::Region region("portops::sequence_concat_grad");
+  constexpr const char* op = "sequence_concat_grad";
+  const Extents extents = check_extents(op, x);
+  const ElementType element = x[0].values.type();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    impl::check_shape_only_input(op, {name_of_input(k), x[k].values}, element, "x[0]");
+  }
+  impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x[0]");
+  impl::check_input_extents(op, {"out_grad", out_grad}, extents, "those of x[0] with the rows of all");
+  if (x_grad.size() != x.size()) {
+    impl::fail("portops::", op, ": x_grad has ", x_grad.size(), " tensors, expected ", x.size(), " (as many as x)");
+  }
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (!x_grad[k]) continue;
+    const std::string name = "x_grad[" + std::to_string(k) + "]";
+    impl::check_output(op, ctx, {name, x_grad[k]}, element, "x[0]", x[k].values.extents(),
+                       "the extents of " + name_of_input(k));
+    impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"out_grad", out_grad}});
+    for (std::size_t j = 0; j < k; ++j) {
+      impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"x_grad[" + std::to_string(j) + "]", x_grad[j]}});
+    }
+  }
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (!x_grad[k] || x_grad[k].size() == 0) continue;
+    impl::enqueue_moves(ctx, op, *moves_of_input(x, k, true), {out_grad, 1}, {x_grad[k], 1});
+  }
+}
+
+}  // namespace portops
