@@ -129,8 +129,9 @@ void softmax_loss(const Context& ctx, const TensorRef& scores, const TensorRef& 
     on_instance(ctx, [&]<class Space>(const Space& space) {
       using Functor = SoftmaxLoss<Space, T>;
       using A = typename Functor::A;
-      const Functor functor{elements<T>(scores),      elements<std::int64_t>(labels), elements<A>(measures),
-                            elements<T>(scores_grad), scores.extent(1),               static_cast<A>(scale)};
+      const Functor functor{elements<T>(scores),   elements<std::int64_t>(labels),
+                            elements<A>(measures), elements<T>(scores_grad),
+                            scores.extent(1),      static_cast<A>(scale)};
       launch("portops_classify::softmax_loss", space, scores.extent(0), functor);
     });
   });

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "batches.hpp"
 #include "common/program.hpp"
 #include "common/values.hpp"
-#include "model.hpp"
-#include "shuffle.hpp"
+#include "learn.hpp"
+#include "order.hpp"
 #include "speaking_words.hpp"
 #include "text.hpp"
 
@@ -16,15 +15,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <limits>
-#include <numeric>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -35,7 +30,7 @@ using namespace portops::apps;
 constexpr const char* classify_help =
     "Words are runs of letters, in lower case; bytes beyond ASCII count as letters. The\n"
     "learning rate falls evenly to 0. Unless --learning-rate says another one it begins\n"
-    "at 0.1 for adam, 5 for momentum and 50 for sgd: the gradient of a line is shared\n"
+    "at 0.1 for adam, 10 for momentum and 100 for sgd: the gradient of a line is shared\n"
     "out among all its words, and so is small.\n"
     "The same seed gives the same bits on every run and for any number of threads.\n";
 
@@ -61,7 +56,7 @@ struct OptimizerInfo {
 
 OptimizerInfo parse_optimizer(const std::string& text) {
   const std::vector<OptimizerInfo> known{
-      {"adam", Optimizer::adam, 0.1}, {"momentum", Optimizer::momentum, 5.0}, {"sgd", Optimizer::sgd, 50.0}};
+      {"adam", Optimizer::adam, 0.1}, {"momentum", Optimizer::momentum, 10.0}, {"sgd", Optimizer::sgd, 100.0}};
   for (const OptimizerInfo& info : known) {
     if (info.name == text) return info;
   }
@@ -93,12 +88,6 @@ std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
 }
 
-std::vector<std::size_t> numbers_to(std::size_t count) {
-  std::vector<std::size_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-  return numbers;
-}
-
 /// How often each class is among the lines.
 std::vector<std::int64_t> class_counts(const Examples& examples, const std::vector<Line>& lines) {
   std::vector<std::int64_t> counts(examples.classes.size());
@@ -108,8 +97,8 @@ std::vector<std::int64_t> class_counts(const Examples& examples, const std::vect
 
 void print_examples(const Examples& examples, const CommandLine& line) {
   std::cout << "lines    " << examples.train.size() << " to learn from, " << examples.held_out.size() << " held out\n"
-            << "words    " << examples.words.size() << " that occur " << counted(static_cast<std::size_t>(line.min_count), "time")
-            << " or more\n"
+            << "words    " << examples.words.size() << " that occur "
+            << counted(static_cast<std::size_t>(line.min_count), "time") << " or more\n"
             << "classes  " << examples.classes.size() << '\n';
 }
 
@@ -141,9 +130,25 @@ void print_words(const Examples& examples, const std::vector<double>& table, std
   if (order.size() < counts.size()) std::cout << "… " << counts.size() - order.size() << " more\n";
 }
 
+void print_epoch(const Epoch& epoch) {
+  std::cout << formatted("%5d  %7.4f  %6.2f %%  %6.2f %%\n", epoch.number, epoch.learned.loss,
+                         100.0 * epoch.learned.accuracy, 100.0 * epoch.held_out.accuracy)
+            << std::flush;
+}
+
+LearnOptions learn_options(const CommandLine& line) {
+  const OptimizerInfo optimizer = parse_optimizer(line.optimizer);
+  LearnOptions options;
+  options.model = {parse_element_type(line.type), optimizer.optimizer};
+  options.learning_rate = parse_learning_rate(line, optimizer);
+  options.epochs = line.epochs;
+  options.batch = line.batch;
+  options.seed = line.seed;
+  return options;
+}
+
 void classify(const CommandLine& line) {
-  const ModelOptions options{parse_element_type(line.type), parse_optimizer(line.optimizer).optimizer};
-  const double rate = parse_learning_rate(line, parse_optimizer(line.optimizer));
+  const LearnOptions options = learn_options(line);
   const ExampleOptions example_options{parse_share(line.held_out), line.min_count, line.seed};
   std::optional<portops::Backend> backend;
   if (line.backend) backend = parse_backend(*line.backend);
@@ -153,48 +158,26 @@ void classify(const CommandLine& line) {
 
   const portops::Runtime runtime;
   const portops::Device device = choose_device(backend);
-  const portops::Context ctx(device.backend);
-  const auto classes = static_cast<std::int64_t>(examples.classes.size());
-  const std::int64_t most = std::max(most_words(examples.train, line.batch), most_words(examples.held_out, line.batch));
-  Model model(ctx, options, examples.rows(), classes, line.batch, most);
-  const Batches held_out(ctx, examples.held_out, numbers_to(examples.held_out.size()), line.batch);
-
   print_examples(examples, line);
-  std::cout << "backend  " << name_of(device.backend) << ", " << device.name << '\n'
-            << "table    [" << examples.rows() << ", " << classes << "] in " << name_of(options.type) << ", by "
-            << line.optimizer << " from a learning rate of " << to_string(rate) << "\n\n"
+  std::cout << "table    [" << examples.rows() << ", " << examples.classes.size() << "] in "
+            << name_of(options.model.type) << ", by " << line.optimizer << " from a learning rate of "
+            << to_string(options.learning_rate) << '\n'
+            << "backend  " << name_of(device.backend) << ", " << device.name << "\n\n"
             << "epoch     loss  accuracy  held out\n";
-
-  std::vector<std::size_t> order = numbers_to(examples.train.size());
-  std::mt19937_64 random(line.seed);
-  double seconds = std::numeric_limits<double>::infinity();  // of the fastest epoch
-  double accuracy = 0.0;
-  for (int epoch = 0; epoch < line.epochs; ++epoch) {
-    shuffle(order, random);
-    const auto start = std::chrono::steady_clock::now();
-    const Batches batches(ctx, examples.train, order, line.batch);
-    const auto rate_after = [&](int epochs) { return rate * (1.0 - static_cast<double>(epochs) / line.epochs); };
-    const Measures learned = model.learn(batches, rate_after(epoch), rate_after(epoch + 1));
-    seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    accuracy = model.measure(held_out).accuracy;
-    std::cout << formatted("%5d  %7.4f  %6.2f %%  %6.2f %%\n", epoch + 1, learned.loss, 100.0 * learned.accuracy,
-                           100.0 * accuracy)
-              << std::flush;
-  }
+  const Learned learned = learn(portops::Context(device.backend), examples, options, print_epoch);
   std::cout << '\n';
-  print_result(examples, accuracy);
-  print_words(examples, model.table(), line.words);
-  const double steps = std::ceil(static_cast<double>(order.size()) / static_cast<double>(line.batch));
-  const double tokens = static_cast<double>(most_words(examples.train, static_cast<std::int64_t>(order.size())));
+  print_result(examples, learned.accuracy);
+  print_words(examples, learned.table, line.words);
   std::cout << formatted("time     %.1f us a step of %lld lines, %.2f million words a second, in the fastest epoch\n",
-                         1e6 * seconds / steps, static_cast<long long>(line.batch), 1e-6 * tokens / seconds);
+                         1e6 * learned.seconds_per_step, static_cast<long long>(line.batch),
+                         1e-6 * learned.words_per_second);
 }
 
 int command(int argc, char** argv) {
   CommandLine line;
   CLI::App app(
-      "Learns to tell the class of a line of text from its words: a bag-of-words classifier, by portops::sequence_pool\n"
-      "over ragged batches and sparse steps of the optimizer.",
+      "Learns to tell the class of a line of text from its words: embedding bags, by portops::sequence_pool on ragged\n"
+      "batches and steps of the optimizer by sparse gradients.",
       "portops_classify");
   app.set_version_flag("--version", std::string("portops_classify ") + PORTOPS_VERSION);
   app.add_option("FILE", line.files, "files with lines of the form label<TAB>text; - is standard input")->required();

@@ -15,9 +15,9 @@
 // A bag-of-words classifier: a table with a row for each word and a column for each class. The scores of a line are the
 // average of the rows of its words, and the softmax of the scores the probabilities of the classes: logistic
 // regression on how often each word is among those of a line. It is fastText's classifier (A. Joulin, E. Grave,
-// P. Bojanowski, T. Mikolov, Bag of Tricks for Efficient Text Classification, EACL 2017) without the layer between words
-// and classes, and an embedding bag as wide as there are classes. A step of learning is a few calls, one enqueued behind
-// the other:
+// P. Bojanowski, T. Mikolov, Bag of Tricks for Efficient Text Classification, EACL 2017) without the layer between
+// words and classes, and an embedding bag as wide as there are classes. A step of learning is a few calls, one enqueued
+// behind the other:
 //
 //   gather_rows(table, words) -> gathered               [words of the batch, classes], ragged
 //   sequence_pool(gathered) -> scores                   [lines of the batch, classes]

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speaking_words.hpp"
 
+#include "order.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -15,8 +17,7 @@ std::vector<std::string> speaking_words(const Examples& examples, const std::vec
     const double* const row = table.data() + (word + 1) * classes;
     return row[label] - std::accumulate(row, row + classes, 0.0) / static_cast<double>(classes);
   };
-  std::vector<std::size_t> order(examples.words.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = numbers_to(examples.words.size());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min(count, order.size()); ++i) words.push_back(examples.words[order[i]]);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "text.hpp"
 
-#include "shuffle.hpp"
+#include "order.hpp"
 
 #include <portops/core/error.hpp>
 
@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <numeric>
 #include <string_view>
 
 namespace portops::apps {
@@ -82,7 +81,8 @@ void Text::add(const std::string& line) {
 void Text::read(const std::string& name) {
   std::ifstream file;
   std::error_code error;
-  if (std::filesystem::is_directory(name, error)) throw Error(name + ": is a folder, expected a file of labelled lines");
+  if (std::filesystem::is_directory(name, error))
+    throw Error(name + ": is a folder, expected a file of labelled lines");
   if (name != "-") file.open(name, std::ios::binary);
   if (!file) throw Error(name + ": cannot be read: " + std::strerror(errno));
   std::istream& stream = name == "-" ? std::cin : file;
@@ -107,8 +107,7 @@ Examples divide(const Text& text, const ExampleOptions& options) {
   if (text.classes().size() < 2) {
     throw Error("all lines have the label '" + text.classes().front() + "', expected two labels or more");
   }
-  std::vector<std::size_t> order(lines.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = numbers_to(lines.size());
   std::mt19937_64 random(options.seed);
   shuffle(order, random);
   const auto share = static_cast<std::size_t>(std::llround(options.held_out * static_cast<double>(lines.size())));

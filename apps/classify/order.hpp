@@ -3,11 +3,19 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
 
 namespace portops::apps {
+
+/// 0, 1, … count − 1
+inline std::vector<std::size_t> numbers_to(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
 
 /// Puts the items in an order by chance. std::shuffle may differ from one standard library to the next.
 template <class T>
