@@ -186,6 +186,7 @@ class ClassifyTest(unittest.TestCase):
             self.wrong("animals.txt", option, expect=option.split("=", maxsplit=1)[0])
         self.wrong("animals.txt", "--optimizer=lbfgs", expect="'lbfgs', expected adam, momentum or sgd")
         self.wrong("animals.txt", "--dtype=i64", expect="'i64', expected f64, f32, f16 or bf16")
+        self.wrong("animals.txt", "--dtype=f16", expect="'f16', which cannot hold adam's second moments")
         self.wrong("animals.txt", "--backend=tpu", expect="'tpu'")
 
     def test_wrong_texts(self) -> None:

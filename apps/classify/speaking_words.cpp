@@ -20,7 +20,10 @@ std::vector<std::string> speaking_words(const Examples& examples, const std::vec
   std::vector<std::size_t> order = numbers_to(examples.words.size());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(count, order.size()); ++i) words.push_back(examples.words[order[i]]);
+  for (const std::size_t word : order) {
+    if (words.size() == count || !(weight(word) > 0.0)) break;
+    words.push_back(examples.words[word]);
+  }
   return words;
 }
 

@@ -10,7 +10,8 @@
 
 namespace portops::apps {
 
-/// At most `count` words that speak most for a class by the learned table, the first of them most.
+/// The words that speak most for a class by the learned table, the first of them most: at most `count`, and none that
+/// speaks against it.
 std::vector<std::string> speaking_words(const Examples& examples, const std::vector<double>& table, std::size_t label,
                                         std::size_t count);
 
