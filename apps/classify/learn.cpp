@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <limits>
 #include <random>
 
@@ -15,9 +16,11 @@ namespace portops::apps {
 Learned learn(const Context& ctx, const Examples& examples, const LearnOptions& options,
               const std::function<void(const Epoch&)>& report) {
   const auto classes = static_cast<std::int64_t>(examples.classes.size());
-  const std::int64_t most_at_once =
+  const std::size_t most_lines = std::max(examples.train.size(), examples.held_out.size());
+  const std::int64_t lines_at_once = std::min(options.batch, static_cast<std::int64_t>(most_lines));
+  const std::int64_t words_at_once =
       std::max(most_words(examples.train, options.batch), most_words(examples.held_out, options.batch));
-  Model model(ctx, options.model, examples.rows(), classes, options.batch, most_at_once);
+  Model model(ctx, options.model, examples.rows(), classes, lines_at_once, words_at_once);
   const Batches held_out(ctx, examples.held_out, numbers_to(examples.held_out.size()), options.batch);
   std::vector<std::size_t> order = numbers_to(examples.train.size());
   std::mt19937_64 random(options.seed);
