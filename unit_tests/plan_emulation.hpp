@@ -18,7 +18,9 @@ using Value = std::uint64_t;
 using Results = std::map<std::uintptr_t, Value>;
 
 inline Value value_at(std::uintptr_t address) { return (address + 1) * 0x9e3779b97f4a7c15u >> 7; }
-inline Value value_of(double number) { return static_cast<Value>(number * 4096) * 0xc2b2ae3d27d4eb4fu; }
+inline Value value_of(double number) {
+  return static_cast<Value>(static_cast<std::int64_t>(number * 4096)) * 0xc2b2ae3d27d4eb4fu;
+}
 
 /// What the emulated operator makes of the sum of its inputs' values.
 inline Value output_value(Value inputs, int output) {

@@ -28,6 +28,14 @@ class MapPlanTest : public testing::TestWithParam<std::tuple<Backend, ElementTyp
   }
 
   std::size_t bytes_of_a_sum() const { return type() == ElementType::f64 ? 8 : 4; }
+
+  /// What a host's tile keeps from row to row.
+  static std::size_t kept_numbers(const TilePlan& plan) {
+    const auto kept = std::count_if(plan.operand.begin(), plan.operand.end(), [](const TilePlan::Operand& operand) {
+      return operand.access == impl::Access::staged || operand.sum == impl::Sum::rows;
+    });
+    return static_cast<std::size_t>(kept * plan.tile_columns);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(, MapPlanTest,
@@ -100,9 +108,12 @@ TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
     if (plan.walk == Walk::along) {
       ASSERT_LE(plan.tile_rows, plan.slots) << call.describe();
       ASSERT_EQ(plan.staged, 0) << call.describe();
-    } else {
+    } else if (backend() == Backend::cuda) {
       const int packs = plan.walk == Walk::down ? 1 : shape.packs;
       ASSERT_EQ(plan.tile_columns, plan.lanes * packs * shape.pack) << call.describe();
+    } else {
+      ASSERT_LE(plan.tile_columns, shape.columns()) << call.describe();
+      ASSERT_LE(kept_numbers(plan) * bytes_of_a_sum(), impl::host_kept_bytes) << call.describe();
     }
     if (backend() == Backend::cuda) {
       // Staged operands and the slots' sums share a team's scratch, 48 KiB at most without asking for more.
@@ -113,6 +124,23 @@ TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
     const std::int64_t partials = impl::partial_elements(plan, impl::make_sum_plans(loop, plan));
     ASSERT_EQ(impl::map_workspace(loop, backend()), static_cast<std::size_t>(partials) * bytes_of_a_sum());
   }
+}
+
+TEST_P(MapPlanTest, of_tiles_on_hosts_is_as_wide_as_what_is_kept_allows) {
+  if (backend() == Backend::cuda) GTEST_SKIP() << "sizes of hosts";
+  const auto blocks = [&](const Extents& x, const Extents& y, const Extents& out) {
+    return impl::make_tile_plan(loop(x, x, y, out), backend()).column_blocks;
+  };
+  const int most = impl::tile_shape(backend(), type()).columns();
+  const auto needed = [&](int kept) {
+    return impl::ceil_div(16384, std::min(most, impl::host_kept_bytes / (kept * static_cast<int>(bytes_of_a_sum()))));
+  };
+  const Extents large{4096, 16384};
+  EXPECT_EQ(blocks(large, {4096, 1}, large), 16384 / most) << "nothing is kept";
+  EXPECT_EQ(blocks(large, {16384}, large), needed(1)) << "an input is kept";
+  EXPECT_EQ(blocks(large, large, {16384}), needed(1)) << "a sum is kept";
+  EXPECT_EQ(blocks(large, {16384}, {16384}), needed(2)) << "both are kept";
+  EXPECT_GT(blocks({64, 4096}, {64, 1}, {64, 4096}), 4096 / most) << "too few tiles for many threads";
 }
 
 /// The kernel for plans with a walk has no code for anything else.

@@ -5,6 +5,7 @@
 #include "core/launch.hpp"
 #include "core/map_any_tiles.hpp"
 #include "core/map_flat.hpp"
+#include "core/map_host_tiles.hpp"
 #include "core/map_tiles.hpp"
 #include "core/sum_partials.hpp"
 #include "core/workspace.hpp"
@@ -81,11 +82,13 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   const std::vector<SumPlan> sums = make_sum_plans(loop, plan);
   const Temporary partials(ctx, labels.partials.c_str(),
                            static_cast<std::size_t>(partial_elements(plan, sums)) * sizeof(Arithmetic<T>));
-  const auto launch = [&]<class Tiles>(const std::string& label) {
-    const Tiles functor(f, plan, static_cast<Arithmetic<T>*>(partials.data()));
-    launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots, functor.scratch_bytes());
-  };
+  auto* const sums_of_tiles = static_cast<Arithmetic<T>*>(partials.data());
   if constexpr (B == Backend::cuda) {
+    const auto launch = [&]<class Tiles>(const std::string& label) {
+      const Tiles functor(f, plan, sums_of_tiles);
+      launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots,
+                                     functor.scratch_bytes());
+    };
     with_pack_inputs<F>(pack_inputs_of(plan, F::inputs), [&]<unsigned pack_inputs>() {
       switch (plan.walk) {
         case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down, pack_inputs>>(labels.down); break;
@@ -94,7 +97,7 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
       }
     });
   } else {
-    launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles);
+    launch_by_items<B>(ctx, labels.tiles, MapHostTiles<B, T, F>(f, plan, sums_of_tiles));
   }
   for (const SumPlan& sum : sums) SumPartialsLauncher<B, T>::launch(ctx, labels.sum, sum, partials.data());
 }

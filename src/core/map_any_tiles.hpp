@@ -10,7 +10,7 @@
 
 namespace portops::impl {
 
-/// outputs = f(inputs) over any TilePlan: one team a tile. A GPU has a faster kernel for most plans, MapTiles.
+/// outputs = f(inputs) over any TilePlan on a GPU: one team a tile. Most plans have a faster kernel, MapTiles.
 ///
 /// A thread keeps to its columns (packs p of lane l start at column (p · lanes + l) · pack of the tile) and walks down
 /// the rows of its slot. So what depends on columns alone is staged in team scratch once, sums over rows grow in
@@ -26,8 +26,6 @@ class MapAnyTiles {
   static constexpr int inputs = F::inputs;
   static constexpr int outputs = F::outputs;
   static constexpr int operands = inputs + outputs;
-  /// Packs side by side whose loads are issued before the first of them is used.
-  static constexpr int batch = B == Backend::cuda ? packs : 1;
   /// Teams that should fit a multiprocessor of a GPU at once.
   static constexpr int blocks = 2;
 
@@ -46,7 +44,6 @@ class MapAnyTiles {
     tile_rows_ = plan.tile_rows;
     staged_ = plan.staged;
     sums_rows_ = plan.sums_rows;
-    streaming_ = plan.streaming;
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
     for (int k = 0; k < operands; ++k) {
       const TilePlan::Operand& from = plan.operand[k];
@@ -128,7 +125,6 @@ class MapAnyTiles {
       PORTOPS_UNROLL
       for (int k = 0; k < operands; ++k) at[k] += operand_[k].slot_step;
     }
-    if (streaming_) end_of_streaming<B>();
     if constexpr (F::sums) write_sums(team, tile, outer, scratch + staged_ * tile_columns_, sums);
   }
 
@@ -214,18 +210,15 @@ class MapAnyTiles {
     [[maybe_unused]] A row_sum[outputs];
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) row_sum[k] = A(0);
+    // All loads are issued before the first pack is used.
+    Pack<T, pack> loaded[packs][inputs];
     PORTOPS_UNROLL
-    for (int first = 0; first < packs; first += batch) {
-      if (B != Backend::cuda && tile_column(tile, first) >= left) break;
-      Pack<T, pack> loaded[batch][inputs];
-      PORTOPS_UNROLL
-      for (int b = 0; b < batch; ++b) load(at, first + b, left - tile_column(tile, first + b), loaded[b]);
-      PORTOPS_UNROLL
-      for (int b = 0; b < batch; ++b) {
-        const int count = left - tile_column(tile, first + b);
-        if (count <= 0) continue;
-        map_pack(tile, row, at, first + b, count > pack ? pack : count, loaded[b], scratch, sums, row_sum);
-      }
+    for (int p = 0; p < packs; ++p) load(at, p, left - tile_column(tile, p), loaded[p]);
+    PORTOPS_UNROLL
+    for (int p = 0; p < packs; ++p) {
+      const int count = left - tile_column(tile, p);
+      if (count <= 0) continue;
+      map_pack(tile, row, at, p, count > pack ? pack : count, loaded[p], scratch, sums, row_sum);
     }
     if constexpr (F::sums) {
       PORTOPS_UNROLL
@@ -271,13 +264,13 @@ class MapAnyTiles {
       } else if (operand.access == Access::none || operand.access == Access::row) {
         const A value = operand.access == Access::none ? operand.number : static_cast<A>(loaded[k].element[0]);
         PORTOPS_UNROLL
-        for (int i = 0; i < used(count); ++i) in[k][i] = value;
+        for (int i = 0; i < pack; ++i) in[k][i] = value;
       } else {
-        convert_pack<B, T, pack>(in[k], loaded[k], used(count));
+        convert_pack<B, T, pack>(in[k], loaded[k], pack);
       }
     }
     PORTOPS_UNROLL
-    for (int i = 0; i < used(count); ++i) apply<pack>(f_, in, out, i);
+    for (int i = 0; i < pack; ++i) apply<pack>(f_, in, out, i);
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
@@ -292,20 +285,17 @@ class MapAnyTiles {
 
   KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, T* to, int count, const A (&out)[pack]) const {
     if (operand.access == Access::packs && count == pack) {
-      store_pack<B, T, pack>(to, out, streaming_);
+      store_pack<B, T, pack>(to, out, false);
     } else {
       store_elements<B, T, pack>(to, out, operand.column_stride, count);
     }
   }
 
-  /// The elements of a pack to go through where `count` of them exist: on a GPU all, in a loop that is unrolled.
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int used(int count) { return B == Backend::cuda ? pack : count; }
-
   /// Takes a pack of an output's terms.
   KOKKOS_FORCEINLINE_FUNCTION void add(int k, const Tile& tile, std::int64_t row, T* const (&at)[operands], int p,
                                        int count, A (&out)[pack], A (&column_sum)[pack], A& row_sum) const {
     const Operand& operand = operand_[inputs + k];
-    if (B == Backend::cuda && count < pack) {
+    if (count < pack) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
         if (i >= count) out[i] = A(0);
@@ -313,7 +303,7 @@ class MapAnyTiles {
     }
     if (operand.sum == Sum::rows) {
       PORTOPS_UNROLL
-      for (int i = 0; i < used(count); ++i) column_sum[i] += out[i];
+      for (int i = 0; i < pack; ++i) column_sum[i] += out[i];
     } else if (operand.sum == Sum::none) {
       T* const to = address(at, inputs + k, p);
       PORTOPS_UNROLL
@@ -323,15 +313,8 @@ class MapAnyTiles {
               tile.column + tile_column(tile, p) + i, out[i]);
       }
     } else {
-      row_sum += sum_of_pack(out, count);
+      row_sum += sum_of<pack>(out);
     }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_pack(const A (&values)[pack], int count) {
-    if (used(count) == pack) return sum_of<pack>(values);
-    A sum(0);
-    for (int i = 0; i < count; ++i) sum += values[i];
-    return sum;
   }
 
   /// Takes what one thread has summed over its columns of a row.
@@ -417,7 +400,7 @@ class MapAnyTiles {
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
   int outer_rank_, axes_, lanes_, slots_, tile_columns_, tile_rows_, staged_;
-  bool sums_rows_, streaming_;
+  bool sums_rows_;
 };
 
 }  // namespace portops::impl

@@ -84,7 +84,7 @@ void stream(T* to, const T (&elements)[N]) {
   static_assert(N * sizeof(T) % 32 == 0);
   auto* target = reinterpret_cast<__m256i*>(to);
   const auto* source = reinterpret_cast<const __m256i*>(elements);
-  for (std::size_t i = 0; i < N * sizeof(T) / 32; ++i) _mm256_stream_si256(target + i, _mm256_load_si256(source + i));
+  for (std::size_t i = 0; i < N * sizeof(T) / 32; ++i) _mm256_stream_si256(target + i, _mm256_loadu_si256(source + i));
 #else
   std::memcpy(to, elements, sizeof(elements));
 #endif
@@ -97,13 +97,22 @@ inline void end_of_streaming() {
 }
 
 template <class T, int N>
-void store(T* to, const Arithmetic<T> (&values)[N], bool streaming) {
-  alignas(64) T elements[N];
-  round<T, N>(elements, values, N);
+void store_rounded(T* to, const T (&elements)[N], bool streaming) {
   if (streaming && reinterpret_cast<std::uintptr_t>(to) % 32 == 0) {
     stream(to, elements);
   } else {
     std::memcpy(to, elements, sizeof(elements));
+  }
+}
+
+template <class T, int N>
+void store(T* to, const Arithmetic<T> (&values)[N], bool streaming) {
+  if constexpr (std::is_same_v<T, Arithmetic<T>>) {
+    store_rounded(to, values, streaming);
+  } else {
+    alignas(64) T elements[N];
+    round<T, N>(elements, values, N);
+    store_rounded(to, elements, streaming);
   }
 }
 

@@ -23,6 +23,11 @@ constexpr int most_rows_per_slot = 64;
 constexpr int most_packs_per_lane = 64;
 /// The fewest rows, where there are enough: what is staged is used at least so often. A host's tile has one slot.
 constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
+/// A host's tiles are made wider where so many remain.
+constexpr int least_host_tiles = 64;
+/// The columns that make rows worth no folding, and that folded rows have at least. Hosts' tiles may be wider, but such
+/// rows are long enough, and lie one behind the other anyway.
+constexpr int long_row(const TileShape& shape) { return shape.most_threads == 1 ? 1024 : shape.columns(); }
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
 /// The most threads that walk along one row: more take longer to add up their sums.
@@ -108,10 +113,10 @@ std::int64_t folded_columns(std::int64_t length, const TileShape& shape) {
   const std::int64_t unit = std::lcm(length, static_cast<std::int64_t>(shape.pack));
   std::int64_t best = unit;
   double best_use = 0.0;
-  for (std::int64_t factor = 1; factor == 1 || unit * factor <= 4 * shape.columns(); ++factor) {
+  for (std::int64_t factor = 1; factor == 1 || unit * factor <= 4 * long_row(shape); ++factor) {
     const std::int64_t columns = unit * factor;
     const double use =
-        static_cast<double>(columns) / static_cast<double>(ceil_div(columns, shape.columns()) * shape.columns());
+        static_cast<double>(columns) / static_cast<double>(ceil_div(columns, long_row(shape)) * long_row(shape));
     if (use > best_use + 0.02) {
       best = columns;
       best_use = use;
@@ -124,14 +129,14 @@ bool worth_folding(const Loop& loop, const TileShape& shape) {
   if (!can_fold(loop)) return false;
   if (loop.rank == 1) return true;
   const std::int64_t columns = loop.extent[1];
-  const bool fills_tiles = columns % shape.pack == 0 && columns >= shape.columns();
+  const bool fills_tiles = columns % shape.pack == 0 && columns >= long_row(shape);
   return !fills_tiles && folded_columns(columns, shape) < loop.size();
 }
 
 void set_fold(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   plan.size = loop.size();
   const std::int64_t length = loop.extent[loop.rank - 1];
-  plan.columns = loop.rank == 1 ? std::min<std::int64_t>(shape.columns(), length) : folded_columns(length, shape);
+  plan.columns = loop.rank == 1 ? std::min<std::int64_t>(long_row(shape), length) : folded_columns(length, shape);
   plan.rows = ceil_div(plan.size, plan.columns);
   plan.row_rank = 1;
   plan.extent[0] = plan.rows;
@@ -265,9 +270,34 @@ void set_tiles_along(TilePlan& plan, const TileShape& shape) {
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
 }
 
+/// The numbers a column that a host's tile keeps from row to row: staged inputs and sums over rows.
+std::int64_t kept_numbers(const TilePlan& plan, const Loop& loop) {
+  std::int64_t kept = 0;
+  for (int k = 0; k < loop.operands(); ++k) {
+    const TilePlan::Operand& operand = plan.operand[k];
+    const bool is_staged = k < loop.inputs && loop.operand[k].data != nullptr && is_same_in_all_rows(plan, operand);
+    kept += is_staged || operand.sum == Sum::rows ? 1 : 0;
+  }
+  return kept;
+}
+
+/// The packs of a row of a host's tile: as many as what it keeps from row to row allows, since a thread reads long
+/// pieces of memory faster; fewer where there would be too few tiles.
+int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
+  const std::int64_t bytes = kept_numbers(plan, loop) * (loop.type == ElementType::f64 ? 8 : 4);
+  const std::int64_t kept_columns = bytes == 0 ? shape.columns() : host_kept_bytes / bytes;
+  const std::int64_t shared_columns =
+      plan.rows * plan.outer * plan.columns / (least_rows_per_slot(shape) * least_host_tiles);
+  const std::int64_t most_columns =
+      std::min<std::int64_t>({kept_columns, shape.columns(), std::max<std::int64_t>(shared_columns, long_row(shape))});
+  const std::int64_t packs = ceil_div(plan.columns, shape.pack);
+  return static_cast<int>(ceil_div(packs, ceil_div(packs, most_columns / shape.pack)));
+}
+
 /// Tiles for walks down rows, and for none.
-void set_tiles_down(TilePlan& plan, const TileShape& shape) {
-  const int packs_of_lane = plan.walk == Walk::none ? shape.packs : 1;
+void set_tiles_down(TilePlan& plan, const Loop& loop, const TileShape& shape) {
+  const bool on_host = shape.most_threads == 1;
+  const int packs_of_lane = plan.walk == Walk::down ? 1 : (on_host ? host_packs(plan, loop, shape) : shape.packs);
   const std::int64_t packs = ceil_div(plan.columns, shape.pack);
   plan.lanes = power_of_two_at_least(ceil_div(packs, packs_of_lane), shape.most_lanes);
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
@@ -371,12 +401,12 @@ TilePlan make_tile_plan(const Loop& loop, Backend backend) {
   if (plan.walk == Walk::along) {
     set_tiles_along(plan, shape);
   } else {
-    set_tiles_down(plan, shape);
+    set_tiles_down(plan, loop, shape);
   }
   set_access(plan, loop, backend);
   if (plan.walk != Walk::none && !set_steps(plan, loop)) {
     plan.walk = Walk::none;
-    set_tiles_down(plan, shape);
+    set_tiles_down(plan, loop, shape);
     set_access(plan, loop, backend);
   }
   set_partials(plan, loop);

@@ -11,12 +11,15 @@ namespace portops::impl {
 
 /// A GPU's widest access.
 inline constexpr int gpu_pack_bytes = 16;
+/// What a host's tile may keep from row to row, on the stack of the thread: more would not stay in the first level of
+/// its caches, next to the rows under way.
+inline constexpr int host_kept_bytes = 24 << 10;
 /// The most teams of one launch.
 inline constexpr std::int64_t most_teams = 1 << 30;
 
 /// Sizes that suit a backend. A team works on tiles of rows and columns; in it, `lanes` threads side by side share a
 /// row, each with `packs` packs of `pack` elements, and `slots` rows are under way at once. Walks (tile_plan.hpp)
-/// choose lanes and packs of their own.
+/// choose lanes and packs of their own, and a host's tiles have fewer packs where they keep much.
 struct TileShape {
   int pack;
   int packs;
@@ -27,7 +30,7 @@ struct TileShape {
 };
 
 constexpr TileShape tile_shape(Backend backend, ElementType type) {
-  if (backend != Backend::cuda) return {.pack = 64, .packs = 16, .most_lanes = 1, .most_threads = 1};
+  if (backend != Backend::cuda) return {.pack = 64, .packs = 64, .most_lanes = 1, .most_threads = 1};
   const int pack = gpu_pack_bytes / static_cast<int>(size_of(type));
   return {.pack = pack, .packs = pack > 4 ? 1 : 2, .most_lanes = 32, .most_threads = 256};
 }
