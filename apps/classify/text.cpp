@@ -35,6 +35,14 @@ std::vector<std::int64_t> occurrences(const std::vector<Line>& lines, std::size_
   return counts;
 }
 
+/// The words that occur min_count times or more, the most frequent first.
+std::vector<std::size_t> frequent_words(const std::vector<std::int64_t>& counts, std::int64_t min_count) {
+  std::vector<std::size_t> words = numbers_to(counts.size());
+  std::erase_if(words, [&](std::size_t word) { return counts[word] < min_count; });
+  std::stable_sort(words.begin(), words.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  return words;
+}
+
 /// Turns the words of the lines into rows, whose number is 0 for words without one.
 void number_rows(std::vector<Line>& lines, const std::vector<std::int64_t>& row) {
   for (Line& line : lines) {
@@ -119,13 +127,8 @@ Examples divide(const Text& text, const ExampleOptions& options) {
     (i < held_out ? examples.held_out : examples.train).push_back(lines[order[i]]);
   }
   const std::vector<std::int64_t> counts = occurrences(examples.train, text.words().size());
-  std::vector<std::size_t> known;
-  for (std::size_t word = 0; word < counts.size(); ++word) {
-    if (counts[word] >= options.min_count) known.push_back(word);
-  }
-  std::stable_sort(known.begin(), known.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
   std::vector<std::int64_t> row(counts.size());
-  for (const std::size_t word : known) {
+  for (const std::size_t word : frequent_words(counts, options.min_count)) {
     examples.words.push_back(text.words()[word]);
     row[word] = static_cast<std::int64_t>(examples.words.size());
   }
