@@ -3,6 +3,7 @@
 #include "add_reference.hpp"
 #include "broadcast_patterns.hpp"
 #include "central_differences.hpp"
+#include "lent_memory.hpp"
 
 namespace portops::test {
 namespace {
@@ -179,13 +180,13 @@ TEST_P(AddGradTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
   const std::size_t bytes = add_grad_workspace(ctx, x, y, out_grad, {}, y_grad);
   ASSERT_GT(bytes, 0u);
   EXPECT_EQ(add_grad_workspace(ctx, x, y, out_grad, out_grad, {}), 0u) << "nothing is summed";
-  const Tensor memory(ElementType::f32, {static_cast<std::int64_t>(bytes / 4 + 64)},
-                      default_memory_space(ctx.backend()));
+  LentMemory memory(ctx, bytes);
   add_grad(ctx, x, y, out_grad, {}, y_grad);
-  add_grad(Context(ctx).workspace({memory.ref().data(), bytes}), x, y, out_grad, {}, lent_y_grad);
+  add_grad(Context(ctx).workspace(memory.workspace()), x, y, out_grad, {}, lent_y_grad);
   y_grad.download();
   lent_y_grad.download();
   for (std::int64_t i = 0; i < 333; ++i) ASSERT_EQ(y_grad[i], lent_y_grad[i]) << i;
+  EXPECT_TRUE(memory.is_untouched_outside());
 }
 
 }  // namespace

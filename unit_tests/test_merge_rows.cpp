@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lent_memory.hpp"
 #include "sparse_reference.hpp"
 
 #include <portops/ops/merge_rows.hpp>
@@ -252,11 +253,11 @@ TEST_P(MergeRowsTest, uses_a_lent_workspace_of_the_size_that_it_names) {
   const std::size_t bytes = merge_rows_workspace(ctx, merge.rows, merge.values, merge.out_rows, merge.out_values,
                                                  merge.count, {.height = 200});
   ASSERT_GT(bytes, 0u);
-  const Tensor memory(ElementType::f64, {static_cast<std::int64_t>(bytes / 8 + 1)},
-                      default_memory_space(ctx.backend()));
-  const Context lending = Context(ctx).workspace({memory.ref().data(), bytes});
+  LentMemory memory(ctx, bytes);
+  const Context lending = Context(ctx).workspace(memory.workspace());
   Merge<float>(lending, merge.places, {3000, 8}, 200).call_and_check();
-  const Context too_small = Context(ctx).workspace({memory.ref().data(), bytes - 1});
+  EXPECT_TRUE(memory.is_untouched_outside());
+  const Context too_small = Context(ctx).workspace({memory.workspace().data, bytes - 1});
   expect_error(
       [&] {
         merge_rows(too_small, merge.rows, merge.values, merge.out_rows, merge.out_values, merge.count, {.height = 200});

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lent_memory.hpp"
 #include "sparse_reference.hpp"
 
 #include <portops/ops/merge_rows.hpp>
@@ -255,10 +256,10 @@ TEST_P(SparseUpdateTest, uses_a_lent_workspace_of_the_size_that_it_names) {
   ASSERT_EQ(bytes, sparse_sgd_workspace(ctx, update.before[0], update.rows, update.values, out[0], {}));
   ASSERT_EQ(bytes, sparse_momentum_workspace(ctx, update.before[0], update.rows, update.values, update.before[1],
                                              out[0], out[1], {}));
-  const Tensor memory(ElementType::f64, {static_cast<std::int64_t>(bytes / 8 + 1)},
-                      default_memory_space(ctx.backend()));
-  update.call(Context(ctx).workspace({memory.ref().data(), bytes}), out, update.rows, update.values);
+  LentMemory memory(ctx, bytes);
+  update.call(Context(ctx).workspace(memory.workspace()), out, update.rows, update.values);
   update.check(update.after, update.before);
+  EXPECT_TRUE(memory.is_untouched_outside());
 }
 
 /// On hosts the call is refused; on a GPU such rows are passed over.

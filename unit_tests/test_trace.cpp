@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "central_differences.hpp"
+#include "lent_memory.hpp"
 #include "reference_sums.hpp"
 
 #include <portops/core/registry.hpp>
@@ -201,11 +202,11 @@ TEST_P(TraceTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
   const std::size_t bytes = trace_workspace(ctx, x, out);
   ASSERT_GT(bytes, 0u);
   EXPECT_EQ(trace_workspace(ctx, x, out, {1 << 20, 0, 1}), 0u) << "outside of the matrix";
-  const Tensor memory(ElementType::f32, {static_cast<std::int64_t>(bytes / 4 + 1)},
-                      default_memory_space(ctx.backend()));
-  trace(Context(ctx).workspace({memory.ref().data(), bytes}), x, lent_out);
+  LentMemory memory(ctx, bytes);
+  trace(Context(ctx).workspace(memory.workspace()), x, lent_out);
   lent_out.download();
   EXPECT_EQ(lent_out[0], 1 << 20);
+  EXPECT_TRUE(memory.is_untouched_outside());
 }
 
 TEST_P(TraceTest, a_call_by_name_computes_what_the_function_computes) {

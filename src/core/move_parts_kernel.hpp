@@ -15,8 +15,8 @@ namespace portops::impl {
 
 namespace host {
 
-/// Copies past the caches where `streaming` and it is worth it: not for short runs, whose first and last lines of memory
-/// are shared with other runs and would be written in parts.
+/// Copies past the caches where `streaming` and it is worth it: not for short runs, whose first and last lines of
+/// memory are shared with other runs and would be written in parts.
 template <class Word>
 void copy_words(Word* to, const Word* from, std::int64_t count, bool streaming) {
   constexpr std::size_t block = 128, worth_it = 8192;

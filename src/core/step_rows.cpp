@@ -119,9 +119,4 @@ std::int64_t most_piece_rows(const StepColumns& columns) {
   return std::max<std::int64_t>(512, step_threads / lanes_of(columns) * rows_of_slot);
 }
 
-std::int64_t most_spread_rows(const StepColumns& columns) {
-  constexpr std::int64_t elements = 8192;
-  return std::max<std::int64_t>(elements / columns.columns, 8);
-}
-
 }  // namespace portops::impl

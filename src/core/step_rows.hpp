@@ -116,8 +116,4 @@ class StepTiles {
 /// The most rows of a piece: a few dozen a thread where the piece has a team to itself.
 std::int64_t most_piece_rows(const StepColumns& columns);
 
-/// The same where rows are written only, and no sums have to be joined: few, because a GPU writes faster where what its
-/// teams write at one time lies close together.
-std::int64_t most_spread_rows(const StepColumns& columns);
-
 }  // namespace portops::impl

@@ -11,9 +11,9 @@ namespace portops::impl {
 
 /// A GPU's widest access.
 inline constexpr int gpu_pack_bytes = 16;
-/// What a host's tile may keep from row to row, on the stack of the thread: more would not stay in the first level of
-/// its caches, next to the rows under way.
-inline constexpr int host_kept_bytes = 24 << 10;
+/// What a host's tile may keep from row to row, on the stack of the thread: it stays in the second level of its caches.
+/// More made tiles wider but not faster.
+inline constexpr int host_kept_bytes = 48 << 10;
 /// The most teams of one launch.
 inline constexpr std::int64_t most_teams = 1 << 30;
 
