@@ -19,8 +19,9 @@ check_root_name() {
 }
 
 root_packages() {
-  local build='ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev libopenblas-dev
-               libpng-dev ninja-build python3 python3-yaml'
+  # bible-kjv and its text are for scripts/demo.
+  local build='bible-kjv bible-kjv-text ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev
+               libopenblas-dev libpng-dev ninja-build python3 python3-yaml'
   case $1 in
     sid) echo "$build" libkokkos-dev ;;
     experimental) echo "$build" libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev ;;

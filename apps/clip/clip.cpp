@@ -3,6 +3,7 @@
 #include "clip.hpp"
 
 #include "common/element_cast.hpp"
+#include "common/slice.hpp"
 #include "common/timing.hpp"
 #include "common/transfer.hpp"
 
@@ -19,13 +20,6 @@ namespace {
 
 std::int64_t bytes_of(ElementType type, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(size_of(type));
-}
-
-/// The elements of `tensor`, of rank 1, from `start` on, as a tensor of `extents`.
-TensorRef slice(const Tensor& tensor, std::int64_t start, const Extents& extents) {
-  const ElementType type = tensor.ref().type();
-  std::byte* data = tensor.data<std::byte>() + bytes_of(type, start);
-  return {data, type, extents, extents.row_major_strides(), tensor.ref().space()};
 }
 
 // --- gradients ---------------------------------------------------------------------------------------------
@@ -68,16 +62,6 @@ void clip(const Context& ctx, const TensorRef& gradients, const Tensor& scalars,
   p_norm(ctx, pair, slice(scalars, bound, {}), {.porder = infinity, .asvector = true});
   p_norm_grad(ctx, gradients, slice(scalars, bound, {}), slice(scalars, max_norm, {}), gradients,
               {.porder = 2.0, .epsilon = 0.0, .asvector = true});
-}
-
-std::vector<double> values_of(const Context& ctx, const Tensor& tensor) {
-  const Tensor host = to_host(ctx, tensor);
-  std::vector<double> values(static_cast<std::size_t>(host.ref().size()));
-  with_type(host.ref().type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    std::transform(host.data<T>(), host.data<T>() + values.size(), values.begin(), element_cast<double, T>);
-  });
-  return values;
 }
 
 /// The norm of each part and, the last one, of all together.

@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "element_cast.hpp"
+
 #include <portops/core/context.hpp>
 #include <portops/core/runtime.hpp>
 #include <portops/core/tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace portops::apps {
 
@@ -30,6 +36,17 @@ inline Tensor to_host(const Context& ctx, const Tensor& x) {
   copy(ctx, x, copied);
   ctx.fence();
   return copied;
+}
+
+/// The elements of a tensor of any type but i64. Returns when everything enqueued on the context is done.
+inline std::vector<double> values_of(const Context& ctx, const Tensor& tensor) {
+  const Tensor host = to_host(ctx, tensor);
+  std::vector<double> values(static_cast<std::size_t>(host.ref().size()));
+  with_type(host.ref().type(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::transform(host.data<T>(), host.data<T>() + values.size(), values.begin(), element_cast<double, T>);
+  });
+  return values;
 }
 
 }  // namespace portops::apps
