@@ -151,10 +151,12 @@ class Copy {
 
 class DeviceCopies::OnDevice {
  public:
-  const void* acquire(const Kokkos::Cuda& space, const void* from, std::size_t bytes) {
+  OnDevice(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+
+  const void* acquire(const Kokkos::Cuda& space) {
     const std::lock_guard lock(mutex_);
     Copy* copy = find(space.cuda_device());
-    if (copy == nullptr) copy = &copies_.emplace_back(space.cuda_device(), from, bytes);
+    if (copy == nullptr) copy = &copies_.emplace_back(space.cuda_device(), data_, bytes_);
     return copy->acquire(space.cuda_stream());
   }
 
@@ -172,20 +174,22 @@ class DeviceCopies::OnDevice {
     return nullptr;
   }
 
+  const void* data_;
+  std::size_t bytes_;
   std::mutex mutex_;
   std::list<Copy> copies_;
 };
 
 DeviceCopies::DeviceCopies(const void* data, std::size_t bytes)
-    : data_(data), bytes_(bytes), on_device_(std::make_unique<OnDevice>()) {}
+    : data_(data), on_device_(bytes == 0 ? nullptr : std::make_unique<OnDevice>(data, bytes)) {}
 
 const void* DeviceCopies::acquire(const Context& ctx) const {
-  if (ctx.backend() != Backend::cuda || bytes_ == 0) return data_;
-  return on_device_->acquire(instance<Backend::cuda>(ctx), data_, bytes_);
+  if (ctx.backend() != Backend::cuda || on_device_ == nullptr) return data_;
+  return on_device_->acquire(instance<Backend::cuda>(ctx));
 }
 
 void DeviceCopies::release(const Context& ctx) const {
-  if (ctx.backend() != Backend::cuda || bytes_ == 0) return;
+  if (ctx.backend() != Backend::cuda || on_device_ == nullptr) return;
   if (!on_device_->release(instance<Backend::cuda>(ctx))) is_in_graph_ = true;
 }
 
@@ -193,7 +197,7 @@ void DeviceCopies::release(const Context& ctx) const {
 
 class DeviceCopies::OnDevice {};
 
-DeviceCopies::DeviceCopies(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+DeviceCopies::DeviceCopies(const void* data, std::size_t) : data_(data) {}
 
 const void* DeviceCopies::acquire(const Context&) const { return data_; }
 

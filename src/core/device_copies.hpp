@@ -33,9 +33,8 @@ class DeviceCopies {
   class OnDevice;
 
   const void* data_;
-  std::size_t bytes_;
   mutable std::atomic<bool> is_in_graph_ = false;
-  std::unique_ptr<OnDevice> on_device_;
+  std::unique_ptr<OnDevice> on_device_;  ///< none where there is nothing to copy
 };
 
 /// A list that kernels read: made once on the host.

@@ -193,7 +193,7 @@ class MoveParts {
       }
     }
     add_offsets(row, 0, outer_axes_, strides, in_part, in_whole);
-    place.part = address == 0 ? nullptr : reinterpret_cast<Word*>(address) + in_part;
+    place.part = address == 0 ? nullptr : Kokkos::bit_cast<Word*>(address) + in_part;
     place.whole = whole_ + in_whole;
   }
 

@@ -25,7 +25,7 @@ struct StepColumns {
   int pack = 1;  ///< neighbouring columns that a GPU's thread takes: in every operand they can be read at once
 
   /// The columns of the last axis: these are one stride apart.
-  std::int64_t last() const { return axes == 0 ? 1 : extent[axes - 1]; }
+  std::int64_t last() const { return axes > 0 ? extent[axes - 1] : 1; }
 };
 
 /// Where an operand's elements lie. Rows are one axis, or two: [outer, row].
