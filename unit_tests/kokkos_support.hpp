@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <tuple>
+#include <vector>
 
 // What the tests with Kokkos share: suites over the execution spaces of the build.
 
@@ -55,6 +57,36 @@ template <class Space, class A, class B>
   first.fence();
   second.fence();
   return true;
+}
+
+/// That two problems on two instances at a time both come out right. `Problem` has fill(salt), call(ctx) and
+/// expect_right(salt).
+template <class Space, class Problem>
+void check_instances_do_not_disturb_each_other() {
+  Problem a, b;
+  a.fill(10);
+  b.fill(20);
+  const auto call_a = [&](const Context& ctx) { a.call(ctx); };
+  const auto call_b = [&](const Context& ctx) { b.call(ctx); };
+  if (!call_in_turns<Space>(10, call_a, call_b)) GTEST_SKIP() << "one thread cannot be shared out";
+  a.expect_right(10);
+  b.expect_right(20);
+}
+
+/// That another instance gives the bits that the default one gives. `Problem` has results() besides.
+template <class Space, class Problem>
+void check_instances_give_the_same_bits() {
+  Problem problem;
+  std::vector<std::vector<float>> results;
+  for (const Context& ctx : {Context(Space()), Context(new_instance<Space>())}) {
+    problem.fill(10);
+    problem.call(ctx);
+    ctx.fence();
+    problem.expect_right(10);
+    results.push_back(problem.results());
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);
 }
 
 }  // namespace portops::test

@@ -249,3 +249,24 @@ class SchemaTest(unittest.TestCase):
         with contextlib.redirect_stderr(errors):
             status = schema.main([str(argument) for argument in arguments])
         return status, errors.getvalue().splitlines()
+
+
+class RefusalTest(SchemaTest):
+    def refused(self, text: str | bytes, *messages: str) -> None:
+        file, tables = self.write("wrong.yaml", text), self.folder / "tables.cpp"
+        with self.subTest(messages=messages):
+            self.assertEqual(self.run_schema("generate", file, tables), (1, [f"{file}:{text}" for text in messages]))
+            self.assertFalse(tables.exists())
+
+    def wrong(self, text: str, *complaints: tuple[str, str]) -> None:
+        """The schema is refused with exactly these messages, each at the first line that holds its marker."""
+        self.refused(text, *(f"{line_of(text, marker)}: {message}" for marker, message in complaints))
+
+    def complains(self, text: str, marker: str, message: str) -> None:
+        """The schema is refused with this message among others, at the first line that holds the marker."""
+        file, tables = self.write("wrong.yaml", text), self.folder / "tables.cpp"
+        with self.subTest(message=message):
+            status, messages = self.run_schema("generate", file, tables)
+            self.assertEqual(status, 1)
+            self.assertIn(f"{file}:{line_of(text, marker)}: {message}", messages)
+            self.assertFalse(tables.exists())

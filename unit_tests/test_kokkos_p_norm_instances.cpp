@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 // p_norm and p_norm_grad on several instances at a time, and in CUDA graphs.
 
@@ -105,28 +104,11 @@ class PNormInstancesTest : public testing::Test {};
 TYPED_TEST_SUITE(PNormInstancesTest, Spaces);
 
 TYPED_TEST(PNormInstancesTest, do_not_disturb_each_other) {
-  NormProblem<typename TypeParam::memory_space> a, b;
-  a.fill(10);
-  b.fill(20);
-  const auto call_a = [&](const Context& ctx) { a.call(ctx); };
-  const auto call_b = [&](const Context& ctx) { b.call(ctx); };
-  if (!call_in_turns<TypeParam>(10, call_a, call_b)) GTEST_SKIP() << "one thread cannot be shared out";
-  a.expect_right(10);
-  b.expect_right(20);
+  check_instances_do_not_disturb_each_other<TypeParam, NormProblem<typename TypeParam::memory_space>>();
 }
 
 TYPED_TEST(PNormInstancesTest, give_the_same_bits_as_one) {
-  NormProblem<typename TypeParam::memory_space> problem;
-  std::vector<std::vector<float>> results;
-  for (const Context& ctx : {Context(TypeParam()), Context(new_instance<TypeParam>())}) {
-    problem.fill(10);
-    problem.call(ctx);
-    ctx.fence();
-    problem.expect_right(10);
-    results.push_back(problem.results());
-  }
-  ASSERT_EQ(results[0].size(), results[1].size());
-  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);
+  check_instances_give_the_same_bits<TypeParam, NormProblem<typename TypeParam::memory_space>>();
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)

@@ -12,7 +12,6 @@
 #include <portops/ops/sequence_unpad.hpp>
 
 #include <cmath>
-#include <cstring>
 
 // What calls of the operators on ragged tensors promise: where they run, what they enqueue, that they do not wait.
 
@@ -223,28 +222,11 @@ class SequenceInstancesTest : public testing::Test {};
 TYPED_TEST_SUITE(SequenceInstancesTest, Spaces);
 
 TYPED_TEST(SequenceInstancesTest, do_not_disturb_each_other) {
-  SequenceProblem<typename TypeParam::memory_space> a, b;
-  a.fill(10);
-  b.fill(20);
-  const auto call_a = [&](const Context& ctx) { a.call(ctx); };
-  const auto call_b = [&](const Context& ctx) { b.call(ctx); };
-  if (!call_in_turns<TypeParam>(10, call_a, call_b)) GTEST_SKIP() << "one thread cannot be shared out";
-  a.expect_right(10);
-  b.expect_right(20);
+  check_instances_do_not_disturb_each_other<TypeParam, SequenceProblem<typename TypeParam::memory_space>>();
 }
 
 TYPED_TEST(SequenceInstancesTest, share_levels_and_give_the_same_bits) {
-  SequenceProblem<typename TypeParam::memory_space> problem;
-  std::vector<std::vector<float>> results;
-  for (const Context& ctx : {Context(TypeParam()), Context(new_instance<TypeParam>())}) {
-    problem.fill(10);
-    problem.call(ctx);
-    ctx.fence();
-    problem.expect_right(10);
-    results.push_back(problem.results());
-  }
-  ASSERT_EQ(results[0].size(), results[1].size());
-  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);
+  check_instances_give_the_same_bits<TypeParam, SequenceProblem<typename TypeParam::memory_space>>();
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)

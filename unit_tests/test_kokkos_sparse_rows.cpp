@@ -8,7 +8,6 @@
 #include <portops/ops/sparse_sgd.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <map>
 
 // merge_rows and the steps by sparse gradients on Views: how they run, on several instances at a time, and in CUDA
@@ -130,27 +129,11 @@ class SparseRowsInstancesTest : public testing::Test {};
 TYPED_TEST_SUITE(SparseRowsInstancesTest, Spaces);
 
 TYPED_TEST(SparseRowsInstancesTest, do_not_disturb_each_other) {
-  SparseProblem<typename TypeParam::memory_space> a, b;
-  a.fill(10);
-  b.fill(20);
-  const auto call_a = [&](const Context& ctx) { a.call(ctx); };
-  const auto call_b = [&](const Context& ctx) { b.call(ctx); };
-  if (!call_in_turns<TypeParam>(10, call_a, call_b)) GTEST_SKIP() << "one thread cannot be shared out";
-  a.expect_right(10);
-  b.expect_right(20);
+  check_instances_do_not_disturb_each_other<TypeParam, SparseProblem<typename TypeParam::memory_space>>();
 }
 
 TYPED_TEST(SparseRowsInstancesTest, give_the_same_bits_as_one) {
-  SparseProblem<typename TypeParam::memory_space> problem;
-  std::vector<std::vector<float>> results;
-  for (const Context& ctx : {Context(TypeParam()), Context(new_instance<TypeParam>())}) {
-    problem.fill(10);
-    problem.call(ctx);
-    ctx.fence();
-    problem.expect_right(10);
-    results.push_back(problem.results());
-  }
-  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)), 0);
+  check_instances_give_the_same_bits<TypeParam, SparseProblem<typename TypeParam::memory_space>>();
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)

@@ -111,6 +111,11 @@ void check_in_place(std::string_view op, const Named& output, const Named& input
        " in memory, expected disjoint tensors or the same one (address, extents and strides)");
 }
 
+const TensorRef& shape_of(const TensorOrNumber& operand) {
+  static const TensorRef scalar = TensorRef::without_data(ElementType::f32, {});
+  return operand.is_tensor() ? operand.tensor() : scalar;
+}
+
 Extents broadcast_extents(std::string_view op, std::span<const Named> tensors) {
   int rank = 0;
   for (const Named& named : tensors) rank = std::max(rank, named.tensor.rank());

@@ -56,4 +56,7 @@ void check_in_place(std::string_view op, const Named& output, const Named& input
 /// The extents to which the tensors broadcast, aligned at the last axis: along each axis all extents are equal or 1.
 Extents broadcast_extents(std::string_view op, std::span<const Named> tensors);
 
+/// The tensor, or a stand-in of the extents that a number has.
+const TensorRef& shape_of(const TensorOrNumber& operand);
+
 }  // namespace portops::impl

@@ -22,23 +22,29 @@ decltype(auto) dispatch_type(ElementType type, F&& f) {
   fail("portops: no kernel computes with element type i64");  // the checks refuse it before
 }
 
+/// Calls f.template operator()<B>() with the backend.
+template <class F>
+decltype(auto) dispatch_backend(Backend backend, F&& f) {
+  switch (backend) {
+#if defined(PORTOPS_HAS_CUDA)
+    case Backend::cuda: return f.template operator()<Backend::cuda>();
+#endif
+#if defined(PORTOPS_HAS_OPENMP)
+    case Backend::openmp: return f.template operator()<Backend::openmp>();
+#endif
+#if defined(PORTOPS_HAS_SERIAL)
+    case Backend::serial: return f.template operator()<Backend::serial>();
+#endif
+    default: break;  // a Context of another backend cannot be made
+  }
+  return f.template operator()<first_backend>();
+}
+
 /// Calls f.template operator()<B, T>() with the backend and the C++ type of an element type.
 template <class F>
 decltype(auto) dispatch(Backend backend, ElementType type, F&& f) {
   return dispatch_type(type, [&]<class T>() -> decltype(auto) {
-    switch (backend) {
-#if defined(PORTOPS_HAS_CUDA)
-      case Backend::cuda: return f.template operator()<Backend::cuda, T>();
-#endif
-#if defined(PORTOPS_HAS_OPENMP)
-      case Backend::openmp: return f.template operator()<Backend::openmp, T>();
-#endif
-#if defined(PORTOPS_HAS_SERIAL)
-      case Backend::serial: return f.template operator()<Backend::serial, T>();
-#endif
-      default: break;  // a Context of another backend cannot be made
-    }
-    return f.template operator()<first_backend, T>();
+    return dispatch_backend(backend, [&]<Backend B>() -> decltype(auto) { return f.template operator()<B, T>(); });
   });
 }
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/move_parts.hpp"
 
+#include "core/dispatch.hpp"
 #include "core/launch.hpp"
 #include "core/move_parts_kernel.hpp"
 #include "core/parts_groups.hpp"
-#include "portops/core/config.hpp"
 
 namespace portops::impl {
 namespace {
@@ -45,18 +45,7 @@ void move_parts_on(const Context& ctx, const PartsLabels& labels, const PartsPla
 }  // namespace
 
 void move_parts(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan) {
-  switch (ctx.backend()) {
-#if defined(PORTOPS_HAS_CUDA)
-    case Backend::cuda: return move_parts_on<Backend::cuda>(ctx, labels, plan);
-#endif
-#if defined(PORTOPS_HAS_OPENMP)
-    case Backend::openmp: return move_parts_on<Backend::openmp>(ctx, labels, plan);
-#endif
-#if defined(PORTOPS_HAS_SERIAL)
-    case Backend::serial: return move_parts_on<Backend::serial>(ctx, labels, plan);
-#endif
-    default: break;  // a Context of another backend cannot be made
-  }
+  dispatch_backend(ctx.backend(), [&]<Backend B>() { move_parts_on<B>(ctx, labels, plan); });
 }
 
 }  // namespace portops::impl

@@ -11,13 +11,6 @@
 namespace portops::impl {
 namespace {
 
-/// Calls f.template operator()<B>() with the context's backend.
-template <class F>
-decltype(auto) with_backend(const Context& ctx, F&& f) {
-  return dispatch(ctx.backend(), ElementType::f32,
-                  [&]<Backend B, class>() -> decltype(auto) { return f.template operator()<B>(); });
-}
-
 std::size_t sorter_bytes_of([[maybe_unused]] const Context& ctx, const SparseRows& sparse,
                             [[maybe_unused]] bool numbered) {
 #if defined(PORTOPS_HAS_CUDA)
@@ -51,7 +44,7 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
   }
   RowOrder<Index> order{places[0], nullptr, nullptr};
   if (sparse.n > 0) {
-    with_backend(ctx, [&]<Backend B>() {
+    dispatch_backend(ctx.backend(), [&]<Backend B>() {
       read_places<B>(ctx, labels, sparse, places[0], positions[0]);
       if (sparse.merged()) return;
       if constexpr (B == Backend::cuda) {
@@ -71,7 +64,7 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
 template <class Index>
 void number_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                  const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedRows& out) {
-  with_backend(ctx, [&]<Backend B>() {
+  dispatch_backend(ctx.backend(), [&]<Backend B>() {
     if (sparse.n > 0) {
       if constexpr (B == Backend::cuda) {
 #if defined(PORTOPS_HAS_CUDA)

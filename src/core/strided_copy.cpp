@@ -62,7 +62,7 @@ void copy_words(const Context& ctx, const CopyLabels& labels, const CopyPlan& pl
 }  // namespace
 
 void strided_copy(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
-  dispatch(ctx.backend(), ElementType::f32, [&]<Backend B, class>() {
+  dispatch_backend(ctx.backend(), [&]<Backend B>() {
     switch (plan.word_bytes) {
       case 2: return copy_words<B, std::uint16_t>(ctx, labels, plan);
       case 4: return copy_words<B, std::uint32_t>(ctx, labels, plan);

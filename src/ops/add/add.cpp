@@ -18,13 +18,8 @@ namespace {
 
 using impl::Named;
 
-const TensorRef scalar = TensorRef::without_data(ElementType::f32, {});
-
-/// The tensor, or a stand-in of the extents that a number has.
-const TensorRef& shape_of(const TensorOrNumber& y) { return y.is_tensor() ? y.tensor() : scalar; }
-
 Extents broadcast_extents(std::string_view op, const TensorRef& x, const TensorOrNumber& y) {
-  return impl::broadcast_extents(op, std::array{Named{"x", x}, Named{"y", shape_of(y)}});
+  return impl::broadcast_extents(op, std::array{Named{"x", x}, Named{"y", impl::shape_of(y)}});
 }
 
 void check_gradient(const Context& ctx, const Named& gradient, const Named& operand, ElementType type) {
@@ -81,7 +76,7 @@ void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const 
 
   // The sum is the same the other way round: kernels need to know fewer cases where the larger operand comes first.
   const TensorOrNumber first = x;
-  const bool swap = shape_of(y).size() > x.size();
+  const bool swap = impl::shape_of(y).size() > x.size();
   const impl::Loop loop =
       impl::make_loop(type, extents, std::array{swap ? &y : &first, swap ? &first : &y}, std::array{&out});
   impl::dispatch(ctx.backend(), type, [&]<Backend B, class T>() { impl::AddKernels<B, T>::add(ctx, loop); });

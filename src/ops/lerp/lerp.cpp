@@ -16,13 +16,8 @@ namespace {
 
 using impl::Named;
 
-const TensorRef scalar = TensorRef::without_data(ElementType::f32, {});
-
-/// The tensor, or a stand-in of the extents that a number has.
-const TensorRef& shape_of(const TensorOrNumber& weight) { return weight.is_tensor() ? weight.tensor() : scalar; }
-
 Extents broadcast_extents(std::string_view op, const TensorRef& x, const TensorRef& y, const TensorOrNumber& weight) {
-  const std::array inputs{Named{"x", x}, Named{"y", y}, Named{"weight", shape_of(weight)}};
+  const std::array inputs{Named{"x", x}, Named{"y", y}, Named{"weight", impl::shape_of(weight)}};
   return impl::broadcast_extents(op, inputs);
 }
 

@@ -21,9 +21,8 @@ struct MergeRowsParams {
 /// values      [n, …], rank 1 or more, f64, f32, f16 or bf16.
 /// out_rows    i64, the extents of rows. From count on it holds height, so that it ascends throughout.
 /// out_values  the extents and element type of values. Rows from count on are left as they are.
-/// count       i64, extents []: how many places occur. It lies where the context's backend reaches it: nothing waits
-/// for
-///             the device. merged_count reads it.
+/// count       i64, extents []: how many places occur. It lies where the context's backend reaches it, and nothing
+///             waits for the device. merged_count reads it.
 ///
 /// Sums are accumulated in f32 (f64 for f64) and rounded once, in trees that depend on the places alone: the same bits
 /// on every run, for any number of threads and on every backend, whether the context asks for it or not. Rows of one
