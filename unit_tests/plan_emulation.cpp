@@ -9,6 +9,7 @@ namespace {
 
 using impl::Access;
 using impl::FlatAccess;
+using impl::FlatForm;
 using impl::FlatPlan;
 using impl::Loop;
 using impl::SumPlan;
@@ -25,8 +26,15 @@ void write_once(Results& results, std::uintptr_t at, Value value) {
 
 std::uintptr_t address(const FlatPlan& plan, const FlatPlan::Operand& operand, std::int64_t i, ElementType type) {
   if (operand.access == FlatAccess::single) return address(operand.data, 0, type);
-  if (operand.access != FlatAccess::gathered) return address(operand.data, i, type);
+  if (operand.access == FlatAccess::packs || operand.access == FlatAccess::neighbours) {
+    return address(operand.data, i, type);
+  }
   std::int64_t offset = 0;
+  if (operand.access != FlatAccess::gathered) {
+    const std::int64_t in_pack = i % impl::tile_shape(Backend::cuda, type).pack;
+    if (operand.access == FlatAccess::rows) offset = in_pack;
+    i -= in_pack;
+  }
   for (int axis = plan.rank - 1; axis >= 0; --axis) {
     offset += i % plan.extent[axis] * operand.stride[axis];
     i /= plan.extent[axis];
@@ -34,13 +42,29 @@ std::uintptr_t address(const FlatPlan& plan, const FlatPlan::Operand& operand, s
   return address(operand.data, offset, type);
 }
 
+bool is_known_to(FlatForm form, FlatAccess access) {
+  if (access <= FlatAccess::packs) return true;
+  const bool by_pack = access == FlatAccess::repeated || access == FlatAccess::rows;
+  return by_pack ? form == FlatForm::rows : form == FlatForm::elements;
+}
+
 Results results_of(const Loop& loop, const FlatPlan& plan, Backend backend) {
+  if (plan.form == FlatForm::rows) {
+    EXPECT_EQ(backend, Backend::cuda);
+    EXPECT_EQ(plan.head, 0);
+    EXPECT_EQ(plan.extent[plan.rank - 1] % impl::tile_shape(backend, loop.type).pack, 0);
+  }
   // On a GPU every pack must be aligned; on a host it helps if the first output's are.
   bool expects_alignment = std::any_of(plan.operand.begin() + loop.inputs, plan.operand.begin() + loop.operands(),
                                        [](const auto& output) { return output.access != FlatAccess::none; });
   for (int k = 0; k < loop.operands(); ++k) {
     const FlatPlan::Operand& operand = plan.operand[(loop.inputs + k) % loop.operands()];
-    EXPECT_TRUE(!plan.packs_only || operand.access <= FlatAccess::packs);
+    EXPECT_TRUE(is_known_to(plan.form, operand.access));
+    if (operand.access == FlatAccess::rows) {
+      for (std::int64_t i = 0; i < plan.size; i += impl::tile_shape(backend, loop.type).pack) {
+        EXPECT_EQ(address(plan, operand, i, loop.type) % impl::gpu_pack_bytes, 0u) << "at element " << i;
+      }
+    }
     if (operand.access != FlatAccess::packs || plan.head == plan.size || !expects_alignment) continue;
     const auto alignment = static_cast<std::uintptr_t>(impl::pack_alignment(backend));
     EXPECT_EQ(address(operand.data, plan.head, loop.type) % alignment, 0u) << "behind the head";
@@ -56,7 +80,8 @@ Results results_of(const Loop& loop, const FlatPlan& plan, Backend backend) {
     }
     for (int k = 0; k < loop.outputs; ++k) {
       const FlatPlan::Operand& operand = plan.operand[loop.inputs + k];
-      EXPECT_NE(operand.access, FlatAccess::gathered) << "outputs are contiguous";
+      EXPECT_TRUE(operand.access <= FlatAccess::packs || operand.access == FlatAccess::neighbours)
+          << "outputs are contiguous";
       if (operand.access == FlatAccess::none) continue;
       write_once(results, address(plan, operand, i, loop.type), output_value(sum, k));
     }
@@ -150,21 +175,21 @@ class Tiles {
           const std::int64_t column_at = at + column * operand.column_stride;
           of_row += value;
           of_column[column] += value;
-          if (operand.sum == impl::Sum::elements) {
+          if (operand.sum == impl::TileSum::elements) {
             write_once(results_, address(operand.data, column_at, loop_.type), value);
-          } else if (operand.sum == impl::Sum::none) {
+          } else if (operand.sum == impl::TileSum::none) {
             write(operand, column_at, outer * plan_.rows + row, plan_.columns, column, value);
           }
         }
         total += of_row;
-        if (operand.sum == impl::Sum::columns) {
+        if (operand.sum == impl::TileSum::columns) {
           write(operand, at, outer * plan_.rows + row, plan_.column_blocks, column_block, of_row);
         }
       }
       const std::int64_t block = outer * plan_.row_blocks + row_block;
-      if (operand.sum == impl::Sum::both) {
+      if (operand.sum == impl::TileSum::both) {
         write(operand, outer_offset(operand, outer), block, plan_.column_blocks, column_block, total);
-      } else if (operand.sum == impl::Sum::rows) {
+      } else if (operand.sum == impl::TileSum::rows) {
         for (const auto& [column, value] : of_column) {
           write(operand, outer_offset(operand, outer) + column * operand.column_stride, block, plan_.columns, column,
                 value);
@@ -178,7 +203,7 @@ class Tiles {
     std::optional<std::uintptr_t> shared;
     for (int k = 0; k < loop_.operands(); ++k) {
       const Operand& operand = plan_.operand[k];
-      if (operand.access != Access::packs || operand.sum != impl::Sum::elements) continue;
+      if (operand.access != Access::packs || operand.sum != impl::TileSum::elements) continue;
       EXPECT_EQ(operand.column_stride, 1);
       const std::uintptr_t own = address(operand.data, row_offset(operand, outer, row), loop_.type) % 16;
       EXPECT_EQ(own, shared.value_or(own)) << "packs of one row that are not aligned alike";

@@ -15,12 +15,10 @@ TensorRef tensor_at(std::uintptr_t address, const Extents& extents) {
   return {reinterpret_cast<void*>(address), ElementType::f32, extents, extents.row_major_strides(), MemorySpace::host};
 }
 
-/// Of y_grad alone, or of x_grad too.
-impl::Loop gradient_loop(const Extents& x, const Extents& y, bool with_x) {
+impl::Loop gradient_loop(const Extents& x, const Extents& y) {
   const TensorOrNumber out_grad = tensor_at(std::uintptr_t{1} << 32, x);
   const TensorRef x_grad = tensor_at(std::uintptr_t{2} << 32, x), y_grad = tensor_at(std::uintptr_t{3} << 32, y);
-  if (with_x) return impl::make_loop(ElementType::f32, x, std::array{&out_grad}, std::array{&x_grad, &y_grad});
-  return impl::make_loop(ElementType::f32, x, std::array{&out_grad}, std::array{&y_grad});
+  return impl::make_loop(ElementType::f32, x, std::array{&out_grad}, std::array{&x_grad, &y_grad});
 }
 
 struct Shape {
@@ -32,32 +30,29 @@ const Shape shapes[] = {{{32, 64, 128, 128}, {64, 1, 1}, Walk::along},
                         {{16384, 4096}, {16384, 1}, Walk::along},
                         {{16384, 4096}, {1}, Walk::along}};
 
-TEST(AddPlanTest, adds_a_broadcast_operand_in_a_walk_that_reads_it_once_a_thread) {
+TEST(AddPlanTest, reads_a_broadcast_operand_by_the_position_of_packs) {
   for (const Shape& shape : shapes) {
-    if (shape.y.product() == 1) continue;  // flat
     const TensorOrNumber x = tensor_at(std::uintptr_t{1} << 32, shape.x), y = tensor_at(2 << 20, shape.y);
     const TensorRef out = tensor_at(std::uintptr_t{3} << 32, shape.x);
-    const TilePlan plan = impl::make_tile_plan(
-        impl::make_loop(ElementType::f32, shape.x, std::array{&x, &y}, std::array{&out}), Backend::cuda);
-    EXPECT_EQ(plan.walk, shape.walk) << shape.y.to_string();
-    EXPECT_EQ(plan.operand[0].access, Access::packs) << shape.y.to_string();
-    EXPECT_NE(plan.operand[1].access, Access::packs) << shape.y.to_string();
-    EXPECT_EQ(plan.partials, 0) << shape.y.to_string();
+    const impl::Loop loop = impl::make_loop(ElementType::f32, shape.x, std::array{&x, &y}, std::array{&out});
+    ASSERT_TRUE(impl::is_flat(loop, Backend::cuda)) << shape.y.to_string();
+    const impl::FlatPlan plan = impl::make_flat_plan(loop, Backend::cuda);
+    const bool single = shape.y.product() == 1;
+    EXPECT_EQ(plan.form, single ? impl::FlatForm::packs : impl::FlatForm::rows) << shape.y.to_string();
+    EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::packs) << shape.y.to_string();
   }
 }
 
-TEST(AddPlanTest, sums_a_gradient_in_a_walk_and_leaves_few_partial_sums) {
+TEST(AddPlanTest, sums_one_gradient_beside_the_other_in_a_walk_and_leaves_few_partial_sums) {
   for (const Shape& shape : shapes) {
-    for (const bool with_x : {false, true}) {
-      const impl::Loop loop = gradient_loop(shape.x, shape.y, with_x);
+      const impl::Loop loop = gradient_loop(shape.x, shape.y);
       const TilePlan plan = impl::make_tile_plan(loop, Backend::cuda);
       EXPECT_EQ(plan.walk, shape.walk) << shape.y.to_string();
       EXPECT_EQ(plan.operand[0].access, Access::packs) << shape.y.to_string();
       const auto elements = static_cast<std::size_t>(shape.x.product());
       EXPECT_LT(impl::map_workspace(loop, Backend::cuda), elements * 4 / 100) << shape.y.to_string();
-      const std::size_t expected = plan.operand[with_x ? 2 : 1].direct ? 0 : shape.y.product() > 1 ? 1 : 2;
+      const std::size_t expected = plan.operand[2].direct ? 0 : shape.y.product() > 1 ? 1 : 2;
       EXPECT_EQ(impl::make_sum_plans(loop, plan).size(), expected) << shape.y.to_string();
-    }
   }
 }
 

@@ -32,7 +32,7 @@ class MapPlanTest : public testing::TestWithParam<std::tuple<Backend, ElementTyp
   /// What a host's tile keeps from row to row.
   static std::size_t kept_numbers(const TilePlan& plan) {
     const auto kept = std::count_if(plan.operand.begin(), plan.operand.end(), [](const TilePlan::Operand& operand) {
-      return operand.access == impl::Access::staged || operand.sum == impl::Sum::rows;
+      return operand.access == impl::Access::staged || operand.sum == impl::TileSum::rows;
     });
     return static_cast<std::size_t>(kept * plan.tile_columns);
   }
@@ -171,14 +171,14 @@ TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_packs
         step = plan.slots * operand.stride[plan.outer_rank] * static_cast<std::int64_t>(size_of(type()));
       }
       ASSERT_EQ(operand.step_bytes, step) << call.describe();
-      ASSERT_NE(operand.sum, impl::Sum::none) << call.describe();
+      ASSERT_NE(operand.sum, impl::TileSum::none) << call.describe();
       if (plan.walk == Walk::along) {
-        ASSERT_NE(operand.sum, impl::Sum::rows) << call.describe();
-      } else if (operand.sum == impl::Sum::columns) {
+        ASSERT_NE(operand.sum, impl::TileSum::rows) << call.describe();
+      } else if (operand.sum == impl::TileSum::columns) {
         ASSERT_EQ(plan.lanes, 32) << call.describe();
         ASSERT_EQ(plan.columns % plan.tile_columns, 0) << call.describe();
       }
-      const bool is_sum = operand.sum != impl::Sum::elements;
+      const bool is_sum = operand.sum != impl::TileSum::elements;
       ASSERT_TRUE(is_sum || operand.access != impl::Access::elements) << call.describe();
       ASSERT_TRUE(k < loop.inputs || is_sum || operand.access == impl::Access::packs) << call.describe();
     }
@@ -236,12 +236,32 @@ TEST_P(MapPlanTest, gathers_operands_where_rows_are_too_short_for_tiles) {
   const Loop narrow = loop({1000, 3}, {1000, 3}, {1000, 1}, {1000, 3});
   ASSERT_TRUE(impl::is_flat(narrow, backend()));
   const impl::FlatPlan plan = impl::make_flat_plan(narrow, backend());
-  EXPECT_FALSE(plan.packs_only);
+  EXPECT_EQ(plan.form, impl::FlatForm::elements);
   EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::packs);
   EXPECT_EQ(plan.operand[1].access, impl::FlatAccess::gathered);
-  EXPECT_FALSE(impl::is_flat(loop({1000, 4096}, {1000, 4096}, {1000, 1}, {1000, 4096}), backend()));
   const Loop contiguous = loop({1000, 3}, {1000, 3}, {1000, 3}, {1000, 3});
-  EXPECT_TRUE(impl::make_flat_plan(contiguous, backend()).packs_only);
+  EXPECT_EQ(impl::make_flat_plan(contiguous, backend()).form, impl::FlatForm::packs);
+}
+
+TEST_P(MapPlanTest, goes_by_rows_on_a_gpu_where_a_pack_takes_one_value_or_one_pack_of_what_is_broadcast) {
+  const bool on_gpu = backend() == Backend::cuda;
+  const Loop wide = loop({100, 4096}, {100, 1}, {4096}, {100, 4096});
+  EXPECT_EQ(impl::is_flat(wide, backend()), on_gpu);
+  if (!on_gpu) return;
+  const impl::FlatPlan plan = impl::make_flat_plan(wide, backend());
+  EXPECT_EQ(plan.form, impl::FlatForm::rows);
+  EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::repeated);
+  EXPECT_EQ(plan.operand[1].access, impl::FlatAccess::rows);
+  EXPECT_EQ(plan.operand[2].access, impl::FlatAccess::packs);
+
+  EXPECT_FALSE(impl::is_flat(loop({100, 4097}, {100, 1}, {4097}, {100, 4097}), backend())) << "rows of no whole packs";
+  const auto moved = [&](std::uintptr_t shift) {
+    const std::uintptr_t bytes = shift * size_of(type());
+    const Call call{type(), {100, 4096}, {tensor_at((1 << 24) + bytes, {4096})}, {tensor_at(2 << 24, {100, 4096})}};
+    return impl::is_flat(call.loop(), backend());
+  };
+  EXPECT_TRUE(moved(0));
+  EXPECT_FALSE(moved(1)) << "a misaligned input";
 }
 
 TEST_P(MapPlanTest, reads_no_packs_on_a_gpu_that_the_head_does_not_align) {

@@ -25,6 +25,36 @@ bool is_single(const Loop& loop, const LoopOperand& operand) {
                      [](std::int64_t stride) { return stride == 0; });
 }
 
+bool is_aligned(const LoopOperand& operand) {
+  return reinterpret_cast<std::uintptr_t>(operand.data) % gpu_pack_bytes == 0;
+}
+
+/// How an input is found by the positions of packs; `gathered` where it is not.
+FlatAccess access_by_rows(const Loop& loop, const LoopOperand& operand, std::int64_t pack) {
+  const int last = loop.rank - 1;
+  std::int64_t reach = 0;
+  bool whole_packs = is_aligned(operand) && operand.stride[last] == 1;
+  for (int axis = 0; axis < loop.rank; ++axis) {
+    reach += (loop.extent[axis] - 1) * std::abs(operand.stride[axis]);
+    whole_packs = whole_packs && (axis == last || operand.stride[axis] % pack == 0);
+  }
+  if (reach > INT32_MAX) return FlatAccess::gathered;
+  if (operand.stride[last] == 0) return FlatAccess::repeated;
+  return whole_packs ? FlatAccess::rows : FlatAccess::gathered;
+}
+
+/// Whether FlatForm::rows serves the loop, whose outputs are contiguous.
+bool has_rows(const Loop& loop, Backend backend) {
+  if (backend != Backend::cuda || loop.rank == 0 || loop.size() > INT32_MAX) return false;
+  const std::int64_t pack = tile_shape(backend, loop.type).pack;
+  if (loop.extent[loop.rank - 1] % pack != 0) return false;
+  return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.operands(), [&](const LoopOperand& operand) {
+    if (operand.data == nullptr || is_single(loop, operand)) return true;
+    if (is_contiguous(loop, operand)) return is_aligned(operand);
+    return access_by_rows(loop, operand, pack) != FlatAccess::gathered;
+  });
+}
+
 }  // namespace
 
 bool is_flat(const Loop& loop, Backend backend) {
@@ -35,7 +65,7 @@ bool is_flat(const Loop& loop, Backend backend) {
     if (k >= loop.inputs) return false;
     gathers = gathers || !is_single(loop, operand);
   }
-  return !gathers || !suits_tiles(loop, backend);
+  return !gathers || has_rows(loop, backend) || !suits_tiles(loop, backend);
 }
 
 FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
@@ -55,18 +85,20 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
   }
   const std::int64_t head = (alignment - shared) % alignment / static_cast<std::int64_t>(size_of(loop.type));
   plan.head = static_cast<int>(std::min(head, plan.size));
+  const bool rows = has_rows(loop, backend);
+  const std::int64_t pack = tile_shape(backend, loop.type).pack;
   for (int k = 0; k < loop.operands(); ++k) {
     const LoopOperand& operand = loop.operand[k];
     FlatAccess access = FlatAccess::none;
     if (operand.data != nullptr) {
       const bool aligned = backend != Backend::cuda || bytes_behind(operand) == shared;
       access = is_single(loop, operand)        ? FlatAccess::single
-               : !is_contiguous(loop, operand) ? FlatAccess::gathered
+               : !is_contiguous(loop, operand) ? (rows ? access_by_rows(loop, operand, pack) : FlatAccess::gathered)
                : aligned                       ? FlatAccess::packs
                                                : FlatAccess::neighbours;
     }
     plan.operand[k] = {operand.data, operand.number, access, operand.stride};
-    plan.packs_only = plan.packs_only && access <= FlatAccess::packs;
+    if (access > FlatAccess::packs) plan.form = rows ? FlatForm::rows : FlatForm::elements;
   }
   return plan;
 }

@@ -18,6 +18,7 @@ namespace portops::impl {
 struct MapLabels {
   explicit MapLabels(const std::string& op)
       : flat("portops::" + op + "::map[flat]"),
+        rows("portops::" + op + "::map[rows]"),
         gather("portops::" + op + "::map[gather]"),
         down("portops::" + op + "::map[down]"),
         along("portops::" + op + "::map[along]"),
@@ -26,6 +27,7 @@ struct MapLabels {
         partials("portops::" + op + "::partials") {}
 
   std::string flat;
+  std::string rows;
   std::string gather;
   std::string down;
   std::string along;
@@ -34,9 +36,9 @@ struct MapLabels {
   std::string partials;
 };
 
-template <Backend B, class T, class F, bool packs_only>
+template <Backend B, class T, class F, FlatForm form>
 void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
-  const MapFlat<B, T, F, packs_only> functor(f, plan);
+  const MapFlat<B, T, F, form> functor(f, plan);
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
@@ -75,8 +77,11 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   }
   if (is_flat(loop, B)) {
     const FlatPlan plan = make_flat_plan(loop, B);
-    return plan.packs_only ? launch_flat<B, T, F, true>(ctx, labels.flat, f, plan)
-                           : launch_flat<B, T, F, false>(ctx, labels.gather, f, plan);
+    if constexpr (B == Backend::cuda) {
+      if (plan.form == FlatForm::rows) return launch_flat<B, T, F, FlatForm::rows>(ctx, labels.rows, f, plan);
+    }
+    return plan.form == FlatForm::packs ? launch_flat<B, T, F, FlatForm::packs>(ctx, labels.flat, f, plan)
+                                        : launch_flat<B, T, F, FlatForm::elements>(ctx, labels.gather, f, plan);
   }
   const TilePlan plan = make_tile_plan(loop, B);
   const std::vector<SumPlan> sums = make_sum_plans(loop, plan);

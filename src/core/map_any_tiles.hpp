@@ -85,7 +85,7 @@ class MapAnyTiles {
     std::int64_t partial_at;
     A number;
     Access access;
-    Sum sum;
+    TileSum sum;
     bool direct;
   };
 
@@ -275,7 +275,7 @@ class MapAnyTiles {
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
-      if (operand.sum == Sum::elements) {
+      if (operand.sum == TileSum::elements) {
         store(operand, address(at, inputs + k, p), count, out[k]);
       } else if constexpr (F::sums) {
         add(k, tile, row, at, p, count, out[k], sums.column[k][p], row_sum[k]);
@@ -301,10 +301,10 @@ class MapAnyTiles {
         if (i >= count) out[i] = A(0);
       }
     }
-    if (operand.sum == Sum::rows) {
+    if (operand.sum == TileSum::rows) {
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) column_sum[i] += out[i];
-    } else if (operand.sum == Sum::none) {
+    } else if (operand.sum == TileSum::none) {
       T* const to = address(at, inputs + k, p);
       PORTOPS_UNROLL
       for (int i = 0; i < pack; ++i) {
@@ -321,9 +321,9 @@ class MapAnyTiles {
   KOKKOS_FORCEINLINE_FUNCTION void add_row(int k, const Tile& tile, std::int64_t row, bool active, T* to, A row_sum,
                                            A& total) const {
     const Operand& operand = operand_[inputs + k];
-    if (operand.sum == Sum::both) {
+    if (operand.sum == TileSum::both) {
       total += row_sum;
-    } else if (operand.sum == Sum::columns) {
+    } else if (operand.sum == TileSum::columns) {
       row_sum = sum_over_lanes(row_sum, lanes_);
       if (active && tile.lane == 0) {
         write(operand, to, tile.outer * rows_ + row, column_blocks_, tile.column_block, row_sum);
@@ -348,10 +348,10 @@ class MapAnyTiles {
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
-      if (operand.access == Access::none || (operand.sum != Sum::both && operand.sum != Sum::rows)) continue;
+      if (operand.access == Access::none || (operand.sum != TileSum::both && operand.sum != TileSum::rows)) continue;
       T* const to = outer[inputs + k];
       const std::int64_t i = tile.outer * row_blocks_ + tile.row_block;
-      if (operand.sum == Sum::both) {
+      if (operand.sum == TileSum::both) {
         const A total = add_slots(team, tile, scratch, sum_over_lanes(sums.total[k], lanes_));
         if (team.team_rank() == 0) write(operand, to, i, column_blocks_, tile.column_block, total);
       } else {

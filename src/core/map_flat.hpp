@@ -12,15 +12,18 @@ namespace portops::impl {
 /// outputs = f(inputs) over a FlatPlan.
 ///
 /// The first work items take a run of packs each (one pack on a GPU, more on a host), the next ones the packs that are
-/// left, the last ones the elements before the first pack and after the last. `packs_only` is for plans without
-/// operands that are gathered or misaligned (FlatPlan::packs_only): the code for these would cost registers.
-template <Backend B, class T, class F, bool packs_only>
+/// left, the last ones the elements before the first pack and after the last. `form` is the plan's: the code for more
+/// than it needs would cost registers.
+template <Backend B, class T, class F, FlatForm form>
 class MapFlat {
  public:
   using A = Arithmetic<T>;
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  static constexpr int inputs = F::inputs;
   /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
-  static constexpr int blocks = packs_only && F::inputs + F::outputs <= 4 ? 8 : 0;
+  static constexpr int blocks = form == FlatForm::elements || inputs + F::outputs > 4 ? 0
+                                : form == FlatForm::rows && inputs * pack > 16        ? 6
+                                                                                      : 8;
 
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
@@ -29,19 +32,19 @@ class MapFlat {
     const std::int64_t packs = (plan.size - plan.head) / pack;
     runs_ = packs / run_packs();
     single_packs_ = static_cast<int>(packs % run_packs());
-    if constexpr (!packs_only) {
+    if constexpr (form != FlatForm::packs) {
       for (int axis = 0; axis < plan.rank; ++axis) {
-        stride_.extent[axis] = plan.extent[axis];
+        stride_.extent[axis] = static_cast<Stride>(plan.extent[axis]);
         if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
       }
     }
-    for (int k = 0; k < F::inputs + F::outputs; ++k) {
+    for (int k = 0; k < inputs + F::outputs; ++k) {
       const FlatPlan::Operand& operand = plan.operand[k];
       operand_[k].data = reinterpret_cast<T*>(operand.data);
       operand_[k].number = static_cast<A>(operand.number);
       operand_[k].access = operand.access;
-      if constexpr (!packs_only) {
-        for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = operand.stride[axis];
+      if constexpr (form != FlatForm::packs) {
+        for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = static_cast<Stride>(operand.stride[axis]);
       }
     }
   }
@@ -68,11 +71,12 @@ class MapFlat {
     FlatAccess access;
   };
 
-  /// The loop's axes, for operands that are gathered.
+  /// The loop's axes, for operands that are found by positions.
+  using Stride = std::conditional_t<form == FlatForm::rows, int, std::int64_t>;
   struct Strides {
-    std::int64_t extent[max_rank];
+    Stride extent[max_rank];
     Divisor divisor[max_rank];  ///< of the extents, where all indices are less than 2^31
-    std::int64_t of[F::inputs + F::outputs][max_rank];
+    Stride of[inputs + F::outputs][max_rank];
   };
   struct Nothing {};
 
@@ -87,14 +91,21 @@ class MapFlat {
   /// Maps N elements from `at` on: a whole pack, or one.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void map_pack(std::int64_t at) const {
-    A in[F::inputs][N];
+    A in[inputs][N];
     A out[F::outputs][N];
-    PORTOPS_UNROLL
-    for (int k = 0; k < F::inputs; ++k) load(k, at, in[k]);
+    if constexpr (form == FlatForm::rows && N == pack) {
+      int offset[inputs];
+      locate_pack(static_cast<int>(at), offset);
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) load_by_row(k, at, offset[k], in[k]);
+    } else {
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
+    }
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) apply<N>(f_, in, out, i);
     PORTOPS_UNROLL
-    for (int k = 0; k < F::outputs; ++k) store(operand_[F::inputs + k], at, out[k]);
+    for (int k = 0; k < F::outputs; ++k) store(operand_[inputs + k], at, out[k]);
   }
 
   template <int N>
@@ -105,10 +116,10 @@ class MapFlat {
       for (int i = 0; i < N; ++i) values[i] = value;
       return;
     }
-    if constexpr (!packs_only) {
+    if constexpr (form == FlatForm::elements) {
       if (operand.access == FlatAccess::gathered) return gather(k, at, values);
     }
-    if (N == pack && (packs_only || operand.access == FlatAccess::packs)) {
+    if (N == pack && (form != FlatForm::elements || operand.access == FlatAccess::packs)) {
       if constexpr (N == pack) convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
     } else {
       for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
@@ -119,11 +130,38 @@ class MapFlat {
   KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, std::int64_t at, const A (&values)[N]) const {
     if (operand.access == FlatAccess::none) return;
     if constexpr (N == pack) {
-      if (packs_only || operand.access == FlatAccess::packs) {
+      if (form != FlatForm::elements || operand.access == FlatAccess::packs) {
         return store_pack<B, T, N>(operand.data + at, values, streaming_);
       }
     }
     store_elements<B, T, N>(operand.data + at, values, 1, N);
+  }
+
+  /// The offsets of the inputs at the position of element `at`.
+  KOKKOS_FORCEINLINE_FUNCTION void locate_pack(int at, int (&offset)[inputs]) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) offset[k] = 0;
+    PORTOPS_NO_UNROLL
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const int outer =
+          axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
+      const int along = at - outer * stride_.extent[axis];
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
+      at = outer;
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void load_by_row(int k, std::int64_t at, int offset, A (&values)[pack]) const {
+    const Operand& operand = operand_[k];
+    if (operand.access == FlatAccess::repeated) {
+      const A value = static_cast<A>(operand.data[offset]);
+      for (int i = 0; i < pack; ++i) values[i] = value;
+    } else if (operand.access == FlatAccess::rows) {
+      convert_pack<B, T, pack>(values, read_pack<B, T, pack>(operand.data + offset), pack);
+    } else {
+      load(k, at, values);
+    }
   }
 
   /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
@@ -164,8 +202,8 @@ class MapFlat {
   std::int64_t runs_;
   std::int64_t size_;
   bool streaming_;
-  std::conditional_t<packs_only, Nothing, Strides> stride_;
-  Operand operand_[F::inputs + F::outputs];
+  std::conditional_t<form == FlatForm::packs, Nothing, Strides> stride_;
+  Operand operand_[inputs + F::outputs];
 };
 
 }  // namespace portops::impl

@@ -111,7 +111,7 @@ class MapHostTiles {
   void prepare(Kept& kept, const Tile& tile, T* const (&outer)[operands]) const {
     A* next = kept.numbers;
     for (int k = 0; k < operands; ++k) {
-      if (operand_[k].access != Access::staged && operand_[k].sum != Sum::rows) continue;
+      if (operand_[k].access != Access::staged && operand_[k].sum != TileSum::rows) continue;
       kept.column[k] = next;
       next += plan_.tile_columns;
       if (k < inputs) {
@@ -144,7 +144,7 @@ class MapHostTiles {
       for (int k = 0; k < outputs; ++k) {
         const Operand& operand = operand_[inputs + k];
         if (operand.access == Access::none) continue;
-        if (operand.sum == Sum::elements) {
+        if (operand.sum == TileSum::elements) {
           store(operand, at[inputs + k], column, count, out[k]);
         } else if constexpr (F::sums) {
           add(k, tile, row, at[inputs + k], column, count, out[k], kept, row_sum[k]);
@@ -197,10 +197,10 @@ class MapHostTiles {
   void add(int k, const Tile& tile, std::int64_t row, T* at, int column, int count, const A (&out)[pack], Kept& kept,
            A& row_sum) const {
     const Operand& operand = operand_[inputs + k];
-    if (operand.sum == Sum::rows) {
+    if (operand.sum == TileSum::rows) {
       A* const sums = kept.column[inputs + k] + column;
       for (int i = 0; i < count; ++i) sums[i] += out[i];
-    } else if (operand.sum == Sum::none) {
+    } else if (operand.sum == TileSum::none) {
       for (int i = 0; i < count; ++i) {
         write(operand, at + (column + i) * operand.column_stride, tile.outer * plan_.rows + row, plan_.columns,
               tile.column + column + i, out[i]);
@@ -215,9 +215,9 @@ class MapHostTiles {
   /// Takes the sum over the tile's columns of a row.
   void add_row(int k, const Tile& tile, std::int64_t row, T* to, A row_sum, A& total) const {
     const Operand& operand = operand_[inputs + k];
-    if (operand.sum == Sum::both) {
+    if (operand.sum == TileSum::both) {
       total += row_sum;
-    } else if (operand.sum == Sum::columns) {
+    } else if (operand.sum == TileSum::columns) {
       write(operand, to, tile.outer * plan_.rows + row, plan_.column_blocks, tile.column_block, row_sum);
     }
   }
@@ -237,9 +237,9 @@ class MapHostTiles {
     for (int k = inputs; k < operands; ++k) {
       const Operand& operand = operand_[k];
       if (operand.access == Access::none) continue;
-      if (operand.sum == Sum::both) {
+      if (operand.sum == TileSum::both) {
         write(operand, outer[k], i, plan_.column_blocks, tile.column_block, kept.total[k - inputs]);
-      } else if (operand.sum == Sum::rows) {
+      } else if (operand.sum == TileSum::rows) {
         for (int c = 0; c < tile.columns; ++c) {
           const std::int64_t column = tile.column + c;
           write(operand, outer[k] + column * operand.column_stride, i, plan_.columns, column, kept.column[k][c]);

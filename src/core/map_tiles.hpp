@@ -115,7 +115,7 @@ class MapTiles {
     A number;
     unsigned step_bytes;  ///< from a step of the walk to the next
     Access access;
-    Sum sum;
+    TileSum sum;
     bool direct;
   };
 
@@ -205,7 +205,7 @@ class MapTiles {
   /// Whether an operand is read or written by packs.
   KOKKOS_FORCEINLINE_FUNCTION bool moves_by_packs(int k) const {
     if (k < inputs) return reads_packs(k);
-    return operand_[k].access == Access::packs && operand_[k].sum == Sum::elements;
+    return operand_[k].access == Access::packs && operand_[k].sum == TileSum::elements;
   }
 
   /// Where each operand has the first element of the thread's row in the tile, or the result that it adds to.
@@ -293,10 +293,10 @@ class MapTiles {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
       T* const to = behind(at[inputs + k], step, operand);
-      if (operand.sum == Sum::elements) {
+      if (operand.sum == TileSum::elements) {
         store_pack<B, T, pack>(to, out[k], false);
       } else if constexpr (F::sums) {
-        if (down && operand.sum == Sum::columns) {
+        if (down && operand.sum == TileSum::columns) {
           write_row(operand, tile, first_row(tile) + ((first + step) << slot_bits_), to, sum_of<pack>(out[k]));
         } else {
           PORTOPS_UNROLL
@@ -331,7 +331,7 @@ class MapTiles {
       for (int k = 0; k < outputs; ++k) {
         const Operand& operand = operand_[inputs + k];
         if (operand.access == Access::none) continue;
-        if (operand.sum == Sum::elements) {
+        if (operand.sum == TileSum::elements) {
           at[inputs + k][shift] = static_cast<T>(out[k][0]);
         } else if constexpr (F::sums) {
           sums[k][0] += out[k][0];
@@ -346,13 +346,13 @@ class MapTiles {
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
-      if (operand.access == Access::none || operand.sum == Sum::elements) continue;
-      if (down && operand.sum == Sum::columns) continue;  // written, row by row
-      if (down && operand.sum == Sum::rows) {
+      if (operand.access == Access::none || operand.sum == TileSum::elements) continue;
+      if (down && operand.sum == TileSum::columns) continue;  // written, row by row
+      if (down && operand.sum == TileSum::rows) {
         write_columns(team, operand, tile, at[inputs + k], scratch, sums[k]);
         continue;
       }
-      const bool both = operand.sum == Sum::both;
+      const bool both = operand.sum == TileSum::both;
       const int group = both ? team.team_size() : lanes();
       const A sum = sum_over_group(team, group, scratch, sum_of<pack>(sums[k]));
       const std::int64_t row = first_row(tile);

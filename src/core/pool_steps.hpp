@@ -104,8 +104,11 @@ class PoolStepsDown {
   using A = Arithmetic<T>;
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = 4;
   static constexpr int threads = step_threads;
+  static constexpr int widest = gpu_pack_bytes / static_cast<int>(sizeof(T));
+  /// Fewer teams where rows are remembered, or packs have many numbers: with so many registers all rows of a batch are
+  /// loaded before any is looked at.
+  static constexpr int blocks = F::keeps_rows || widest > 4 ? 3 : 4;
 
   PoolStepsDown(const PoolArguments<X, T, F>& arguments, std::int64_t entries, std::int64_t mean_rows)
       : arguments_(arguments), tiles_(arguments.columns, entries, mean_rows) {}
@@ -130,13 +133,10 @@ class PoolStepsDown {
   }
 
  private:
-  static constexpr int widest = gpu_pack_bytes / static_cast<int>(sizeof(T));
-
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(const Piece& piece, const StepTiles::Tile& tile,
                                           State (&states)[Access::width]) const {
-    // Rows that are loaded together; fewer where the registers are taken by rows that are remembered.
-    constexpr int batch = F::keeps_rows && Access::width >= 8 ? 4 : 8;
+    constexpr int batch = 8;  // rows that are loaded together
     const StepStrides& x = arguments_.x;
     const int slots = tiles_.slots();
     const std::int64_t step = slots * piece.step * x.row;

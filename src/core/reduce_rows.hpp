@@ -8,6 +8,7 @@
 #include "core/workspace.hpp"
 
 #include <string>
+#include <type_traits>
 
 namespace portops::impl {
 
@@ -25,21 +26,21 @@ struct SparseRowsLabels {
   std::string memory;
 };
 
-/// Enqueues the sums of one level, from rows of element type S.
-template <Backend B, class T, class S, class Index, int N, class Sink>
+/// Enqueues the sums of one level: of the rows, or of sums that cross chunks of the level below.
+template <Backend B, class T, class Index, int N, bool crossing, class Sink>
 void sum_level(const Context& ctx, const std::string& label, const SparseRows& sparse, const SparseRowsMemory& memory,
-               void* data, int level, const RowTensor<const S>& values, const Index* position, const Index* places,
-               Index none, const Sink& sink) {
+               void* data, int level, const RowTensor<const std::conditional_t<crossing, Arithmetic<T>, T>>& values,
+               const Index* position, const Index* places, Index none, const Sink& sink) {
   using A = Arithmetic<T>;
-  const auto next = static_cast<std::size_t>(level + 1);
-  CrossingSums<A, Index> crossing;
+  const auto above = static_cast<std::size_t>(level + 1);
+  CrossingSums<A, Index> next;
   if (level + 1 < memory.levels.count) {
-    crossing = {static_cast<A*>(memory.values[next].in(data)), static_cast<Index*>(memory.places[next].in(data))};
+    next = {static_cast<A*>(memory.values[above].in(data)), static_cast<Index*>(memory.places[above].in(data))};
   }
   RowColumns columns(sparse);
-  if (level > 0) columns.rank = 1;  // sums are contiguous
+  if (crossing) columns.rank = 1;  // sums are contiguous
   const std::int64_t rows = memory.levels.rows[static_cast<std::size_t>(level)];
-  const SumRows<B, T, S, Index, N, Sink> functor(columns, rows, values, position, places, none, crossing, sink);
+  const SumRows<B, T, Index, N, Sink, crossing> functor(columns, rows, values, position, places, none, next, sink);
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
@@ -49,12 +50,12 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
                 const SparseRowsMemory& memory, void* data, const RowOrder<Index>& order, const Index* places,
                 Index none, const Sink& sink) {
   using A = Arithmetic<T>;
-  sum_level<B, T, T, Index, N>(ctx, labels.sum, sparse, memory, data, 0, RowTensor<const T>(sparse.operand[0]),
+  sum_level<B, T, Index, N, false>(ctx, labels.sum, sparse, memory, data, 0, RowTensor<const T>(sparse.operand[0]),
                                order.position, places, none, sink);
   for (int level = 1; level < memory.levels.count; ++level) {
     const auto at = static_cast<std::size_t>(level);
     const RowTensor<const A> sums(static_cast<const A*>(memory.values[at].in(data)), sparse.columns);
-    sum_level<B, T, A, Index, N>(ctx, labels.crossing, sparse, memory, data, level, sums,
+    sum_level<B, T, Index, N, true>(ctx, labels.crossing, sparse, memory, data, level, sums,
                                  static_cast<const Index*>(nullptr),
                                  static_cast<const Index*>(memory.places[at].in(data)), none, sink);
   }

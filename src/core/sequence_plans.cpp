@@ -8,11 +8,10 @@
 
 namespace portops::impl {
 
-std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, const StepColumns& columns, int level) {
-  const std::int64_t most = most_piece_rows(columns);
+std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, std::int64_t most_rows, int level) {
   const std::int64_t number = level < 0 ? levels.depth() + level : level;
-  return levels.data()->plan<PiecePlan>({static_cast<std::int64_t>(PlanKind::pieces), number, most},
-                                        [&] { return make_pieces(levels.offsets(level), most); });
+  return levels.data()->plan<PiecePlan>({static_cast<std::int64_t>(PlanKind::pieces), number, most_rows},
+                                        [&] { return make_pieces(levels.offsets(level), most_rows); });
 }
 
 std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, std::vector<std::int64_t> numbers,

@@ -28,8 +28,8 @@ enum class PlanKind : std::int64_t {
   concat
 };
 
-/// The sequences of a level in pieces that suit such rows.
-std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, const StepColumns& columns, int level = -1);
+/// The sequences of a level in pieces of at most so many rows (step_rows.hpp says how many suit a kernel).
+std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, std::int64_t most_rows, int level = -1);
 
 /// Moves that `make` gives, kept with the levels under a kind and the numbers that it depends on besides.
 std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, std::vector<std::int64_t> numbers,

@@ -101,7 +101,7 @@ SumLevels::SumLevels(const SparseRows& sparse) {
 }
 
 std::int64_t SumLevels::chunks(int level) const {
-  return ceil_div(rows[static_cast<std::size_t>(level)], SparseRows::chunk);
+  return ceil_div(rows[static_cast<std::size_t>(level)], level == 0 ? SparseRows::chunk : SparseRows::crossing_chunk);
 }
 
 }  // namespace portops::impl

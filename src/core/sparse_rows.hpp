@@ -19,9 +19,12 @@ namespace portops::impl {
 /// A call's sparse rows in a canonical form, and the other tensors that have rows of the same columns.
 struct SparseRows {
   static constexpr int most_operands = 8;
-  /// Sorted rows are added up in chunks of so many, and what crosses chunks in chunks of the same size again: a tree.
+  /// Sorted rows are added up in chunks of so many, and what crosses these in chunks of crossing_chunk, on as many
+  /// levels as it takes: a tree.
   static constexpr std::int64_t chunk = 64;
-  /// Of a chunk's rows so many are loaded at once and added up before they enter its sum.
+  /// Crossing sums are few, and waiting for memory takes a level's time: all of a chunk are loaded at once.
+  static constexpr std::int64_t crossing_chunk = 16;
+  /// Of other rows so many are loaded at once and added up before they enter a chunk's sum.
   static constexpr int batch = 8;
 
   struct Operand {
@@ -61,7 +64,7 @@ void check_places(std::string_view op, const Context& ctx, const SparseRows& spa
 /// The sizes of the tree that adds up rows: the rows themselves, then two sums for each chunk of the level below.
 struct SumLevels {
   explicit SumLevels(const SparseRows& sparse);
-  static constexpr int most = 16;
+  static constexpr int most = 24;
   std::array<std::int64_t, most> rows{};
   int count = 0;
   std::int64_t chunks(int level) const;

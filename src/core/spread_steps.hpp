@@ -25,13 +25,28 @@ struct SpreadArguments {
   }
 };
 
-/// Spreads on a GPU: a thread keeps to a pack of columns, which it reads once, and walks down the rows of its slot.
+/// Writes a word that is not read again soon: it leaves a GPU's second-level cache before others.
+template <class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void stream_word(T* to, const Word<T, N>& word) {
+#if defined(__CUDA_ARCH__)
+  using Bits = std::conditional_t<
+      sizeof(word) == 16, uint4,
+      std::conditional_t<sizeof(word) == 8, uint2, std::conditional_t<sizeof(word) == 4, unsigned, unsigned short>>>;
+  __stcs(reinterpret_cast<Bits*>(to), Kokkos::bit_cast<Bits>(word));
+#else
+  *reinterpret_cast<Word<T, N>*>(to) = word;
+#endif
+}
+
+/// Spreads on a GPU: a thread keeps to a pack of columns, which it reads once, and walks down the rows of its slot. What
+/// only writes is fastest where what all teams write at a time lies close together: pieces are short, and stores leave
+/// the cache in their order.
 template <Backend B, class T, bool chooses>
 class SpreadStepsDown {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = chooses ? 4 : 8;
+  static constexpr int blocks = 4;
   static constexpr int threads = step_threads;
 
   SpreadStepsDown(const SpreadArguments& arguments, std::int64_t entries, std::int64_t mean_rows)
@@ -87,9 +102,9 @@ class SpreadStepsDown {
         Word<T, width> some;
         PORTOPS_UNROLL
         for (int i = 0; i < width; ++i) some.set(i, row == chosen[i] ? word[i] : static_cast<T>(0.0f));
-        Access::store(at, some, 1, width);
+        stream_word(at, some);
       } else {
-        Access::store(at, word, 1, width);
+        stream_word(at, word);
       }
       at += step;
     }

@@ -114,9 +114,14 @@ StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int6
   by_column_blocks_ = IndexDivisor(std::max<std::int64_t>(column_blocks_, 1));
 }
 
-std::int64_t most_piece_rows(const StepColumns& columns) {
+std::int64_t most_joined_rows(const StepColumns& columns) {
   constexpr std::int64_t rows_of_slot = 64;
   return std::max<std::int64_t>(512, step_threads / lanes_of(columns) * rows_of_slot);
+}
+
+std::int64_t most_spread_rows(const StepColumns& columns) {
+  constexpr std::int64_t rows_of_slot = 8;
+  return step_threads / lanes_of(columns) * rows_of_slot;
 }
 
 }  // namespace portops::impl

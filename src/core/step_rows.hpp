@@ -113,7 +113,9 @@ class StepTiles {
   int group_bits_;
 };
 
-/// The most rows of a piece: a few dozen a thread where the piece has a team to itself.
-std::int64_t most_piece_rows(const StepColumns& columns);
+/// The most rows of a piece whose rows are joined: a few dozen a thread where the piece has a team to itself.
+std::int64_t most_joined_rows(const StepColumns& columns);
+/// The same where a piece's rows are only written: few, so that what all teams write at a time lies close together.
+std::int64_t most_spread_rows(const StepColumns& columns);
 
 }  // namespace portops::impl

@@ -91,7 +91,7 @@ std::vector<SumPlan> make_sum_plans(const Loop& loop, const TilePlan& plan) {
     } else {
       add_axis(plan.column_blocks, 0);
     }
-    if (output.sum == Sum::rows || output.sum == Sum::both) {
+    if (output.sum == TileSum::rows || output.sum == TileSum::both) {
       add_axis(plan.row_blocks, 0);
     } else {
       for (int axis = plan.outer_rank + plan.row_rank - 1; axis >= plan.outer_rank; --axis) {

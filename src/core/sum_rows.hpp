@@ -4,6 +4,9 @@
 
 #include "core/row_order.hpp"
 #include "core/row_tensors.hpp"
+#include "core/tile_shape.hpp"
+
+#include <type_traits>
 
 // Adds up the rows of each place.
 //
@@ -23,30 +26,32 @@ struct CrossingSums {
 };
 
 /// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
-/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place. S is the element
-/// type of the rows.
-template <Backend B, class T, class S, class Index, int N, class Sink>
+/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place. Where `crossing`,
+/// the rows are sums that cross the ends of chunks.
+template <Backend B, class T, class Index, int N, class Sink, bool crossing>
 class SumRows {
  public:
   using A = Arithmetic<T>;
-  /// A batch of wide packs takes many registers.
-  static constexpr int blocks = N > 4 ? 2 : 3;
+  /// The element type of the rows.
+  using S = std::conditional_t<crossing, A, T>;
+  /// A batch of wide packs takes many registers; threads over crossing sums are few.
+  static constexpr int blocks = crossing ? 1 : N > 4 ? 2 : 3;
 
   /// `position` says which row is the i-th, `places` its place; `none` is the place of rows that count for nothing.
   SumRows(const RowColumns& columns, std::int64_t rows, const RowTensor<const S>& values, const Index* position,
-          const Index* places, Index none, const CrossingSums<A, Index>& crossing, const Sink& sink)
+          const Index* places, Index none, const CrossingSums<A, Index>& next, const Sink& sink)
       : columns_(columns),
         rows_(rows),
         values_(values),
         position_(position),
         places_(places),
         none_(none),
-        crossing_(crossing),
+        next_(next),
         packs_((columns.count + N - 1) / N),
         by_packs_(packs_),
         sink_(sink) {}
 
-  std::int64_t items() const { return (rows_ + SparseRows::chunk - 1) / SparseRows::chunk * packs_; }
+  std::int64_t items() const { return ceil_div(rows_, chunk) * packs_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     Walk walk;
@@ -54,20 +59,21 @@ class SumRows {
     walk.column = (item - walk.chunk * packs_) * N;
     const std::int64_t left = columns_.count - walk.column;
     walk.count = static_cast<int>(left < N ? left : N);
-    const std::int64_t begin = walk.chunk * SparseRows::chunk;
-    const std::int64_t end = begin + SparseRows::chunk < rows_ ? begin + SparseRows::chunk : rows_;
+    const std::int64_t begin = walk.chunk * chunk;
+    const std::int64_t end = begin + chunk < rows_ ? begin + chunk : rows_;
     walk.place = places_[begin];
     walk.began_before = begin > 0 && walk.place != none_ && places_[begin - 1] == walk.place;
     walk.first_place = none_;
     walk.source = values_.at(columns_, walk.column);
     walk.target = sink_.at(walk.column);
     walk.clear();
-    for (std::int64_t first = begin; first < end; first += SparseRows::batch) add_batch(walk, first, end);
+    for (std::int64_t first = begin; first < end; first += batch) add_batch(walk, first, end);
     finish(walk, end);
   }
 
  private:
-  static constexpr int batch = SparseRows::batch;
+  static constexpr std::int64_t chunk = crossing ? SparseRows::crossing_chunk : SparseRows::chunk;
+  static constexpr int batch = crossing ? static_cast<int>(chunk) : SparseRows::batch;
   /// A negative zero changes no number that is added to it.
   static constexpr A nothing = A(-0.0);
 
@@ -116,7 +122,8 @@ class SumRows {
       A values[batch][N];
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
-        if (place[j] != none_) load(values[j], row_at(walk, rows[j]));
+        // Crossing sums lie side by side, those that do not exist among them: nothing waits for the places.
+        if (crossing ? first + j < end : place[j] != none_) load(values[j], row_at(walk, rows[j]));
       }
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
@@ -160,7 +167,7 @@ class SumRows {
   /// The place's last row has been added.
   KOKKOS_FORCEINLINE_FUNCTION void close(Walk& walk) const {
     if (walk.place == none_) return;
-    if (walk.began_before && crossing_.values != nullptr) {
+    if (walk.began_before && next_.values != nullptr) {
       write_crossing(walk, 0, walk.sum);
       walk.first_place = walk.place;
     } else {
@@ -171,7 +178,7 @@ class SumRows {
 
   KOKKOS_FORCEINLINE_FUNCTION void finish(Walk& walk, std::int64_t end) const {
     Index last_place = none_;
-    if (crossing_.values != nullptr && walk.place != none_ && end < rows_ && places_[end] == walk.place) {
+    if (next_.values != nullptr && walk.place != none_ && end < rows_ && places_[end] == walk.place) {
       // Where the whole chunk has one place, its sum is the first of the two, and the second adds nothing.
       last_place = walk.place;
       if (walk.began_before) {
@@ -182,14 +189,14 @@ class SumRows {
     } else {
       close(walk);
     }
-    if (crossing_.values != nullptr && walk.column == 0) {
-      crossing_.places[2 * walk.chunk] = walk.first_place;
-      crossing_.places[2 * walk.chunk + 1] = last_place;
+    if (next_.values != nullptr && walk.column == 0) {
+      next_.places[2 * walk.chunk] = walk.first_place;
+      next_.places[2 * walk.chunk + 1] = last_place;
     }
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write_crossing(const Walk& walk, int which, const A (&sum)[N]) const {
-    A* const to = crossing_.values + (2 * walk.chunk + which) * columns_.count + walk.column;
+    A* const to = next_.values + (2 * walk.chunk + which) * columns_.count + walk.column;
     if constexpr (B == Backend::cuda && N > 1) {
       constexpr int width = 16 / static_cast<int>(sizeof(A));
       PORTOPS_UNROLL
@@ -210,7 +217,7 @@ class SumRows {
   const Index* position_;
   const Index* places_;
   Index none_;
-  CrossingSums<A, Index> crossing_;
+  CrossingSums<A, Index> next_;  ///< of the next level
   std::int64_t packs_;
   IndexDivisor by_packs_;
   Sink sink_;

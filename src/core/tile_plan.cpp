@@ -195,7 +195,7 @@ void set_sums(TilePlan& plan, const Loop& loop) {
     if (!loop.sums(k - loop.inputs)) continue;
     const bool over_columns = output.column_stride == 0;
     const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
-    output.sum = over_columns ? (over_rows ? Sum::both : Sum::columns) : (over_rows ? Sum::rows : Sum::none);
+    output.sum = over_columns ? (over_rows ? TileSum::both : TileSum::columns) : (over_rows ? TileSum::rows : TileSum::none);
     plan.sums_rows = plan.sums_rows || over_rows;
   }
 }
@@ -229,10 +229,10 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
   for (int k = 0; k < loop.operands(); ++k) {
     const TilePlan::Operand& operand = plan.operand[k];
     if (loop.operand[k].data == nullptr || (k < loop.inputs && operand.column_stride == 0)) continue;
-    if (operand.sum == Sum::none) return Walk::none;
-    sums_rows = sums_rows || operand.sum == Sum::rows;
-    sums_columns = sums_columns || operand.sum == Sum::columns;
-    if (operand.sum != Sum::elements) continue;
+    if (operand.sum == TileSum::none) return Walk::none;
+    sums_rows = sums_rows || operand.sum == TileSum::rows;
+    sums_columns = sums_columns || operand.sum == TileSum::columns;
+    if (operand.sum != TileSum::elements) continue;
     const bool stays = k < loop.inputs && is_same_in_all_rows(plan, operand);
     stages = stages || stays;
     down = down && (stays || has_aligned_packs(plan, operand, loop.operand[k].data, loop.type, gpu_pack_bytes));
@@ -276,7 +276,7 @@ std::int64_t kept_numbers(const TilePlan& plan, const Loop& loop) {
   for (int k = 0; k < loop.operands(); ++k) {
     const TilePlan::Operand& operand = plan.operand[k];
     const bool is_staged = k < loop.inputs && loop.operand[k].data != nullptr && is_same_in_all_rows(plan, operand);
-    kept += is_staged || operand.sum == Sum::rows ? 1 : 0;
+    kept += is_staged || operand.sum == TileSum::rows ? 1 : 0;
   }
   return kept;
 }
@@ -356,9 +356,9 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
 void set_partials(TilePlan& plan, const Loop& loop) {
   for (int k = loop.inputs; k < loop.operands(); ++k) {
     TilePlan::Operand& output = plan.operand[k];
-    if (output.sum == Sum::elements) continue;
-    const bool over_columns = output.sum == Sum::columns || output.sum == Sum::both;
-    const bool over_rows = output.sum == Sum::rows || output.sum == Sum::both;
+    if (output.sum == TileSum::elements) continue;
+    const bool over_columns = output.sum == TileSum::columns || output.sum == TileSum::both;
+    const bool over_rows = output.sum == TileSum::rows || output.sum == TileSum::both;
     output.direct = moves_along_all_outer(plan, output) && (!over_columns || plan.column_blocks == 1) &&
                     (!over_rows || plan.row_blocks == 1) && output.period == 0;
     if (output.direct) continue;

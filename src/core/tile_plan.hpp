@@ -23,7 +23,7 @@ enum class Access : std::int32_t {
 /// Where an output's results go. `elements`: one a column and row, straight to the tensor. The others are sums; each
 /// gives an array of results [outer][i][j], where i is a row or, for outputs summed over rows, a block of rows, and j a
 /// column or a block of columns.
-enum class Sum : std::int32_t { elements, none, rows, columns, both };
+enum class TileSum : std::int32_t { elements, none, rows, columns, both };
 
 /// How the threads of a GPU go through a tile: down the rows, or along each row. Outputs that are sums must be summed
 /// in that direction, or in both, or, where the walk is down and a row of a tile falls to a whole warp, in either;
@@ -52,7 +52,7 @@ struct TilePlan {
     std::int64_t period = 0;                      ///< of a folded operand: its element is column modulo period
     unsigned step_bytes = 0;                      ///< from a step of a walk to the next
     Access access = Access::none;
-    Sum sum = Sum::elements;
+    TileSum sum = TileSum::elements;
     bool direct = true;           ///< the results are final: they are written to the tensor itself
     std::int64_t partial_at = 0;  ///< else: where in the workspace they are kept, counted in elements
   };

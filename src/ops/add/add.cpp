@@ -6,11 +6,14 @@
 #include "core/dispatch.hpp"
 #include "core/loop.hpp"
 #include "core/overlap.hpp"
+#include "core/reduce_plan.hpp"
 #include "core/region.hpp"
 #include "core/sum_plan.hpp"
 #include "ops/add/add_kernels.hpp"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 
 namespace portops {
@@ -26,6 +29,33 @@ void check_gradient(const Context& ctx, const Named& gradient, const Named& oper
   if (!gradient.tensor) return;
   const std::string origin = "the extents of " + std::string(operand.name);
   impl::check_output("add_grad", ctx, gradient, type, "out_grad", operand.tensor.extents(), origin);
+}
+
+/// The axes along which a gradient is summed: those that the operand lacks, or has extent 1 of.
+impl::AxisSet summed_axes(const TensorRef& gradient, const Extents& extents) {
+  impl::AxisSet summed{};
+  for (int axis = 0; axis < extents.rank(); ++axis) {
+    const int own = axis - (extents.rank() - gradient.rank());
+    summed[static_cast<std::size_t>(axis)] = extents[axis] != 1 && (own < 0 || gradient.extent(own) == 1);
+  }
+  return summed;
+}
+
+/// Of one gradient: a copy of out_grad or, where axes are summed, a reduction.
+impl::Loop make_loop(const TensorRef& out_grad, const TensorRef& gradient) {
+  const Extents& extents = out_grad.extents();
+  const impl::AxisSet summed = summed_axes(gradient, extents);
+  if (out_grad.size() == 0 || std::none_of(summed.begin(), summed.end(), std::identity())) {
+    const TensorOrNumber operand = out_grad;
+    return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&gradient});
+  }
+  // out_grad stands where outputs do: its strides give the order of the axes.
+  const TensorOrNumber result = gradient;
+  return impl::make_loop(out_grad.type(), extents, std::array{&result}, std::array{&out_grad}, summed);
+}
+
+bool is_reduction(const impl::Loop& loop) {
+  return std::any_of(loop.reduced.begin(), loop.reduced.begin() + loop.rank, std::identity());
 }
 
 /// The loop of a checked call; none where nothing is to be computed.
@@ -54,10 +84,10 @@ std::optional<impl::Loop> check_add_grad(const Context& ctx, const TensorRef& x,
                          std::array{Named{"x", x}, Named{"y", y.tensor()}, Named{"out_grad", out_grad}});
 
   const bool with_x = x_grad && !impl::coincide(x_grad, out_grad);  // else it is there already
-  const TensorOrNumber operand = out_grad;
-  if (with_x && y_grad) return impl::make_loop(type, extents, std::array{&operand}, std::array{&x_grad, &y_grad});
   if (!with_x && !y_grad) return {};
-  return impl::make_loop(type, extents, std::array{&operand}, std::array{with_x ? &x_grad : &y_grad});
+  if (!with_x || !y_grad) return make_loop(out_grad, with_x ? x_grad : y_grad);
+  const TensorOrNumber operand = out_grad;
+  return impl::make_loop(type, extents, std::array{&operand}, std::array{&x_grad, &y_grad});
 }
 
 }  // namespace
@@ -88,14 +118,18 @@ void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
   const std::optional<impl::Loop> loop = check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
   if (!loop) return;
 
-  impl::dispatch(ctx.backend(), out_grad.type(),
-                 [&]<Backend B, class T>() { impl::AddKernels<B, T>::add_grad(ctx, *loop); });
+  impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
+    using Kernels = impl::AddKernels<B, T>;
+    is_reduction(*loop) ? Kernels::sum_grad(ctx, impl::make_reduce_plan(*loop)) : Kernels::add_grad(ctx, *loop);
+  });
 }
 
 std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
                                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
   const std::optional<impl::Loop> loop = check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
-  return loop ? impl::map_workspace(*loop, ctx.backend()) : 0;
+  if (!loop) return 0;
+  if (is_reduction(*loop)) return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
+  return impl::map_workspace(*loop, ctx.backend());
 }
 
 }  // namespace portops

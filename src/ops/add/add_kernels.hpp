@@ -4,6 +4,7 @@
 
 #include "core/context.hpp"
 #include "core/loop.hpp"
+#include "core/reduce_plan.hpp"
 
 namespace portops::impl {
 
@@ -13,8 +14,11 @@ template <Backend B, class T>
 struct AddKernels {
   /// Operands: x, y → out, where y is broadcast if either is.
   static void add(const Context& ctx, const Loop& loop);
-  /// Operands: out_grad → one gradient or both.
+  /// Operands: out_grad → both gradients, or one that is not summed.
   static void add_grad(const Context& ctx, const Loop& loop);
+  /// One gradient that is a sum. Operands: the gradient, out_grad, in the places below.
+  static void sum_grad(const Context& ctx, const ReducePlan& plan);
+  static constexpr int gradient = 0, out_grad = 1;
 };
 
 }  // namespace portops::impl

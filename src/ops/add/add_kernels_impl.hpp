@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/map.hpp"
+#include "core/reduce.hpp"
+#include "core/sum.hpp"
 #include "ops/add/add_kernels.hpp"
 
 #include <array>
@@ -21,13 +23,12 @@ struct Add {
   }
 };
 
-/// Every wanted gradient is out_grad, or sums of it. A single one has a functor of its own: an output that is not
-/// wanted would cost registers and a question a step.
+/// Both gradients, of which each is out_grad or sums of it, or a single one that is out_grad.
 template <int wanted>
 struct AddGrad {
   static constexpr int inputs = 1;
   static constexpr int outputs = wanted;
-  static constexpr bool sums = true;
+  static constexpr bool sums = wanted > 1;
   static constexpr std::array pack_inputs{0b1u};
 
   template <class A>
@@ -47,6 +48,12 @@ template <Backend B, class T>
 void AddKernels<B, T>::add_grad(const Context& ctx, const Loop& loop) {
   static const MapLabels labels("add_grad");
   loop.outputs == 1 ? map<B, T>(ctx, labels, AddGrad<1>{}, loop) : map<B, T>(ctx, labels, AddGrad<2>{}, loop);
+}
+
+template <Backend B, class T>
+void AddKernels<B, T>::sum_grad(const Context& ctx, const ReducePlan& plan) {
+  static const ReduceLabels labels("add_grad");
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>{}, Sum<double>{}, plan, out_grad, gradient);
 }
 
 }  // namespace portops::impl

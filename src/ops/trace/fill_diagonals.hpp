@@ -95,68 +95,101 @@ class DiagonalRows {
   std::int64_t out_stride_[max_rank] = {};
 };
 
-/// Fills x_grad on a GPU: an item is a pack of 16 bytes of dense memory, or an element where there is none.
-template <class Word, bool dense, class Index>
-class FillDiagonals {
+/// Fills dense memory on a GPU: a team clears a tile of it and then writes the elements of diagonals in the tile's rows,
+/// while the tile is still in a cache.
+template <Backend B, class Word, class Index>
+class FillDenseDiagonals {
  public:
-  /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
-  static constexpr int blocks = sizeof(Index) == 4 ? 6 : 4;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int blocks = 8;
+  static constexpr int threads = 256;
 
-  explicit FillDiagonals(const DiagonalPlan& plan) : rows_(plan), size_(plan.size) {
+  explicit FillDenseDiagonals(const DiagonalPlan& plan) : rows_(plan), size_(static_cast<Index>(plan.size)) {
     const auto misaligned = reinterpret_cast<std::uintptr_t>(plan.x_grad) % gpu_pack_bytes / sizeof(Word);
-    const std::int64_t head = dense ? static_cast<std::int64_t>((pack - misaligned) % pack) : size_;
-    head_ = std::min(head, size_);
-    packs_ = (size_ - head_) / pack;
+    before_ = static_cast<int>(misaligned);
+    // Threads side by side take a row's elements where it can have many.
+    while (!plan.crosses && lanes_ < 32 && lanes_ < plan.columns) lanes_ *= 2;
   }
 
-  std::int64_t items() const { return packs_ + (size_ - packs_ * pack); }
+  std::int64_t teams() const { return ceil_div(std::int64_t{size_} + before_, tile); }
+  std::int64_t first_team = 0;
+  std::size_t scratch_bytes() const { return 0; }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    if (item < packs_) return fill<pack>(head_ + item * pack);
-    const std::int64_t edge = item - packs_;
-    fill<1>(edge < head_ ? edge : edge + packs_ * pack);
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    // Tiles are counted from the aligned address at or before the first element.
+    const auto from = static_cast<Index>((first_team + team.league_rank()) * tile - before_);
+    clear(from, team.team_rank());
+    team.team_barrier();
+    const Index begin = from > 0 ? from : 0;
+    const Index end = size_ - from > tile ? from + tile : size_;
+    const auto last = static_cast<Index>(rows_.by_columns.quotient(end - 1));
+    auto row = static_cast<Index>(rows_.by_columns.quotient(begin)) + static_cast<Index>(team.team_rank() / lanes_);
+    for (; row <= last; row += threads / lanes_) write_row(row, begin, end, team.team_rank() % lanes_);
   }
 
  private:
   static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(Word));
+  static constexpr int packs = 2;  ///< of a thread
+  static constexpr int tile = threads * packs * pack;
 
-  /// Elements [at, at + N).
-  template <int N>
-  KOKKOS_FORCEINLINE_FUNCTION void fill(std::int64_t at) const {
-    auto row = static_cast<Index>(rows_.by_columns.quotient(static_cast<Index>(at)));
-    Index column = static_cast<Index>(at) - row * rows_.columns;
-    if constexpr (N == 1) {
-      const auto hits = rows_.hits(row);
-      const bool hit = column >= hits.begin && column < hits.end;
-      const Word value = hit ? rows_.out_grad(row)[column * rows_.out_column_stride] : Word(0);
-      (dense ? rows_.x_grad[at] : rows_.x_grad_row(row)[column * rows_.x_column_stride]) = value;
-    } else {
-      struct alignas(gpu_pack_bytes) Pack {
-        Word element[N];
-      };
-      Pack result;
-      PORTOPS_UNROLL
-      for (int i = 0; i < N; ++i) result.element[i] = Word(0);
-      // `column` is that of the pack's first element: negative in the rows behind its first one.
-      PORTOPS_NO_UNROLL
-      for (; column > -N; column -= rows_.columns, ++row) {
-        const auto hits = rows_.hits(row);
-        if (hits.begin >= column + N || hits.end <= column) continue;
-        const Word* const from = rows_.out_grad(row);
-        PORTOPS_UNROLL
-        for (int i = 0; i < N; ++i) {
-          const Index own = column + i;
-          if (own >= hits.begin && own < hits.end) result.element[i] = from[own * rows_.out_column_stride];
+  KOKKOS_FORCEINLINE_FUNCTION void clear(Index from, int thread) const {
+    struct alignas(gpu_pack_bytes) Zeros {
+      Word element[pack];
+    };
+    PORTOPS_UNROLL
+    for (int p = 0; p < packs; ++p) {
+      const Index at = from + (p * threads + thread) * pack;
+      if (at >= 0 && at <= size_ - pack) {
+        *reinterpret_cast<Zeros*>(in_device_memory(rows_.x_grad + at)) = Zeros{};
+      } else {
+        for (int i = 0; i < pack; ++i) {
+          if (at + i >= 0 && at + i < size_) rows_.x_grad[at + i] = Word(0);
         }
       }
-      *reinterpret_cast<Pack*>(in_device_memory(rows_.x_grad + at)) = result;
+    }
+  }
+
+  /// Every lanes_-th of the row's elements of diagonals in [begin, end) of the memory.
+  KOKKOS_FORCEINLINE_FUNCTION void write_row(Index row, Index begin, Index end, int lane) const {
+    const auto hits = rows_.hits(row);
+    if (hits.begin >= hits.end) return;
+    const Index first = row * rows_.columns;
+    const Word* const from = rows_.out_grad(row);
+    const Index least = begin - first > hits.begin ? begin - first : hits.begin;
+    const Index most = end - first < hits.end ? end - first : hits.end;
+    for (Index column = least + lane; column < most; column += lanes_) {
+      rows_.x_grad[first + column] = from[column * rows_.out_column_stride];
     }
   }
 
   DiagonalRows<Word, Index> rows_;
+  Index size_;
+  int before_;     ///< elements from the first tile's beginning to the first element
+  int lanes_ = 1;  ///< threads that share a row; a power of two
+};
+
+/// Fills other memory on a GPU, an item an element.
+template <class Word>
+class FillDiagonals {
+ public:
+  static constexpr int blocks = 4;
+
+  explicit FillDiagonals(const DiagonalPlan& plan) : rows_(plan), size_(plan.size) {}
+
+  std::int64_t items() const { return size_; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t row = rows_.by_columns.quotient(item);
+    const std::int64_t column = item - row * rows_.columns;
+    const auto hits = rows_.hits(row);
+    const bool hit = column >= hits.begin && column < hits.end;
+    rows_.x_grad_row(row)[column * rows_.x_column_stride] =
+        hit ? rows_.out_grad(row)[column * rows_.out_column_stride] : Word(0);
+  }
+
+ private:
+  DiagonalRows<Word, std::int64_t> rows_;
   std::int64_t size_;
-  std::int64_t head_;
-  std::int64_t packs_;
 };
 
 /// Fills x_grad on a host: an item is a run of elements, row by row.

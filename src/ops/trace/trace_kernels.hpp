@@ -13,9 +13,9 @@ namespace portops::impl {
 /// The labels of what fills a tensor, made once.
 struct FillLabels {
   explicit FillLabels(const std::string& op)
-      : packs("portops::" + op + "::fill[packs]"), elements("portops::" + op + "::fill[elements]") {}
+      : dense("portops::" + op + "::fill[dense]"), elements("portops::" + op + "::fill[elements]") {}
 
-  std::string packs;
+  std::string dense;
   std::string elements;
 };
 

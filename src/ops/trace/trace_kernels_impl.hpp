@@ -20,15 +20,15 @@ template <Backend B, class T>
 void TraceKernels<B, T>::fill(const Context& ctx, const FillLabels& labels, const DiagonalPlan& plan) {
   using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t,
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  const std::string& label = plan.is_dense ? labels.packs : labels.elements;
+  const std::string& label = plan.is_dense ? labels.dense : labels.elements;
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, FillDiagonalsHost<Word>(plan));
   } else if (!plan.is_dense) {
-    launch_by_items<B>(ctx, label, FillDiagonals<Word, false, std::int64_t>(plan));
+    launch_by_items<B>(ctx, label, FillDiagonals<Word>(plan));
   } else if (plan.is_small()) {
-    launch_by_items<B>(ctx, label, FillDiagonals<Word, true, int>(plan));
+    launch_by_teams<B>(ctx, label, FillDenseDiagonals<B, Word, int>(plan));
   } else {
-    launch_by_items<B>(ctx, label, FillDiagonals<Word, true, std::int64_t>(plan));
+    launch_by_teams<B>(ctx, label, FillDenseDiagonals<B, Word, std::int64_t>(plan));
   }
 }
 
