@@ -45,14 +45,14 @@ TEST(AddPlanTest, reads_a_broadcast_operand_by_the_position_of_packs) {
 
 TEST(AddPlanTest, sums_one_gradient_beside_the_other_in_a_walk_and_leaves_few_partial_sums) {
   for (const Shape& shape : shapes) {
-      const impl::Loop loop = gradient_loop(shape.x, shape.y);
-      const TilePlan plan = impl::make_tile_plan(loop, Backend::cuda);
-      EXPECT_EQ(plan.walk, shape.walk) << shape.y.to_string();
-      EXPECT_EQ(plan.operand[0].access, Access::packs) << shape.y.to_string();
-      const auto elements = static_cast<std::size_t>(shape.x.product());
-      EXPECT_LT(impl::map_workspace(loop, Backend::cuda), elements * 4 / 100) << shape.y.to_string();
-      const std::size_t expected = plan.operand[2].direct ? 0 : shape.y.product() > 1 ? 1 : 2;
-      EXPECT_EQ(impl::make_sum_plans(loop, plan).size(), expected) << shape.y.to_string();
+    const impl::Loop loop = gradient_loop(shape.x, shape.y);
+    const TilePlan plan = impl::make_tile_plan(loop, Backend::cuda);
+    EXPECT_EQ(plan.walk, shape.walk) << shape.y.to_string();
+    EXPECT_EQ(plan.operand[0].access, Access::packs) << shape.y.to_string();
+    const auto elements = static_cast<std::size_t>(shape.x.product());
+    EXPECT_LT(impl::map_workspace(loop, Backend::cuda), elements * 4 / 100) << shape.y.to_string();
+    const std::size_t expected = plan.operand[2].direct ? 0 : shape.y.product() > 1 ? 1 : 2;
+    EXPECT_EQ(impl::make_sum_plans(loop, plan).size(), expected) << shape.y.to_string();
   }
 }
 

@@ -127,7 +127,12 @@ TYPED_TEST(ConcatContractTest, takes_one_kernel_for_as_many_tensors_as_its_argum
   const auto kernels = [](const std::function<void()>& call) { return of_kind(events_of(call), Kind::kernel).size(); };
   EXPECT_EQ(kernels([&] { this->few.concat(this->ctx); }), 1u);
   EXPECT_EQ(kernels([&] { this->few.split(this->ctx); }), 1u);
-  EXPECT_EQ(kernels([&] { this->many.concat(this->ctx); }), this->ctx.backend() == Backend::cuda ? 3u : 1u);
+#if defined(KOKKOS_ENABLE_CUDA) && CUDART_VERSION < 12010
+  constexpr std::size_t of_many = 3;
+#else
+  constexpr std::size_t of_many = 1;
+#endif
+  EXPECT_EQ(kernels([&] { this->many.concat(this->ctx); }), of_many);
 }
 
 TYPED_TEST(ConcatContractTest, enqueues_nothing_for_a_wrong_call) {

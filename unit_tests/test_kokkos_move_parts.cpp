@@ -19,10 +19,18 @@ using impl::PartsGroup;
 using impl::PartsGroups;
 using impl::PartsPlan;
 
+template <class Kernel>
+void run_items(const Kernel& kernel) {
+  for (std::int64_t item = 0; item < kernel.items(); ++item) kernel(item);
+}
+
 template <class Word, PartsForm form>
 void run_group(const PartsPlan& plan, const PartsGroup& group) {
-  const MoveParts<Backend::cuda, Word, form> kernel(plan, group);
-  for (std::int64_t item = 0; item < kernel.items(); ++item) kernel(item);
+  if (group.table.size() > impl::small_parts_table) {
+    run_items(MoveParts<Backend::cuda, Word, form, impl::large_parts_table>(plan, group));
+  } else {
+    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table>(plan, group));
+  }
 }
 
 template <class Word>
@@ -42,11 +50,11 @@ struct Launches {
 };
 
 Launches run_as_gpu(const TensorRef& whole, const std::vector<TensorRef>& parts, const PartsCase& what,
-                    PartsDirection direction) {
+                    PartsDirection direction, int most_words) {
   Launches launches;
   if (whole.size() == 0) return launches;
   launches.plan = impl::make_parts_plan(whole, parts, what.lengths, what.axis, direction, Backend::cuda);
-  for (PartsGroups groups(launches.plan, Backend::cuda); groups.next();) {
+  for (PartsGroups groups(launches.plan, Backend::cuda, most_words); groups.next();) {
     const PartsGroup& group = groups.group();
     launches.forms.push_back(group.form);
     launches.counts.push_back(group.count);
@@ -63,6 +71,7 @@ Launches run_as_gpu(const TensorRef& whole, const std::vector<TensorRef>& parts,
 class MovePartsTest : public testing::Test {
  protected:
   Context ctx{enabled_backends().back()};  // of a host: devices come first
+  int most_words = impl::large_parts_table;
 
   template <class T>
   Launches check(
@@ -76,7 +85,7 @@ class MovePartsTest : public testing::Test {
       for (std::size_t i = 0; i < parts.size(); ++i) {
         if (!is_wanted(i)) parts[i] = {};
       }
-      launches = run_as_gpu(tensors.whole, parts, what, direction);
+      launches = run_as_gpu(tensors.whole, parts, what, direction, most_words);
       tensors.download();
       tensors.expect_same(is_wanted);
     }
@@ -87,13 +96,18 @@ class MovePartsTest : public testing::Test {
 TEST_F(MovePartsTest, moves_every_case_in_every_pair_of_layouts) {
   for_each_type([&]<class T>() {
     for (PartsCase what : parts_cases()) {
+      const bool is_long = what.lengths.size() > 100;
       for (const Layout whole : all_layouts) {
         for (const Layout part : all_layouts) {
-          if (what.lengths.size() > 100 && whole != part) continue;
+          if (is_long && whole != part) continue;
           what.whole = whole;
           what.part = part;
-          check<T>(what);
-          if (HasFailure()) return;
+          for (const int words : {impl::small_parts_table, impl::large_parts_table}) {
+            if (!is_long && words == impl::large_parts_table) continue;  // the tables are short
+            most_words = words;
+            check<T>(what);
+            if (HasFailure()) return;
+          }
         }
       }
     }
@@ -104,21 +118,29 @@ TEST_F(MovePartsTest, takes_one_kernel_for_as_many_parts_as_its_arguments_hold) 
   const auto equal = [&](std::size_t count, int axis) {
     return check<float>({{4, 8}, axis, std::vector<std::int64_t>(count, 4)});
   };
-  EXPECT_EQ(equal(448, 0).counts, (std::vector<std::int64_t>{448}));
-  EXPECT_EQ(equal(448, 1).counts, (std::vector<std::int64_t>{448}));
-  EXPECT_EQ(equal(449, 0).counts, (std::vector<std::int64_t>{448, 1}));
-  EXPECT_EQ(equal(1000, 1).counts, (std::vector<std::int64_t>{448, 448, 104}));
   const auto different = [&](std::size_t count, int axis) {
     std::vector<std::int64_t> lengths(count);
     for (std::size_t i = 0; i < count; ++i) lengths[i] = 1 + static_cast<std::int64_t>(i % 3);
     return check<float>({{4, 8}, axis, lengths});
   };
+  EXPECT_EQ(equal(1000, 1).counts, (std::vector<std::int64_t>{1000}));
+  EXPECT_EQ(equal(3968, 0).counts, (std::vector<std::int64_t>{3968}));
+  EXPECT_EQ(equal(3969, 0).counts, (std::vector<std::int64_t>{3968, 1}));
+  EXPECT_EQ(different(1984, 0).counts, (std::vector<std::int64_t>{1984}));
+  EXPECT_EQ(different(1322, 1).counts, (std::vector<std::int64_t>{1322}));
+  EXPECT_EQ(different(1323, 1).counts, (std::vector<std::int64_t>{1322, 1}));
+  most_words = impl::small_parts_table;  // of a CUDA before 12.1
+  EXPECT_EQ(equal(448, 0).counts, (std::vector<std::int64_t>{448}));
+  EXPECT_EQ(equal(448, 1).counts, (std::vector<std::int64_t>{448}));
+  EXPECT_EQ(equal(449, 0).counts, (std::vector<std::int64_t>{448, 1}));
+  EXPECT_EQ(equal(1000, 1).counts, (std::vector<std::int64_t>{448, 448, 104}));
   EXPECT_EQ(different(224, 0).counts, (std::vector<std::int64_t>{224}));
   EXPECT_EQ(different(225, 0).counts, (std::vector<std::int64_t>{224, 1}));
   EXPECT_EQ(different(149, 1).counts, (std::vector<std::int64_t>{149}));
 }
 
 TEST_F(MovePartsTest, starts_another_form_where_lengths_change) {
+  most_words = impl::small_parts_table;
   std::vector<std::int64_t> lengths(300, 2);
   lengths.push_back(3);
   lengths.push_back(2);
@@ -193,7 +215,7 @@ class LargeTensor {
 };
 
 /// Of a kernel for words of two bytes.
-constexpr std::int64_t words_of_tile = 2048, threads_of_tile = 256;
+constexpr std::int64_t words_of_tile = 256, threads_of_tile = 32;
 
 TEST_F(MovePartsTest, finds_words_beyond_32_bits) {
   constexpr std::int64_t two_to_31 = std::int64_t{1} << 31;
@@ -210,9 +232,10 @@ TEST_F(MovePartsTest, finds_words_beyond_32_bits) {
     const PartsPlan plan = impl::make_parts_plan(whole, std::vector<TensorRef>{a, b, c}, lengths, axis,
                                                  PartsDirection::to_whole, Backend::cuda);
     ASSERT_EQ(plan.word, 2);
-    PartsGroups groups(plan, Backend::cuda);
+    PartsGroups groups(plan, Backend::cuda, impl::small_parts_table);
     ASSERT_TRUE(groups.next());
-    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs> kernel(plan, groups.group());
+    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs, impl::small_parts_table> kernel(plan,
+                                                                                                   groups.group());
     ASSERT_EQ(kernel.items(), (rows * row + words_of_tile - 1) / words_of_tile * threads_of_tile);
     const std::int64_t size = rows * row;
     for (const std::int64_t middle :

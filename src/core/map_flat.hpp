@@ -143,8 +143,7 @@ class MapFlat {
     for (int k = 0; k < inputs; ++k) offset[k] = 0;
     PORTOPS_NO_UNROLL
     for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const int outer =
-          axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
+      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
       const int along = at - outer * stride_.extent[axis];
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/move_parts.hpp"
 
+#include "core/check.hpp"
+#include "core/cuda_device.hpp"
 #include "core/dispatch.hpp"
 #include "core/launch.hpp"
 #include "core/move_parts_kernel.hpp"
@@ -10,11 +12,53 @@
 namespace portops::impl {
 namespace {
 
+#if defined(PORTOPS_HAS_CUDA)
+
+/// Whether kernels can have more arguments than the 4 KB that Kokkos passes.
+constexpr bool has_large_arguments = CUDART_VERSION >= 12010;
+
+template <class Kernel>
+__global__ void __launch_bounds__(256, Kernel::blocks)
+    run_items(const __grid_constant__ Kernel kernel, const std::int64_t items) {
+  const std::int64_t item = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (item < items) kernel(item);
+}
+
+/// Enqueues a kernel without Kokkos, for the sake of its arguments.
+template <class Kernel>
+void launch_large(const Context& ctx, const std::string& label, const Kernel& kernel) {
+  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= 32764, "travels as a kernel's arguments");
+  constexpr std::int64_t threads = 256;
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, label.c_str());
+  const auto blocks = static_cast<unsigned>(ceil_div(kernel.items(), threads));
+  run_items<<<blocks, threads, 0, instance<Backend::cuda>(ctx).cuda_stream()>>>(kernel, kernel.items());
+  const cudaError_t status = cudaGetLastError();
+  if (status != cudaSuccess) fail("portops: ", label, ": the launch failed: ", cudaGetErrorString(status));
+}
+
+#else
+constexpr bool has_large_arguments = false;
+#endif
+
+/// How many words a table of parts can have.
+template <Backend B>
+constexpr int most_table_words = B == Backend::cuda && has_large_arguments ? large_parts_table : small_parts_table;
+
 template <Backend B, class Word, PartsForm form>
 void launch(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
-  using Kernel = MoveParts<B, Word, form>;
-  static_assert(B != Backend::cuda || sizeof(Kernel) < 4000, "travels as a kernel's arguments");
-  launch_by_items<B>(ctx, label, Kernel(plan, group));
+  if constexpr (B != Backend::cuda) {
+    launch_by_items<B>(ctx, label, MoveParts<B, Word, form, 1>(plan, group));
+  } else {
+    if constexpr (has_large_arguments) {
+      if (group.table.size() > small_parts_table) {
+        return launch_large(ctx, label, MoveParts<B, Word, form, large_parts_table>(plan, group));
+      }
+    }
+    using Kernel = MoveParts<B, Word, form, small_parts_table>;
+    static_assert(sizeof(Kernel) < 4000, "travels as a kernel's arguments");
+    launch_by_items<B>(ctx, label, Kernel(plan, group));
+  }
 }
 
 template <Backend B, class Word>
@@ -30,7 +74,7 @@ void launch_form(const Context& ctx, const PartsLabels& labels, const PartsPlan&
 
 template <Backend B>
 void move_parts_on(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan) {
-  for (PartsGroups groups(plan, B); groups.next();) {
+  for (PartsGroups groups(plan, B, most_table_words<B>); groups.next();) {
     const PartsGroup& group = groups.group();
     switch (plan.word) {
       case 2: launch_form<B, std::uint16_t>(ctx, labels, plan, group); break;

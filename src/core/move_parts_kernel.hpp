@@ -40,16 +40,11 @@ void copy_words(Word* to, const Word* from, std::int64_t count, bool streaming) 
 
 }  // namespace host
 
-/// Where a kernel finds the parts: on a GPU among its own arguments, on hosts in the plan's memory.
-template <Backend B>
-struct PartsTable {
-  std::int64_t word[B == Backend::cuda ? parts_table_words : 1];
-};
-
 /// Copies the parts of a group into the whole or out of it. The words of the whole that the parts make up are counted
 /// row by row; neighbouring ones are taken by neighbouring threads, whatever part they belong to: all threads have the
-/// same to do, however the parts' sizes differ.
-template <Backend B, class Word, PartsForm form>
+/// same to do, however the parts' sizes differ. On a GPU the group's table is among the kernel's own arguments and has
+/// up to `table_words`; on hosts it stays in the group.
+template <Backend B, class Word, PartsForm form, int table_words>
 class MoveParts {
  public:
   static constexpr int blocks = 4;
@@ -75,7 +70,7 @@ class MoveParts {
       equal_stride_[axis] = axis < plan.outer_axes ? plan.entry(group.first)[2 + axis] : 0;
     }
     if constexpr (B == Backend::cuda) {
-      std::memcpy(table_.word, group.table.data(), group.table.size() * sizeof(std::int64_t));
+      std::memcpy(table_, group.table.data(), group.table.size() * sizeof(std::int64_t));
     } else {
       host_table_ = group.table.data();
     }
@@ -95,8 +90,8 @@ class MoveParts {
 
  private:
   /// A GPU's threads that take neighbouring words, and the words of a thread, all of which are on their way before the
-  /// first one is waited for.
-  static constexpr int threads = 256;
+  /// first one is waited for. They lie so close that most are in the same run.
+  static constexpr int threads = 32;
   static constexpr int in_flight = sizeof(Word) == 16 ? 4 : 8;
   /// Words of a work item of a host.
   static constexpr std::int64_t host_words = (std::int64_t{1} << 15) / static_cast<std::int64_t>(sizeof(Word));
@@ -115,21 +110,22 @@ class MoveParts {
 
   KOKKOS_FORCEINLINE_FUNCTION const std::int64_t* table() const {
     if constexpr (B == Backend::cuda) {
-      return table_.word;
+      return table_;
     } else {
       return host_table_;
     }
   }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t end_of(int part) const { return table()[part * entry_words_ + 1]; }
 
-  /// The part that has position `at` along the axis. It is tried whether it is `guess` or the next one.
-  KOKKOS_FORCEINLINE_FUNCTION int find(std::int64_t at, [[maybe_unused]] int guess) const {
-    if constexpr (B != Backend::cuda) {
-      if (guess > 0 && end_of(guess - 1) > at) guess = 0;
-      if (end_of(guess) > at) return guess == 0 || end_of(guess - 1) <= at ? guess : 0;
-      if (guess + 1 < parts_ && end_of(guess + 1) > at) return guess + 1;
-    }
-    int low = 0, high = parts_ - 1;
+  /// The part that has position `at` along the axis, found soonest where it is `before` or one of the next.
+  KOKKOS_FORCEINLINE_FUNCTION int find(std::int64_t at, int before) const {
+    int low = before > 0 && end_of(before - 1) > at ? 0 : before;
+    const std::int64_t behind = at - end_of(low);
+    if (behind < 0) return low;
+    ++low;
+    // Every part has one position at least.
+    int high = behind < parts_ - 1 - low ? low + static_cast<int>(behind) : parts_ - 1;
+    PORTOPS_NO_UNROLL
     while (low < high) {
       const int middle = (low + high) / 2;
       if (end_of(middle) > at) {
@@ -273,7 +269,7 @@ class MoveParts {
   std::int64_t stride_[max_rank];
   std::int64_t equal_stride_[max_rank];  ///< of every part, where they have the same
   const std::int64_t* host_table_ = nullptr;
-  PartsTable<B> table_;
+  std::int64_t table_[table_words];
 };
 
 }  // namespace portops::impl

@@ -15,7 +15,7 @@ bool PartsGroups::is_large_gap(std::int64_t part) const {
 
 std::int64_t PartsGroups::end_of_equal(std::int64_t first) const {
   const std::int64_t* const model = plan_.entry(first);
-  const std::int64_t most = std::min<std::int64_t>(parts_, first + parts_table_words);
+  const std::int64_t most = std::min<std::int64_t>(parts_, first + most_words_);
   std::int64_t end = first + 1;
   for (; end < most; ++end) {
     const std::int64_t* const entry = plan_.entry(end);
@@ -29,7 +29,7 @@ std::int64_t PartsGroups::end_of_equal(std::int64_t first) const {
 std::int64_t PartsGroups::end_of_group(std::int64_t first) {
   group_.form = plan_.contiguous ? PartsForm::runs : PartsForm::strided;
   if (backend_ != Backend::cuda) return parts_;
-  std::int64_t end = std::min<std::int64_t>(parts_, first + parts_table_words / plan_.entry_words());
+  std::int64_t end = std::min<std::int64_t>(parts_, first + most_words_ / plan_.entry_words());
   if (plan_.contiguous) {
     const std::int64_t end_of_equal = this->end_of_equal(first);
     if (end_of_equal >= end) {

@@ -11,8 +11,10 @@
 
 namespace portops::impl {
 
-/// The words of a table of parts among a kernel's arguments: with the rest less than the 4 KB that Kokkos passes.
-inline constexpr int parts_table_words = 448;
+/// The words of a table of parts among a kernel's arguments: with the rest less than the 4 KB that Kokkos passes, and
+/// less than the 32,764 bytes that CUDA takes from version 12.1 on.
+inline constexpr int small_parts_table = 448;
+inline constexpr int large_parts_table = 3968;
 
 /// `equal_runs`: contiguous parts of one length and of the same strides, whose table has the addresses alone. `runs`:
 /// other contiguous ones. Else the table has the plan's entries, with the parts' ends in the place of their lengths.
@@ -31,11 +33,12 @@ struct PartsGroup {
   int entry_words(const PartsPlan& plan) const { return form == PartsForm::equal_runs ? 1 : plan.entry_words(); }
 };
 
-/// Goes through the groups of a plan, from which they may leave out parts that are not wanted. Hosts have no limit to
-/// a table's size: all parts are one group.
+/// Goes through the groups of a plan, from which they may leave out parts that are not wanted. On a GPU a group's table
+/// has at most so many words. Hosts have no limit: all parts are one group.
 class PartsGroups {
  public:
-  PartsGroups(const PartsPlan& plan, Backend backend) : plan_(plan), backend_(backend), parts_(plan.parts()) {}
+  PartsGroups(const PartsPlan& plan, Backend backend, int most_words)
+      : plan_(plan), backend_(backend), most_words_(most_words), parts_(plan.parts()) {}
 
   /// Moves on to the next group; false where there is none.
   bool next();
@@ -50,6 +53,7 @@ class PartsGroups {
 
   const PartsPlan& plan_;
   Backend backend_;
+  int most_words_;
   std::int64_t parts_;
   std::int64_t next_ = 0;
   std::int64_t before_ = 0;  ///< the length of the parts before next_

@@ -51,13 +51,13 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
                 Index none, const Sink& sink) {
   using A = Arithmetic<T>;
   sum_level<B, T, Index, N, false>(ctx, labels.sum, sparse, memory, data, 0, RowTensor<const T>(sparse.operand[0]),
-                               order.position, places, none, sink);
+                                   order.position, places, none, sink);
   for (int level = 1; level < memory.levels.count; ++level) {
     const auto at = static_cast<std::size_t>(level);
     const RowTensor<const A> sums(static_cast<const A*>(memory.values[at].in(data)), sparse.columns);
     sum_level<B, T, Index, N, true>(ctx, labels.crossing, sparse, memory, data, level, sums,
-                                 static_cast<const Index*>(nullptr),
-                                 static_cast<const Index*>(memory.places[at].in(data)), none, sink);
+                                    static_cast<const Index*>(nullptr),
+                                    static_cast<const Index*>(memory.places[at].in(data)), none, sink);
   }
 }
 

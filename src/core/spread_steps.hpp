@@ -38,9 +38,9 @@ KOKKOS_FORCEINLINE_FUNCTION void stream_word(T* to, const Word<T, N>& word) {
 #endif
 }
 
-/// Spreads on a GPU: a thread keeps to a pack of columns, which it reads once, and walks down the rows of its slot. What
-/// only writes is fastest where what all teams write at a time lies close together: pieces are short, and stores leave
-/// the cache in their order.
+/// Spreads on a GPU: a thread keeps to a pack of columns, which it reads once, and walks down the rows of its slot.
+/// What only writes is fastest where what all teams write at a time lies close together: pieces are short, and stores
+/// leave the cache in their order.
 template <Backend B, class T, bool chooses>
 class SpreadStepsDown {
  public:

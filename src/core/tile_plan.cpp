@@ -195,7 +195,8 @@ void set_sums(TilePlan& plan, const Loop& loop) {
     if (!loop.sums(k - loop.inputs)) continue;
     const bool over_columns = output.column_stride == 0;
     const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
-    output.sum = over_columns ? (over_rows ? TileSum::both : TileSum::columns) : (over_rows ? TileSum::rows : TileSum::none);
+    output.sum =
+        over_columns ? (over_rows ? TileSum::both : TileSum::columns) : (over_rows ? TileSum::rows : TileSum::none);
     plan.sums_rows = plan.sums_rows || over_rows;
   }
 }

@@ -95,8 +95,8 @@ class DiagonalRows {
   std::int64_t out_stride_[max_rank] = {};
 };
 
-/// Fills dense memory on a GPU: a team clears a tile of it and then writes the elements of diagonals in the tile's rows,
-/// while the tile is still in a cache.
+/// Fills dense memory on a GPU: a team clears a tile of it and then writes the elements of diagonals in the tile's
+/// rows, while the tile is still in a cache.
 template <Backend B, class Word, class Index>
 class FillDenseDiagonals {
  public:
