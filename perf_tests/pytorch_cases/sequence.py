@@ -46,24 +46,25 @@ class Sequences(Case):
 class Pool(Sequences):
     MODES = {"sum": "sum", "average": "mean", "max": "max"}  # of torch.segment_reduce
 
-    def __init__(self, op, dtype, pooltype, *shape):
+    def __init__(self, op, dtype, pooltype, *shape, index=False):
+        """`index`: the maximum's rows are wanted too, which PyTorch does not tell. Its gradient needs them."""
         super().__init__(op, dtype, ["x_grad"] if op.endswith("_grad") else ["out"], *shape)
-        self.pooltype = pooltype
+        self.pooltype, self.index = pooltype, pooltype == "max" and (index or self.is_gradient())
 
     def name(self):
-        return f"{self.op} {self.shape_name()} {self.pooltype}"
+        with_index = " with index" if self.index and not self.is_gradient() else ""
+        return f"{self.op} {self.shape_name()} {self.pooltype}{with_index}"
 
     def bytes(self):
-        keeps_index = self.pooltype == "max"
-        return super().bytes() + (8 * self.sequences[0] * self.columns if keeps_index else 0)
+        return super().bytes() + (8 * self.sequences[0] * self.columns if self.index else 0)
 
     def tensors(self, device):
         values = {"x": self.random(self.rows, device), "x.levels": Levels(self.lengths), "pooltype": self.pooltype}
-        if self.pooltype == "max":
-            values["index"] = torch.zeros(self.sequences, dtype=torch.int64, device=device)
         if not self.is_gradient():
+            if self.index:
+                values["index"] = torch.zeros(self.sequences, dtype=torch.int64, device=device)
             return {**values, "out": self.poison(self.sequences, device)}
-        if self.pooltype == "max":
+        if self.index:
             values["index"] = self.largest(values["x"])
         return {**values, "out_grad": self.random(self.sequences, device), "x_grad": self.poison(self.rows, device)}
 
@@ -164,6 +165,7 @@ def cases(device):
             Expand("sequence_expand_grad", "f32", *many)]
     listed = [Pool(op, dtype, pooltype, *many) for op in ("sequence_pool", "sequence_pool_grad")
               for dtype in ("f32", "f16") for pooltype in ("sum", "average", "max")]
+    listed += [Pool("sequence_pool", dtype, "max", *many, index=True) for dtype in ("f32", "f16")]
     listed += [Pool("sequence_pool", "f32", "sum", *uneven), Pool("sequence_pool_grad", "f32", "sum", *uneven)]
     listed += [Expand(op, dtype, *many) for op in ("sequence_expand", "sequence_expand_grad")
                for dtype in ("f32", "f16")]

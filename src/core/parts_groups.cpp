@@ -14,14 +14,16 @@ bool PartsGroups::is_large_gap(std::int64_t part) const {
 }
 
 std::int64_t PartsGroups::end_of_equal(std::int64_t first) const {
+  const int words = plan_.entry_words();
   const std::int64_t* const model = plan_.entry(first);
   const std::int64_t most = std::min<std::int64_t>(parts_, first + most_words_);
+  const std::int64_t* entry = model + words;
   std::int64_t end = first + 1;
-  for (; end < most; ++end) {
-    const std::int64_t* const entry = plan_.entry(end);
-    if (entry[1] != model[1]) break;
+  for (; end < most; ++end, entry += words) {
+    bool differs = entry[1] != model[1];
     // The strides of a part that is not wanted are never asked for.
-    if (is_wanted(end) && !std::equal(entry + 2, entry + plan_.entry_words(), model + 2)) break;
+    for (int i = 2; i < words; ++i) differs = differs || (entry[0] != 0 && entry[i] != model[i]);
+    if (differs) break;
   }
   return end;
 }
@@ -60,15 +62,17 @@ bool PartsGroups::next() {
 }
 
 void PartsGroups::fill_table() {
-  const auto words = static_cast<std::size_t>(group_.entry_words(plan_));
-  group_.table.resize(static_cast<std::size_t>(group_.count) * words);
+  const int words = group_.entry_words(plan_), entry_words = plan_.entry_words();
+  group_.table.resize(static_cast<std::size_t>(group_.count * words));
   group_.length = 0;
+  const std::int64_t* entry = plan_.entry(group_.first);
   std::int64_t* to = group_.table.data();
-  for (std::int64_t part = group_.first; part < group_.first + group_.count; ++part, to += words) {
-    const std::int64_t* const entry = plan_.entry(part);
+  for (std::int64_t k = 0; k < group_.count; ++k, entry += entry_words, to += words) {
     group_.length += entry[1];
-    std::copy_n(entry, words, to);
-    if (words > 1) to[1] = group_.length;
+    to[0] = entry[0];
+    if (words == 1) continue;
+    to[1] = group_.length;
+    for (int i = 2; i < words; ++i) to[i] = entry[i];
   }
 }
 

@@ -114,11 +114,13 @@ class PlanMaker {
   PartsPlan make(PartsDirection direction, Backend backend) {
     const auto first = std::find_if(parts_.begin(), parts_.end(),
                                     [&](const TensorRef& part) { return part && part.extent(along_) != 0; });
-    const AxisOrder order = AxisSorter(whole_, first != parts_.end() ? &*first : nullptr, along_, direction).sort();
+    if (first != parts_.end()) model_ = &*first;
+    const AxisOrder order = AxisSorter(whole_, model_, along_, direction).sort();
     Merging merging(order);
     merging.look_at(whole_);
+    if (model_ != nullptr) merging.look_at(*model_);
     for (const TensorRef& part : parts_) {
-      if (part && part.extent(along_) != 0) merging.look_at(part);
+      if (part && part.extent(along_) != 0 && !is_like_model(part)) merging.look_at(part);
     }
     plan_.direction = direction;
     plan_.contiguous = merging.contiguous();
@@ -154,6 +156,14 @@ class PlanMaker {
     for (int i = order.position + 1; i < order.count; ++i) run_of_one_ *= whole_.extent(order.axis[i]);
   }
 
+  /// Whether the part has the strides of the first one, as most lists' parts have, and nothing else to be looked at.
+  bool is_like_model(const TensorRef& part) const {
+    if (part.extent(along_) != model_->extent(along_)) return false;
+    bool result = true;
+    for (int axis = 0; axis < part.rank(); ++axis) result = result && part.stride(axis) == model_->stride(axis);
+    return result;
+  }
+
   std::int64_t bytes_of(std::int64_t length) const {
     return length * run_of_one_ * static_cast<std::int64_t>(element_);
   }
@@ -161,36 +171,39 @@ class PlanMaker {
   /// Of up to 16 bytes, that all addresses, runs and strides are multiples of.
   int widest_word() const {
     Divisibility bytes;
-    const auto add = [&](const TensorRef& tensor) {
-      bytes.add(tensor.data());
+    const auto add_strides_of = [&](const TensorRef& tensor) {
       for (int k = 0; k < kept_.count; ++k) {
         bytes.add(tensor.stride(kept_.axis[k]) * static_cast<std::int64_t>(element_));
       }
     };
-    add(whole_);
+    bytes.add(whole_.data());
+    add_strides_of(whole_);
+    if (model_ != nullptr) add_strides_of(*model_);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const std::int64_t length = bytes_of(lengths_[i]);
-      bytes.add(length);
-      if (length != 0 && parts_[i]) add(parts_[i]);
+      const TensorRef& part = parts_[i];
+      bytes.add(bytes_of(lengths_[i]));
+      if (lengths_[i] == 0 || !part) continue;
+      bytes.add(part.data());
+      if (!is_like_model(part)) add_strides_of(part);
     }
     return bytes.widest(gpu_pack_bytes);
   }
 
   void add_strides(const TensorRef& tensor, std::int64_t* strides) const {
-    const std::int64_t elements_of_word = plan_.word / static_cast<std::int64_t>(element_);
-    for (int k = 0; k < kept_.count; ++k) {
-      strides[k] = tensor.stride(kept_.axis[k]) / elements_of_word;
-    }
+    // Words are powers of two of elements: a thousand divisions would take longer than all the rest.
+    const int shift = std::countr_zero(static_cast<unsigned>(plan_.word)) - std::countr_zero(element_);
+    for (int k = 0; k < kept_.count; ++k) strides[k] = tensor.stride(kept_.axis[k]) >> shift;
   }
 
   void add_entries() {
     const auto words = static_cast<std::size_t>(plan_.entry_words());
     plan_.entries.resize(parts_.size() * words);
     std::int64_t* entry = plan_.entries.data();
+    const int word_bits = std::countr_zero(static_cast<unsigned>(plan_.word));
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (lengths_[i] == 0) continue;
       entry[0] = parts_[i] ? static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(parts_[i].data())) : 0;
-      entry[1] = plan_.contiguous ? bytes_of(lengths_[i]) / plan_.word : lengths_[i];
+      entry[1] = plan_.contiguous ? bytes_of(lengths_[i]) >> word_bits : lengths_[i];
       if (parts_[i]) add_strides(parts_[i], entry + 2);
       entry += words;
     }
@@ -202,6 +215,7 @@ class PlanMaker {
   std::span<const std::int64_t> lengths_;
   int along_;
   std::size_t element_;
+  const TensorRef* model_ = nullptr;  ///< the first part that has elements and is wanted
   std::int64_t run_of_one_ = 1;  ///< elements of a run a position along the axis, where runs are contiguous
   KeptAxes kept_;
   PartsPlan plan_;
