@@ -97,6 +97,22 @@ int portops_bridge_set_list(void* arguments, const char* name, int count, void* 
   });
 }
 
+/// The levels of a list that was set, of one level each: offsets are `each` of the first, then of the second …
+int portops_bridge_set_list_levels(void* arguments, const char* name, const std::int64_t* offsets, int each) {
+  return guarded([&] {
+    auto& given = *static_cast<portops::Arguments*>(arguments);
+    std::vector<portops::RaggedRef> list;
+    if (const auto* const tensors = given.list(name)) {
+      for (const portops::TensorRef& tensor : *tensors) {
+        list.push_back({tensor, portops::Levels({std::vector<std::int64_t>(offsets, offsets + each)})});
+        offsets += each;
+      }
+    }
+    given.set(name, std::span<const portops::RaggedRef>(list));
+    return 1;
+  });
+}
+
 int portops_bridge_set_boolean(void* arguments, const char* name, int value) {
   return set(arguments, name, [&] { return value != 0; });
 }

@@ -19,6 +19,15 @@ void run_items(const Kernel& kernel) {
   for (std::int64_t item = 0; item < kernel.items(); ++item) kernel(item);
 }
 
+/// The threads of each team one after the other, up to its barrier and then behind it.
+template <class Kernel>
+void run_tiles(const Kernel& kernel) {
+  for (std::int64_t tile = 0; tile < kernel.teams(); ++tile) {
+    for (int thread = 0; thread < Kernel::threads; ++thread) kernel.clear(tile, thread);
+    for (int thread = 0; thread < Kernel::threads; ++thread) kernel.write_diagonals(tile, thread);
+  }
+}
+
 /// A tensor of some layout in memory of its own; the rest of that memory must not change.
 template <class T>
 class HostTensor {
@@ -169,11 +178,11 @@ TYPED_TEST(GpuCopiesTest, fill_all_but_diagonals_with_zeros) {
     const impl::DiagonalPlan plan = impl::make_diagonal_plan(x_grad.ref(), out_grad.ref(), diagonal);
     ASSERT_TRUE(plan.is_small());
     if (!plan.is_dense) {
-      run_items(impl::FillDiagonals<TypeParam, false, std::int64_t>(plan));
+      run_items(impl::FillDiagonals<TypeParam>(plan));
     } else if (call % 2 == 0) {
-      run_items(impl::FillDiagonals<TypeParam, true, int>(plan));
+      run_tiles(impl::FillDenseDiagonals<TypeParam, int>(plan));
     } else {
-      run_items(impl::FillDiagonals<TypeParam, true, std::int64_t>(plan));
+      run_tiles(impl::FillDenseDiagonals<TypeParam, std::int64_t>(plan));
     }
     dense += plan.is_dense ? 1 : 0;
     ++(plan.crosses ? crossed : kept);

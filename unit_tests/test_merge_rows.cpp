@@ -100,7 +100,7 @@ TEST_P(MergeRowsTest, adds_up_the_rows_of_each_place) {
 
 TEST_P(MergeRowsTest, of_one_place) {
   // The last needs three levels of sums.
-  for (const std::int64_t n : {1, 7, 64, 65, 127, 129, 2048, 2049, 70000})
+  for (const std::int64_t n : {1, 7, 64, 65, 127, 129, 511, 512, 513, 2048, 2049, 4096, 4097, 70000})
     check_types(Places(static_cast<std::size_t>(n), 5), 8, 9);
   check<float>(Places(300, 0), 3, 1);
   check<double>(Places(200000, 41), 2, 42);

@@ -14,7 +14,11 @@ namespace portops::apps {
 
 namespace {
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) {
+  std::string result(1, '\'');  // g++ 12 sees an overlap in "'" + std::string(text)
+  result.append(text).push_back('\'');
+  return result;
+}
 
 template <class T>
 std::optional<T> parse(std::string_view text) {

@@ -22,6 +22,7 @@ FUNCTIONS = {
     "delete_arguments": (None, POINTER),
     "set_tensor": (INT, POINTER, TEXT, POINTER, INT, INT, INT, INTEGERS, INTEGERS),
     "set_list": (INT, POINTER, TEXT, INT, ctypes.POINTER(POINTER), INT, INT, INT, INTEGERS, INTEGERS),
+    "set_list_levels": (INT, POINTER, TEXT, INTEGERS, INT),
     "set_boolean": (INT, POINTER, TEXT, INT),
     "set_integer": (INT, POINTER, TEXT, ctypes.c_int64),
     "set_number": (INT, POINTER, TEXT, ctypes.c_double),
@@ -34,7 +35,8 @@ FUNCTIONS = {
 
 
 class Levels:
-    """One level of offsets; the argument x.levels is that of the ragged tensor x."""
+    """One level of offsets; the argument x.levels is that of the ragged tensor x, or of a list x of them the list of
+    theirs, of as many sequences each, and comes behind x."""
 
     def __init__(self, lengths):
         self.offsets = [0]
@@ -62,6 +64,10 @@ class Arguments:
                                      value.dim(), integers(value.shape), integers(value.stride()))
         if isinstance(value, list) and isinstance(value[0], torch.Tensor):
             return self.set_list(name, value)
+        if isinstance(value, list) and isinstance(value[0], Levels):
+            offsets = [offset for levels in value for offset in levels.offsets]
+            name = name.removesuffix(b".levels")
+            return bridge.set_list_levels(self.pointer, name, integers(offsets), len(value[0].offsets))
         if isinstance(value, Levels):
             name = name.removesuffix(b".levels")
             return bridge.set_levels(self.pointer, name, integers(value.offsets), len(value.offsets))

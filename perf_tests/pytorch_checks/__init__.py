@@ -6,7 +6,9 @@ from .concat import ConcatCheck
 from .deform_conv2d import DeformConv2dCheck
 from .p_norm import PNormCheck
 from .reshape import ReshapeCheck
+from .sequence import SequenceCheck
+from .sparse_rows import SparseRowsCheck
 from .trace import TraceCheck
 
 FAMILIES = {"p_norm": PNormCheck, "deform_conv2d": DeformConv2dCheck, "add": AddCheck, "reshape": ReshapeCheck,
-            "trace": TraceCheck, "concat": ConcatCheck}
+            "trace": TraceCheck, "concat": ConcatCheck, "sequence": SequenceCheck, "sparse_rows": SparseRowsCheck}

@@ -97,10 +97,9 @@ class DiagonalRows {
 
 /// Fills dense memory on a GPU: a team clears a tile of it and then writes the elements of diagonals in the tile's
 /// rows, while the tile is still in a cache.
-template <Backend B, class Word, class Index>
+template <class Word, class Index>
 class FillDenseDiagonals {
  public:
-  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int blocks = 8;
   static constexpr int threads = 256;
 
@@ -111,28 +110,20 @@ class FillDenseDiagonals {
     while (!plan.crosses && lanes_ < 32 && lanes_ < plan.columns) lanes_ *= 2;
   }
 
-  std::int64_t teams() const { return ceil_div(std::int64_t{size_} + before_, tile); }
+  std::int64_t teams() const { return ceil_div(std::int64_t{size_} + before_, std::int64_t{tile}); }
   std::int64_t first_team = 0;
   std::size_t scratch_bytes() const { return 0; }
 
+  template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    // Tiles are counted from the aligned address at or before the first element.
-    const auto from = static_cast<Index>((first_team + team.league_rank()) * tile - before_);
-    clear(from, team.team_rank());
+    const std::int64_t tile = first_team + team.league_rank();
+    clear(tile, team.team_rank());
     team.team_barrier();
-    const Index begin = from > 0 ? from : 0;
-    const Index end = size_ - from > tile ? from + tile : size_;
-    const auto last = static_cast<Index>(rows_.by_columns.quotient(end - 1));
-    auto row = static_cast<Index>(rows_.by_columns.quotient(begin)) + static_cast<Index>(team.team_rank() / lanes_);
-    for (; row <= last; row += threads / lanes_) write_row(row, begin, end, team.team_rank() % lanes_);
+    write_diagonals(tile, team.team_rank());
   }
 
- private:
-  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(Word));
-  static constexpr int packs = 2;  ///< of a thread
-  static constexpr int tile = threads * packs * pack;
-
-  KOKKOS_FORCEINLINE_FUNCTION void clear(Index from, int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void clear(std::int64_t number, int thread) const {
+    const Index from = begin_of(number);
     struct alignas(gpu_pack_bytes) Zeros {
       Word element[pack];
     };
@@ -147,6 +138,25 @@ class FillDenseDiagonals {
         }
       }
     }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write_diagonals(std::int64_t number, int thread) const {
+    const Index from = begin_of(number);
+    const Index begin = from > 0 ? from : 0;
+    const Index end = size_ - from > tile ? from + tile : size_;
+    const auto last = static_cast<Index>(rows_.by_columns.quotient(end - 1));
+    auto row = static_cast<Index>(rows_.by_columns.quotient(begin)) + static_cast<Index>(thread / lanes_);
+    for (; row <= last; row += threads / lanes_) write_row(row, begin, end, thread % lanes_);
+  }
+
+ private:
+  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(Word));
+  static constexpr int packs = 2;  ///< of a thread
+  static constexpr int tile = threads * packs * pack;
+
+  /// The first element of a tile: tiles are counted from the aligned address at or before that of element 0.
+  KOKKOS_FORCEINLINE_FUNCTION Index begin_of(std::int64_t number) const {
+    return static_cast<Index>(number * tile - before_);
   }
 
   /// Every lanes_-th of the row's elements of diagonals in [begin, end) of the memory.

@@ -26,9 +26,9 @@ void TraceKernels<B, T>::fill(const Context& ctx, const FillLabels& labels, cons
   } else if (!plan.is_dense) {
     launch_by_items<B>(ctx, label, FillDiagonals<Word>(plan));
   } else if (plan.is_small()) {
-    launch_by_teams<B>(ctx, label, FillDenseDiagonals<B, Word, int>(plan));
+    launch_by_teams<B>(ctx, label, FillDenseDiagonals<Word, int>(plan));
   } else {
-    launch_by_teams<B>(ctx, label, FillDenseDiagonals<B, Word, std::int64_t>(plan));
+    launch_by_teams<B>(ctx, label, FillDenseDiagonals<Word, std::int64_t>(plan));
   }
 }
 
