@@ -26,10 +26,13 @@ void run_items(const Kernel& kernel) {
 
 template <class Word, PartsForm form>
 void run_group(const PartsPlan& plan, const PartsGroup& group) {
+  ASSERT_TRUE(group.is_narrow(plan));
   if (group.table.size() > impl::small_parts_table) {
-    run_items(MoveParts<Backend::cuda, Word, form, impl::large_parts_table>(plan, group));
+    run_items(MoveParts<Backend::cuda, Word, form, impl::large_parts_table, int>(plan, group));
+  } else if (group.count % 2 == 0) {
+    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table, int>(plan, group));
   } else {
-    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table>(plan, group));
+    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table, std::int64_t>(plan, group));
   }
 }
 
@@ -234,8 +237,9 @@ TEST_F(MovePartsTest, finds_words_beyond_32_bits) {
     ASSERT_EQ(plan.word, 2);
     PartsGroups groups(plan, Backend::cuda, impl::small_parts_table);
     ASSERT_TRUE(groups.next());
-    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs, impl::small_parts_table> kernel(plan,
-                                                                                                   groups.group());
+    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs, impl::small_parts_table, std::int64_t> kernel(
+        plan, groups.group());
+    ASSERT_FALSE(groups.group().is_narrow(plan));
     ASSERT_EQ(kernel.items(), (rows * row + words_of_tile - 1) / words_of_tile * threads_of_tile);
     const std::int64_t size = rows * row;
     for (const std::int64_t middle :

@@ -94,10 +94,17 @@ class MapFlat {
     A in[inputs][N];
     A out[F::outputs][N];
     if constexpr (form == FlatForm::rows && N == pack) {
+      // First what need not wait for its position to be worked out.
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access <= FlatAccess::packs) load(k, at, in[k]);
+      }
       int offset[inputs];
       locate_pack(static_cast<int>(at), offset);
       PORTOPS_UNROLL
-      for (int k = 0; k < inputs; ++k) load_by_row(k, at, offset[k], in[k]);
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access > FlatAccess::packs) load_by_row(operand_[k], offset[k], in[k]);
+      }
     } else {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
@@ -151,16 +158,12 @@ class MapFlat {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void load_by_row(int k, std::int64_t at, int offset, A (&values)[pack]) const {
-    const Operand& operand = operand_[k];
-    if (operand.access == FlatAccess::repeated) {
-      const A value = static_cast<A>(operand.data[offset]);
-      for (int i = 0; i < pack; ++i) values[i] = value;
-    } else if (operand.access == FlatAccess::rows) {
-      convert_pack<B, T, pack>(values, read_pack<B, T, pack>(operand.data + offset), pack);
-    } else {
-      load(k, at, values);
+  KOKKOS_FORCEINLINE_FUNCTION static void load_by_row(const Operand& operand, int offset, A (&values)[pack]) {
+    if (operand.access == FlatAccess::rows) {
+      return convert_pack<B, T, pack>(values, read_pack<B, T, pack>(operand.data + offset), pack);
     }
+    const A value = static_cast<A>(operand.data[offset]);
+    for (int i = 0; i < pack; ++i) values[i] = value;
   }
 
   /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.

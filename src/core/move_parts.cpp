@@ -24,10 +24,10 @@ __global__ void __launch_bounds__(256, Kernel::blocks)
   if (item < items) kernel(item);
 }
 
-/// Enqueues a kernel without Kokkos, for the sake of its arguments.
+/// Enqueues a kernel without Kokkos, for the sake of its arguments: more of them, and each at an address.
 template <class Kernel>
-void launch_large(const Context& ctx, const std::string& label, const Kernel& kernel) {
-  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= 32764, "travels as a kernel's arguments");
+void launch_on_cuda(const Context& ctx, const std::string& label, const Kernel& kernel) {
+  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096), "kernel's arguments");
   constexpr std::int64_t threads = 256;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label.c_str());
@@ -35,6 +35,16 @@ void launch_large(const Context& ctx, const std::string& label, const Kernel& ke
   run_items<<<blocks, threads, 0, instance<Backend::cuda>(ctx).cuda_stream()>>>(kernel, kernel.items());
   const cudaError_t status = cudaGetLastError();
   if (status != cudaSuccess) fail("portops: ", label, ": the launch failed: ", cudaGetErrorString(status));
+}
+
+template <class Word, PartsForm form, class Index>
+void launch_with_table(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
+  if constexpr (has_large_arguments) {
+    if (group.table.size() > small_parts_table) {
+      return launch_on_cuda(ctx, label, MoveParts<Backend::cuda, Word, form, large_parts_table, Index>(plan, group));
+    }
+  }
+  launch_on_cuda(ctx, label, MoveParts<Backend::cuda, Word, form, small_parts_table, Index>(plan, group));
 }
 
 #else
@@ -48,16 +58,14 @@ constexpr int most_table_words = B == Backend::cuda && has_large_arguments ? lar
 template <Backend B, class Word, PartsForm form>
 void launch(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
   if constexpr (B != Backend::cuda) {
-    launch_by_items<B>(ctx, label, MoveParts<B, Word, form, 1>(plan, group));
+    launch_by_items<B>(ctx, label, MoveParts<B, Word, form, 1, std::int64_t>(plan, group));
   } else {
-    if constexpr (has_large_arguments) {
-      if (group.table.size() > small_parts_table) {
-        return launch_large(ctx, label, MoveParts<B, Word, form, large_parts_table>(plan, group));
-      }
+#if defined(PORTOPS_HAS_CUDA)
+    if constexpr (form != PartsForm::strided) {
+      if (group.is_narrow(plan)) return launch_with_table<Word, form, int>(ctx, label, plan, group);
     }
-    using Kernel = MoveParts<B, Word, form, small_parts_table>;
-    static_assert(sizeof(Kernel) < 4000, "travels as a kernel's arguments");
-    launch_by_items<B>(ctx, label, Kernel(plan, group));
+    launch_with_table<Word, form, std::int64_t>(ctx, label, plan, group);
+#endif
   }
 }
 

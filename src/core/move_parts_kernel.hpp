@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/column_access.hpp"
-#include "core/divide.hpp"
+#include "core/divisor_of.hpp"
 #include "core/macros.hpp"
 #include "core/pack.hpp"
 #include "core/parts_groups.hpp"
@@ -43,8 +43,9 @@ void copy_words(Word* to, const Word* from, std::int64_t count, bool streaming) 
 /// Copies the parts of a group into the whole or out of it. The words of the whole that the parts make up are counted
 /// row by row; neighbouring ones are taken by neighbouring threads, whatever part they belong to: all threads have the
 /// same to do, however the parts' sizes differ. On a GPU the group's table is among the kernel's own arguments and has
-/// up to `table_words`; on hosts it stays in the group.
-template <Backend B, class Word, PartsForm form, int table_words>
+/// up to `table_words`; on hosts it stays in the group. Index, which counts words, may be int where the group is
+/// narrow.
+template <Backend B, class Word, PartsForm form, int table_words, class Index>
 class MoveParts {
  public:
   static constexpr int blocks = 4;
@@ -55,14 +56,14 @@ class MoveParts {
         outer_axes_(plan.outer_axes),
         inner_axes_(plan.inner_axes),
         entry_words_(group.entry_words(plan)),
-        inner_(plan.inner()),
-        length_(group.length),
+        inner_(static_cast<Index>(plan.inner())),
+        length_(static_cast<Index>(group.length)),
         whole_(reinterpret_cast<Word*>(plan.whole) + group.before * plan.axis_stride()),
         axis_stride_(plan.axis_stride()),
-        row_divisor_(group.length * plan.inner()),
-        run_(group.first_length),
-        run_divisor_(group.first_length),
-        size_(plan.rows() * group.length * plan.inner()) {
+        row_divisor_(make_divisor(static_cast<Index>(group.length * plan.inner()))),
+        run_(static_cast<Index>(group.first_length)),
+        run_divisor_(make_divisor(run_)),
+        size_(static_cast<Index>(group.words(plan))) {
     streaming_ = B != Backend::cuda && size_ * static_cast<std::int64_t>(sizeof(Word)) >= streamed_bytes;
     for (int axis = 0; axis < max_rank; ++axis) {
       extent_[axis] = plan.extent[static_cast<std::size_t>(axis)];
@@ -77,7 +78,8 @@ class MoveParts {
   }
 
   std::int64_t items() const {
-    return B == Backend::cuda ? ceil_div(size_, threads * in_flight) * threads : ceil_div(size_, host_words);
+    return B == Backend::cuda ? ceil_div(std::int64_t{size_}, threads * in_flight) * threads
+                              : ceil_div(std::int64_t{size_}, host_words);
   }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
@@ -92,7 +94,7 @@ class MoveParts {
   /// A GPU's threads that take neighbouring words, and the words of a thread, all of which are on their way before the
   /// first one is waited for. They lie so close that most are in the same run.
   static constexpr int threads = 32;
-  static constexpr int in_flight = sizeof(Word) == 16 ? 4 : 8;
+  static constexpr int in_flight = sizeof(Word) == 16 ? 2 : sizeof(Word) == 8 ? 4 : 8;
   /// Words of a work item of a host.
   static constexpr std::int64_t host_words = (std::int64_t{1} << 15) / static_cast<std::int64_t>(sizeof(Word));
   /// From so many on, what is written is too large for a host's caches to keep it until it is read again.
@@ -103,24 +105,34 @@ class MoveParts {
   struct Place {
     Word* part = nullptr;  ///< null for a part that is not wanted
     Word* whole = nullptr;
-    std::int64_t left = 0;
+    Index left = 0;
     std::int64_t part_stride = 1;
     std::int64_t whole_stride = 1;
   };
 
-  KOKKOS_FORCEINLINE_FUNCTION const std::int64_t* table() const {
+  using Table = const std::int64_t*;
+
+  /// On a GPU an address of which the compiler forgets that it is that of an argument: where a warp's threads ask for
+  /// different arguments they are served one after the other, where they ask for memory, together.
+  KOKKOS_FORCEINLINE_FUNCTION Table table() const {
     if constexpr (B == Backend::cuda) {
-      return table_;
+      Table result = table_;
+#if defined(__CUDA_ARCH__)
+      asm volatile("" : "+l"(result));
+#endif
+      return result;
     } else {
       return host_table_;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t end_of(int part) const { return table()[part * entry_words_ + 1]; }
+  KOKKOS_FORCEINLINE_FUNCTION Index end_of(Table table, int part) const {
+    return static_cast<Index>(table[part * entry_words_ + 1]);
+  }
 
   /// The part that has position `at` along the axis, found soonest where it is `before` or one of the next.
-  KOKKOS_FORCEINLINE_FUNCTION int find(std::int64_t at, int before) const {
-    int low = before > 0 && end_of(before - 1) > at ? 0 : before;
-    const std::int64_t behind = at - end_of(low);
+  KOKKOS_FORCEINLINE_FUNCTION int find(Table table, Index at, int before) const {
+    int low = before > 0 && end_of(table, before - 1) > at ? 0 : before;
+    const Index behind = at - end_of(table, low);
     if (behind < 0) return low;
     ++low;
     // Every part has one position at least.
@@ -128,7 +140,7 @@ class MoveParts {
     PORTOPS_NO_UNROLL
     while (low < high) {
       const int middle = (low + high) / 2;
-      if (end_of(middle) > at) {
+      if (end_of(table, middle) > at) {
         high = middle;
       } else {
         low = middle + 1;
@@ -150,12 +162,11 @@ class MoveParts {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void locate(std::int64_t word, Place& place, int& part) const {
-    const std::int64_t row_words = length_ * inner_;
-    const std::int64_t row = outer_axes_ == 0 ? 0 : row_divisor_.quotient(word);
-    const std::int64_t in_row = word - row * row_words;
-    const std::int64_t position = is_strided && inner_axes_ > 0 ? quotient(in_row, inner_) : in_row;
-    std::int64_t begin, end;
+  KOKKOS_FORCEINLINE_FUNCTION void locate(Table table, Index word, Place& place, int& part) const {
+    const Index row = outer_axes_ == 0 ? 0 : static_cast<Index>(row_divisor_.quotient(word));
+    const Index in_row = word - row * (length_ * inner_);
+    const Index position = is_strided && inner_axes_ > 0 ? static_cast<Index>(quotient(in_row, inner_)) : in_row;
+    Index begin, end;
     const std::int64_t* strides;
     std::int64_t address;
     if constexpr (form == PartsForm::equal_runs) {
@@ -163,16 +174,16 @@ class MoveParts {
       begin = part * run_;
       end = begin + run_;
       strides = equal_stride_;
-      address = table()[part];
+      address = table[part];
     } else {
-      part = find(position, part);
-      begin = part == 0 ? 0 : end_of(part - 1);
-      end = end_of(part);
-      const std::int64_t* const entry = table() + part * entry_words_;
+      part = find(table, position, part);
+      begin = part == 0 ? 0 : end_of(table, part - 1);
+      end = end_of(table, part);
+      const std::int64_t* const entry = table + part * entry_words_;
       strides = entry + 2;
       address = entry[0];
     }
-    std::int64_t in_part = position - begin, in_whole = position * axis_stride_;
+    std::int64_t in_part = position - begin, in_whole = std::int64_t{position} * axis_stride_;
     place.left = end - position;
     if constexpr (is_strided) {
       const int axes = outer_axes_ + inner_axes_;
@@ -180,12 +191,12 @@ class MoveParts {
       place.part_stride = strides[axes];
       place.whole_stride = axis_stride_;
       if (inner_axes_ > 0) {
-        const std::int64_t inside = in_row - position * inner_;
+        const Index inside = in_row - position * inner_;
         add_offsets(inside, outer_axes_, axes, strides, in_part, in_whole);
         place.part_stride = strides[axes - 1];
         place.whole_stride = stride_[axes - 1];
         const std::int64_t line = extent_[axes - 1];
-        place.left = line - (inside - quotient(inside, line) * line);
+        place.left = static_cast<Index>(line - (inside - quotient(inside, line) * line));
       }
     }
     add_offsets(row, 0, outer_axes_, strides, in_part, in_whole);
@@ -195,8 +206,8 @@ class MoveParts {
 
   /// What a GPU's thread copies.
   KOKKOS_FORCEINLINE_FUNCTION void move_packs(std::int64_t item) const {
-    const std::int64_t tile = item / threads;
-    std::int64_t at = tile * (threads * in_flight) + item % threads;
+    const Table table = this->table();
+    auto at = static_cast<Index>(item / threads * (threads * in_flight) + item % threads);
     Word word[in_flight];
     Word* to[in_flight];
     Place place;
@@ -210,7 +221,7 @@ class MoveParts {
           place.whole += threads;
           if (place.part != nullptr) place.part += threads;
         } else {
-          locate(at, place, part);
+          locate(table, at, place, part);
         }
         if (place.part != nullptr) {
           word[k] = *in_device_memory(from_whole_ ? place.whole : place.part);
@@ -228,10 +239,11 @@ class MoveParts {
   /// What a host's work item copies: line by line, a line being what lies side by side, or at one stride.
   void move_lines(std::int64_t item) const {
     const std::int64_t end = (item + 1) * host_words < size_ ? (item + 1) * host_words : size_;
+    const Table table = this->table();
     int part = 0;
     for (std::int64_t at = item * host_words; at < end;) {
       Place place;
-      locate(at, place, part);
+      locate(table, at, place, part);
       const std::int64_t count = place.left < end - at ? place.left : end - at;
       if (place.part != nullptr) move_line(place, count);
       at += count;
@@ -257,14 +269,14 @@ class MoveParts {
   int outer_axes_;
   int inner_axes_;
   int entry_words_;
-  std::int64_t inner_;
-  std::int64_t length_;  ///< of all parts along the axis
-  Word* whole_;          ///< where the group's first part begins
+  Index inner_;
+  Index length_;  ///< of all parts along the axis
+  Word* whole_;   ///< where the group's first part begins
   std::int64_t axis_stride_;
-  IndexDivisor row_divisor_;
-  std::int64_t run_;  ///< the parts' length, where they have the same
-  IndexDivisor run_divisor_;
-  std::int64_t size_;
+  DivisorOf<Index> row_divisor_;
+  Index run_;  ///< the parts' length, where they have the same
+  DivisorOf<Index> run_divisor_;
+  Index size_;
   std::int64_t extent_[max_rank];
   std::int64_t stride_[max_rank];
   std::int64_t equal_stride_[max_rank];  ///< of every part, where they have the same

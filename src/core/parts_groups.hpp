@@ -31,6 +31,9 @@ struct PartsGroup {
   std::vector<std::int64_t> table;
 
   int entry_words(const PartsPlan& plan) const { return form == PartsForm::equal_runs ? 1 : plan.entry_words(); }
+  std::int64_t words(const PartsPlan& plan) const { return plan.rows() * length * plan.inner(); }
+  /// Whether 32 bits hold the number of each word, and of those that a last thread would take.
+  bool is_narrow(const PartsPlan& plan) const { return words(plan) < (std::int64_t{1} << 30); }
 };
 
 /// Goes through the groups of a plan, from which they may leave out parts that are not wanted. On a GPU a group's table

@@ -22,7 +22,7 @@ std::int64_t mean(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows) {
+PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows, PieceOrder order) {
   PiecePlan plan;
   std::vector<Piece> pieces;
   std::vector<Piece> joins;
@@ -60,6 +60,9 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
                      .partial = -1});
     partials += count;
   }
+  if (order == PieceOrder::longest_first) {
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.rows > b.rows; });
+  }
   plan.partials = partials;
   plan.mean_rows = mean(pieces);
   plan.mean_join = mean(joins);
@@ -69,13 +72,13 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
   return plan;
 }
 
-PiecePlan make_pieces(const std::vector<std::int64_t>& offsets, std::int64_t most_rows) {
+PiecePlan make_pieces(const std::vector<std::int64_t>& offsets, std::int64_t most_rows, PieceOrder order) {
   std::vector<Sequence> sequences;
   sequences.reserve(offsets.size());
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     sequences.push_back({offsets[i - 1], 1, offsets[i] - offsets[i - 1]});
   }
-  return make_pieces(sequences, most_rows);
+  return make_pieces(sequences, most_rows, order);
 }
 
 MovePlan make_moves(std::span<const Move> moves) {

@@ -44,9 +44,12 @@ struct PiecePlan {
   bool is_in_graph() const { return pieces.is_in_graph(); }
 };
 
-PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows);
+/// The order in which pieces are taken. The longest first: then the last ones to be done are short.
+enum class PieceOrder : std::uint8_t { as_they_lie, longest_first };
+
+PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_rows, PieceOrder order);
 /// The same for sequences that lie one behind the other.
-PiecePlan make_pieces(const std::vector<std::int64_t>& offsets, std::int64_t most_rows);
+PiecePlan make_pieces(const std::vector<std::int64_t>& offsets, std::int64_t most_rows, PieceOrder order);
 
 /// Rows that are copied, or filled, together. A row of a tensor has two numbers where rows are two axes: [outer, row].
 struct alignas(16) Move {

@@ -106,12 +106,12 @@ class PoolStepsDown {
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int threads = step_threads;
   static constexpr int widest = gpu_pack_bytes / static_cast<int>(sizeof(T));
-  /// Fewer teams where rows are remembered, or packs have many numbers: with so many registers all rows of a batch are
-  /// loaded before any is looked at.
-  static constexpr int blocks = F::keeps_rows || widest > 4 ? 3 : 4;
+  /// Fewer teams where rows are remembered: with so many registers all rows of a batch are loaded before any is looked
+  /// at.
+  static constexpr int blocks = F::keeps_rows ? 3 : 4;
 
   PoolStepsDown(const PoolArguments<X, T, F>& arguments, std::int64_t entries, std::int64_t mean_rows)
-      : arguments_(arguments), tiles_(arguments.columns, entries, mean_rows) {}
+      : arguments_(arguments), tiles_(arguments.columns, entries, mean_rows, 4 * batch) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;
@@ -133,10 +133,11 @@ class PoolStepsDown {
   }
 
  private:
+  static constexpr int batch = 8;  ///< rows that are loaded together
+
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(const Piece& piece, const StepTiles::Tile& tile,
                                           State (&states)[Access::width]) const {
-    constexpr int batch = 8;  // rows that are loaded together
     const StepStrides& x = arguments_.x;
     const int slots = tiles_.slots();
     const std::int64_t step = slots * piece.step * x.row;
@@ -184,19 +185,26 @@ class PoolStepsDown {
                     word, 1, Access::width);
     }
     if constexpr (F::keeps_rows) {
-      const StepStrides& index = arguments_.index;
-      if (index.data == nullptr) return;
-      PORTOPS_UNROLL
-      for (int i = 0; i < Access::width; ++i) {
-        const std::int64_t row =
-            piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i) : std::int64_t{-1};
-        if (is_partial) {
-          arguments_.partial_index[piece.partial * columns.columns + column + i] = row;
-        } else {
-          static_cast<std::int64_t*>(
-              index.data)[piece.sequence * index.row + column_offset(columns, index.column, column + i)] = row;
-        }
-      }
+      if (arguments_.index.data != nullptr) write_index<Access::width>(piece, column, states);
+    }
+  }
+
+  /// The columns of a pack are neighbours along the last axis.
+  template <int width>
+  KOKKOS_FORCEINLINE_FUNCTION void write_index(const Piece& piece, std::int64_t column,
+                                               const State (&states)[width]) const {
+    const StepColumns& columns = arguments_.columns;
+    const StepStrides& index = arguments_.index;
+    std::int64_t* to = arguments_.partial_index + piece.partial * columns.columns + column;
+    std::int64_t stride = 1;
+    if (piece.partial < 0) {
+      to = static_cast<std::int64_t*>(index.data) + piece.sequence * index.row +
+           column_offset(columns, index.column, column);
+      if (columns.axes > 0) stride = index.column[columns.axes - 1];
+    }
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) {
+      to[i * stride] = piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i) : std::int64_t{-1};
     }
   }
 

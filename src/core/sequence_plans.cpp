@@ -8,10 +8,23 @@
 
 namespace portops::impl {
 
-std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, std::int64_t most_rows, int level) {
+namespace {
+
+std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, PlanKind kind, std::int64_t most_rows, int level,
+                                           PieceOrder order) {
   const std::int64_t number = level < 0 ? levels.depth() + level : level;
-  return levels.data()->plan<PiecePlan>({static_cast<std::int64_t>(PlanKind::pieces), number, most_rows},
-                                        [&] { return make_pieces(levels.offsets(level), most_rows); });
+  return levels.data()->plan<PiecePlan>({static_cast<std::int64_t>(kind), number, most_rows},
+                                        [&] { return make_pieces(levels.offsets(level), most_rows, order); });
+}
+
+}  // namespace
+
+std::shared_ptr<const PiecePlan> joined_pieces(const Levels& levels, const StepColumns& columns, int level) {
+  return pieces_of(levels, PlanKind::joined, most_joined_rows(columns), level, PieceOrder::longest_first);
+}
+
+std::shared_ptr<const PiecePlan> spread_pieces(const Levels& levels, const StepColumns& columns, int level) {
+  return pieces_of(levels, PlanKind::spread, most_spread_rows(columns), level, PieceOrder::as_they_lie);
 }
 
 std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, std::vector<std::int64_t> numbers,

@@ -16,7 +16,8 @@
 namespace portops::impl {
 
 enum class PlanKind : std::int64_t {
-  pieces,
+  joined,
+  spread,
   first_rows,
   last_rows,
   expand,
@@ -28,8 +29,10 @@ enum class PlanKind : std::int64_t {
   concat
 };
 
-/// The sequences of a level in pieces of at most so many rows (step_rows.hpp says how many suit a kernel).
-std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, std::int64_t most_rows, int level = -1);
+/// The sequences of a level in pieces that suit kernels that join their rows.
+std::shared_ptr<const PiecePlan> joined_pieces(const Levels& levels, const StepColumns& columns, int level = -1);
+/// The same for kernels that only write them.
+std::shared_ptr<const PiecePlan> spread_pieces(const Levels& levels, const StepColumns& columns, int level = -1);
 
 /// Moves that `make` gives, kept with the levels under a kind and the numbers that it depends on besides.
 std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, std::vector<std::int64_t> numbers,

@@ -8,8 +8,6 @@ namespace portops::impl {
 namespace {
 
 constexpr int most_lanes = 32;
-/// Rows that a thread has under way at once.
-constexpr std::int64_t rows_of_thread = 8;
 
 int lanes_of(const StepColumns& columns) {
   const std::int64_t packs = std::max<std::int64_t>(columns.columns / columns.pack, 1);
@@ -100,7 +98,7 @@ StepStrides rows_of_temporary(const StepColumns& columns, void* data) {
   return strides;
 }
 
-StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows)
+StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread)
     : entries_(entries), columns_(columns.columns), pack_(columns.pack) {
   const int lanes = lanes_of(columns);
   // Where rows are short, neighbouring rows are to be read by neighbouring threads.

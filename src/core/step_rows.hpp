@@ -75,7 +75,9 @@ inline constexpr int step_threads = 256;
 /// columns, a pack each; slots share the rows. A team is one group or several.
 class StepTiles {
  public:
-  StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows);
+  /// A thread is to take about `rows_of_thread` rows of an entry of mean length: many where slots are joined, which
+  /// costs as much as several rows.
+  StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread = 8);
 
   std::int64_t teams() const { return ceil_div(entries_ * column_blocks_, step_threads >> group_bits_); }
 

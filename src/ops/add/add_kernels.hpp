@@ -14,9 +14,9 @@ template <Backend B, class T>
 struct AddKernels {
   /// Operands: x, y → out, where y is broadcast if either is.
   static void add(const Context& ctx, const Loop& loop);
-  /// Operands: out_grad → both gradients, or one that is not summed.
+  /// Operands: out_grad → one gradient or both.
   static void add_grad(const Context& ctx, const Loop& loop);
-  /// One gradient that is a sum. Operands: the gradient, out_grad, in the places below.
+  /// One gradient that is summed along the last axis. Operands: the gradient, out_grad, in the places below.
   static void sum_grad(const Context& ctx, const ReducePlan& plan);
   static constexpr int gradient = 0, out_grad = 1;
 };

@@ -23,12 +23,13 @@ struct Add {
   }
 };
 
-/// Both gradients, of which each is out_grad or sums of it, or a single one that is out_grad.
+/// Every wanted gradient is out_grad, or sums of it. A single one has a functor of its own: an output that is not
+/// wanted would cost registers and a question a step.
 template <int wanted>
 struct AddGrad {
   static constexpr int inputs = 1;
   static constexpr int outputs = wanted;
-  static constexpr bool sums = wanted > 1;
+  static constexpr bool sums = true;
   static constexpr std::array pack_inputs{0b1u};
 
   template <class A>

@@ -103,11 +103,12 @@ std::vector<impl::Sequence> copies_of_rows(const Levels& x, const std::vector<st
 /// The sums' pieces.
 std::shared_ptr<const impl::PiecePlan> plan_of_sums(const Levels& x, const Levels& y, int level,
                                                     const impl::StepColumns& columns) {
+  if (!x) return impl::joined_pieces(y, columns, level);
   const std::int64_t most = impl::most_joined_rows(columns);
-  if (!x) return impl::pieces_of(y, most, level);
   const auto kind = static_cast<std::int64_t>(impl::PlanKind::expand_grad);
-  return y.data()->plan<impl::PiecePlan>({kind, x.data()->id(), level, most},
-                                         [&] { return impl::make_pieces(copies_of_rows(x, y.offsets(level)), most); });
+  return y.data()->plan<impl::PiecePlan>({kind, x.data()->id(), level, most}, [&] {
+    return impl::make_pieces(copies_of_rows(x, y.offsets(level)), most, impl::PieceOrder::longest_first);
+  });
 }
 
 impl::StepPool make_sums(const impl::StepRows& rows, const impl::PiecePlan& plan) {
@@ -164,7 +165,7 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
     return impl::enqueue_moves(ctx, op, *plan, {x.values, 1}, {out, 1});
   }
   const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}});
-  const auto plan = impl::pieces_of(y, impl::most_spread_rows(rows.columns), level);
+  const auto plan = impl::spread_pieces(y, rows.columns, level);
   const impl::StepSpread spread{
       .plan = *plan, .columns = rows.columns, .from = rows.operands[0], .index = {}, .to = rows.operands[1]};
   impl::dispatch(ctx.backend(), element,

@@ -155,7 +155,7 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
   if (out.size() == 0) return;
   if (is_edge(type)) return move_edges(ctx, x, out, type == PoolType::first, params.pad_value);
   const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}, {index, 1}});
-  const auto plan = impl::pieces_of(x.levels, impl::most_joined_rows(rows.columns));
+  const auto plan = impl::joined_pieces(x.levels, rows.columns);
   const impl::StepPool pool = make_pool(rows, *plan, type, params.pad_value);
   impl::dispatch(ctx.backend(), x.values.type(), [&]<Backend B, class T>() {
     using Kernels = impl::StepKernels<B, T>;
@@ -170,7 +170,9 @@ void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef&
   if (!x_grad || x_grad.size() == 0) return;
   const TensorRef& index = type == PoolType::max ? params.index : TensorRef();
   const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {index, 1}, {x_grad, 1}});
-  const auto plan = impl::pieces_of(x.levels, impl::most_spread_rows(rows.columns));
+  // An index is read once a piece: long ones.
+  const auto plan =
+      type == PoolType::max ? impl::joined_pieces(x.levels, rows.columns) : impl::spread_pieces(x.levels, rows.columns);
   const impl::StepSpread spread{.plan = *plan,
                                 .columns = rows.columns,
                                 .from = rows.operands[0],
@@ -187,7 +189,7 @@ std::size_t sequence_pool_workspace(const Context& ctx, const RaggedRef& x, cons
   const PoolType type = check_pool(ctx, x, out, index, params);
   if (out.size() == 0 || is_edge(type)) return 0;
   const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}, {index, 1}});
-  const auto plan = impl::pieces_of(x.levels, impl::most_joined_rows(rows.columns));
+  const auto plan = impl::joined_pieces(x.levels, rows.columns);
   return impl::step_pool_workspace(make_pool(rows, *plan, type, params.pad_value), x.values.type());
 }
 

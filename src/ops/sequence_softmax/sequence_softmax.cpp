@@ -44,7 +44,7 @@ std::size_t state_bytes(ElementType type, int numbers) {
 /// Calls visit(call) with what the kernels take.
 template <class Visit>
 auto with_call(const Levels& levels, const impl::StepRows& rows, const Visit& visit) {
-  const auto plan = impl::pieces_of(levels, impl::most_joined_rows(rows.columns));
+  const auto plan = impl::joined_pieces(levels, rows.columns);
   const bool has_two_inputs = rows.operands.size() == 3;
   const impl::SoftmaxCall call{.plan = *plan,
                                .columns = rows.columns,
