@@ -216,7 +216,7 @@ class PlanMaker {
   int along_;
   std::size_t element_;
   const TensorRef* model_ = nullptr;  ///< the first part that has elements and is wanted
-  std::int64_t run_of_one_ = 1;  ///< elements of a run a position along the axis, where runs are contiguous
+  std::int64_t run_of_one_ = 1;       ///< elements of a run a position along the axis, where runs are contiguous
   KeptAxes kept_;
   PartsPlan plan_;
 };
