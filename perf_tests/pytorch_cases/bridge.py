@@ -62,9 +62,9 @@ class Arguments:
         if isinstance(value, torch.Tensor):
             return bridge.set_tensor(self.pointer, name, value.data_ptr(), TYPES[value.dtype], int(value.is_cuda),
                                      value.dim(), integers(value.shape), integers(value.stride()))
-        if isinstance(value, list) and isinstance(value[0], torch.Tensor):
+        if isinstance(value, list) and value and isinstance(value[0], torch.Tensor):
             return self.set_list(name, value)
-        if isinstance(value, list) and isinstance(value[0], Levels):
+        if isinstance(value, list) and value and isinstance(value[0], Levels):
             offsets = [offset for levels in value for offset in levels.offsets]
             name = name.removesuffix(b".levels")
             return bridge.set_list_levels(self.pointer, name, integers(offsets), len(value[0].offsets))

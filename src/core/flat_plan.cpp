@@ -91,7 +91,7 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
     const LoopOperand& operand = loop.operand[k];
     FlatAccess access = FlatAccess::none;
     if (operand.data != nullptr) {
-      const bool aligned = backend != Backend::cuda || bytes_behind(operand) == shared;
+      const bool aligned = backend != Backend::cuda || rows || bytes_behind(operand) == shared;
       access = is_single(loop, operand)        ? FlatAccess::single
                : !is_contiguous(loop, operand) ? (rows ? access_by_rows(loop, operand, pack) : FlatAccess::gathered)
                : aligned                       ? FlatAccess::packs

@@ -207,7 +207,7 @@ class SumRows {
         *reinterpret_cast<Pack<A, width>*>(to + i) = part;
       }
     } else {
-      for (int i = 0; i < walk.count; ++i) to[i] = sum[i];
+      for (int i = 0; i < N && i < walk.count; ++i) to[i] = sum[i];
     }
   }
 
