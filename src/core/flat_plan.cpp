@@ -45,7 +45,7 @@ FlatAccess access_by_rows(const Loop& loop, const LoopOperand& operand, std::int
 
 /// Whether FlatForm::rows serves the loop, whose outputs are contiguous.
 bool has_rows(const Loop& loop, Backend backend) {
-  if (backend != Backend::cuda || loop.rank == 0 || loop.size() > INT32_MAX) return false;
+  if (!has_flat_rows(backend, loop.type) || loop.rank == 0 || loop.size() > INT32_MAX) return false;
   const std::int64_t pack = tile_shape(backend, loop.type).pack;
   if (loop.extent[loop.rank - 1] % pack != 0) return false;
   return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.operands(), [&](const LoopOperand& operand) {

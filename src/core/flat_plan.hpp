@@ -24,9 +24,15 @@ enum class FlatAccess : std::int32_t {
 /// What the operands of a plan need at most.
 enum class FlatForm : std::int32_t {
   packs,    ///< none, single, packs
-  rows,     ///< repeated and rows besides, on a GPU: there are whole packs only, and all indices fit 32 bits
+  rows,     ///< repeated and rows besides: there are whole packs only, and all indices fit 32 bits
   elements  ///< any but repeated and rows
 };
+
+/// Whether FlatForm::rows is ever used. In types of 16 bits it is not worth it: a pack has many numbers, and a walk
+/// through tiles converts what stays only once.
+constexpr bool has_flat_rows(Backend backend, ElementType type) {
+  return backend == Backend::cuda && size_of(type) >= 4;
+}
 
 /// A loop whose outputs are all contiguous, in the order of its axes: a range of elements, cut into packs.
 struct FlatPlan {

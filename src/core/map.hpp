@@ -77,7 +77,7 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
   }
   if (is_flat(loop, B)) {
     const FlatPlan plan = make_flat_plan(loop, B);
-    if constexpr (B == Backend::cuda) {
+    if constexpr (has_flat_rows(B, ElementTypeOf<T>::value)) {
       if (plan.form == FlatForm::rows) return launch_flat<B, T, F, FlatForm::rows>(ctx, labels.rows, f, plan);
     }
     return plan.form == FlatForm::packs ? launch_flat<B, T, F, FlatForm::packs>(ctx, labels.flat, f, plan)
