@@ -94,7 +94,7 @@ class MoveParts {
   /// A GPU's threads that take neighbouring words, and the words of a thread, all of which are on their way before the
   /// first one is waited for. They lie so close that most are in the same run.
   static constexpr int threads = 32;
-  static constexpr int in_flight = sizeof(Word) >= 8 ? 4 : 8;
+  static constexpr int in_flight = sizeof(Word) == 16 ? 2 : sizeof(Word) == 8 ? 4 : 8;
   /// Words of a work item of a host.
   static constexpr std::int64_t host_words = (std::int64_t{1} << 15) / static_cast<std::int64_t>(sizeof(Word));
   /// From so many on, what is written is too large for a host's caches to keep it until it is read again.
@@ -112,13 +112,14 @@ class MoveParts {
 
   using Table = const std::int64_t*;
 
-  /// On a GPU an address of which the compiler forgets that it is that of an argument: where a warp's threads ask for
-  /// different arguments they are served one after the other, where they ask for memory, together.
+  /// On a GPU, but for runs of one length, an address of which the compiler forgets that it is that of an argument: where
+  /// a warp's threads ask for different arguments they are served one after the other, where they ask for memory,
+  /// together, if later.
   KOKKOS_FORCEINLINE_FUNCTION Table table() const {
     if constexpr (B == Backend::cuda) {
       Table result = table_;
 #if defined(__CUDA_ARCH__)
-      asm volatile("" : "+l"(result));
+      if constexpr (form != PartsForm::equal_runs) asm volatile("" : "+l"(result));
 #endif
       return result;
     } else {
