@@ -14,7 +14,7 @@ namespace {
 
 #if defined(PORTOPS_HAS_CUDA)
 
-/// Whether kernels can have more arguments than the 4 KB that Kokkos passes.
+/// Whether kernels can have more than 4 KB of arguments.
 constexpr bool has_large_arguments = CUDART_VERSION >= 12010;
 
 template <class Kernel>
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(256, Kernel::blocks)
 /// Enqueues a kernel without Kokkos, for the sake of its arguments: more of them, and each at an address.
 template <class Kernel>
 void launch_on_cuda(const Context& ctx, const std::string& label, const Kernel& kernel) {
-  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096), "kernel's arguments");
+  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096), "travels as a kernel's arguments");
   constexpr std::int64_t threads = 256;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label.c_str());
