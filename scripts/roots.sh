@@ -94,7 +94,7 @@ in_root() {
     exit "$status"
   ' in_root "$root" "$project" "$cache/ccache" \
     env -i -C "$project" PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TMPDIR=/tmp \
-    CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G \
+    CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 \
     GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$project" \
     "${pass[@]}" "$@"
 }
