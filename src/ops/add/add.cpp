@@ -11,9 +11,7 @@
 #include "core/sum_plan.hpp"
 #include "ops/add/add_kernels.hpp"
 
-#include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 
 namespace portops {
@@ -41,26 +39,19 @@ impl::AxisSet summed_axes(const TensorRef& gradient, const Extents& extents) {
   return summed;
 }
 
-/// Whether a loop is that of a reduction.
-bool is_reduction(const impl::Loop& loop) {
-  return std::any_of(loop.reduced.begin(), loop.reduced.begin() + loop.rank, std::identity());
-}
-
-/// Whether a reduction is the way to compute a loop that can be one. On a GPU it is along the last axis; down the
-/// others a walk through tiles is faster, which reads 16 bytes at once.
-bool suits_reduction(const impl::Loop& loop, Backend backend) {
-  return is_reduction(loop) && (backend != Backend::cuda || loop.reduced[loop.rank - 1]);
-}
+/// Whether a loop is a reduction along its last axis. Down the others a walk through tiles is faster, which reads 16
+/// bytes at once.
+bool is_reduction(const impl::Loop& loop) { return loop.rank > 0 && loop.reduced[loop.rank - 1]; }
 
 /// Of one gradient.
-impl::Loop make_loop(const TensorRef& out_grad, const TensorRef& gradient, Backend backend) {
+impl::Loop make_loop(const TensorRef& out_grad, const TensorRef& gradient) {
   const Extents& extents = out_grad.extents();
   if (out_grad.size() > 0) {
     // out_grad stands where outputs do: its strides give the order of the axes.
     const TensorOrNumber result = gradient;
     const impl::Loop loop = impl::make_loop(out_grad.type(), extents, std::array{&result}, std::array{&out_grad},
                                             summed_axes(gradient, extents));
-    if (suits_reduction(loop, backend)) return loop;
+    if (is_reduction(loop)) return loop;
   }
   const TensorOrNumber operand = out_grad;
   return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&gradient});
@@ -93,7 +84,7 @@ std::optional<impl::Loop> check_add_grad(const Context& ctx, const TensorRef& x,
 
   const bool with_x = x_grad && !impl::coincide(x_grad, out_grad);  // else it is there already
   if (!with_x && !y_grad) return {};
-  if (!with_x || !y_grad) return make_loop(out_grad, with_x ? x_grad : y_grad, ctx.backend());
+  if (!with_x || !y_grad) return make_loop(out_grad, with_x ? x_grad : y_grad);
   const TensorOrNumber operand = out_grad;
   return impl::make_loop(type, extents, std::array{&operand}, std::array{&x_grad, &y_grad});
 }
