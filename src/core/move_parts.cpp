@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(256, Kernel::blocks)
 /// Enqueues a kernel without Kokkos, for the sake of its arguments: more of them, and each at an address.
 template <class Kernel>
 void launch_on_cuda(const Context& ctx, const std::string& label, const Kernel& kernel) {
-  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096), "travels as a kernel's arguments");
+  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096),
+                "travels as a kernel's arguments");
   constexpr std::int64_t threads = 256;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label.c_str());

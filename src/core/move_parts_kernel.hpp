@@ -112,8 +112,8 @@ class MoveParts {
 
   using Table = const std::int64_t*;
 
-  /// On a GPU, but for runs of one length, an address of which the compiler forgets that it is that of an argument: where
-  /// a warp's threads ask for different arguments they are served one after the other, where they ask for memory,
+  /// On a GPU, but for runs of one length, an address of which the compiler forgets that it is that of an argument:
+  /// where a warp's threads ask for different arguments they are served one after the other, where they ask for memory,
   /// together, if later.
   KOKKOS_FORCEINLINE_FUNCTION Table table() const {
     if constexpr (B == Backend::cuda) {

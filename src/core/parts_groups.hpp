@@ -11,8 +11,8 @@
 
 namespace portops::impl {
 
-/// The words of a table of parts among a kernel's arguments: with the rest less than the 4 KB that every CUDA takes, and
-/// less than the 32,764 bytes that it takes from version 12.1 on. A short table travels faster.
+/// The words of a table of parts among a kernel's arguments: with the rest less than the 4 KB that every CUDA takes,
+/// and less than the 32,764 bytes that it takes from version 12.1 on. A short table travels faster.
 inline constexpr int small_parts_table = 448;
 inline constexpr int large_parts_table = 3968;
 
