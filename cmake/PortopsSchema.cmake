@@ -41,7 +41,7 @@ endfunction()
 function(portops_add_schema_tests)
   _portops_find_schema_python()
   set(ops "${PORTOPS_SCHEMA_ROOT}/src/ops")
-  foreach(test test_schema test_schema_compatibility test_schema_lists test_schema_output)
+  foreach(test test_schema test_schema_compatibility test_schema_gradients test_schema_lists test_schema_output)
     add_test(NAME ${test} COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${PORTOPS_SCHEMA_ROOT}/unit_tests/${test}.py")
   endforeach()
   add_test(NAME released_schema

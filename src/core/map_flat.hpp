@@ -21,9 +21,7 @@ class MapFlat {
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int inputs = F::inputs;
   /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
-  static constexpr int blocks = form == FlatForm::elements || inputs + F::outputs > 4 ? 0
-                                : form == FlatForm::rows && inputs * pack > 16        ? 6
-                                                                                      : 8;
+  static constexpr int blocks = form != FlatForm::elements && inputs + F::outputs <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
