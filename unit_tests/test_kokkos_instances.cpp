@@ -4,8 +4,6 @@
 
 #include <portops/ops/lerp.hpp>
 
-#include <thread>
-
 // Calls on several instances at a time.
 
 namespace portops::test {
@@ -91,25 +89,6 @@ TYPED_TEST(ConcurrentInstancesTest, give_the_same_bits_as_one) {
   part.fence();
   a.expect_right();
 }
-
-#if defined(KOKKOS_ENABLE_SERIAL) && (defined(KOKKOS_ENABLE_OPENMP) || defined(KOKKOS_ENABLE_CUDA))
-/// Kokkos allows host threads of the application to use Serial at a time, each an instance of its own; not where Serial
-/// is its only backend, because then it may be built without locks and atomic reference counts.
-TEST(HostThreadsTest, may_call_on_instances_of_their_own) {
-  constexpr int count = 3;
-  std::vector<Work<Kokkos::Serial>> work;
-  for (int i = 0; i < count; ++i) work.emplace_back(10 * i);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      const Context ctx = new_instance<Kokkos::Serial>();
-      for (int turn = 0; turn < 5; ++turn) work[static_cast<std::size_t>(i)].call(ctx);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& one : work) one.expect_right();
-}
-#endif
 
 }  // namespace
 }  // namespace portops::test

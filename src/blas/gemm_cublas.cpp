@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_paths.hpp"
-#include "core/check.hpp"
+#include "core/cuda_calls.hpp"
 #include "core/cuda_device.hpp"
 #include "core/spaces.hpp"
 
@@ -23,7 +23,9 @@ void check(cublasStatus_t status, const char* call) {
   }
 }
 
+/// Allocates, which no capture by another host thread need fear.
 cublasHandle_t make_handle() {
+  const impl::BesideCaptures beside;
   cublasHandle_t handle = nullptr;
   check(cublasCreate(&handle), "cublasCreate");
   // Halves are rounded once: partial sums stay in f32, also where several blocks share the inner axis.
@@ -143,8 +145,7 @@ void multiply_by_cublas(const Context& ctx, const Product& product, Workspace wo
 
 /// What NVIDIA recommends for cublasSetWorkspace.
 std::size_t cublas_workspace(const Context& ctx) {
-  const int generation = impl::instance<Backend::cuda>(ctx).cuda_device_prop().major;
-  return std::size_t{generation >= 9 ? 32u : 4u} << 20;
+  return std::size_t{impl::compute_capability(ctx) >= 90 ? 32u : 4u} << 20;
 }
 
 }  // namespace portops::blas

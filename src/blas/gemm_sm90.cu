@@ -3,7 +3,7 @@
 #include "blas/gemm_sm90.hpp"
 
 #include "blas/tensor_cores_sm90.hpp"
-#include "core/check.hpp"
+#include "core/cuda_calls.hpp"
 #include "core/divide.hpp"
 #include "core/tile_shape.hpp"
 
@@ -345,21 +345,23 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
       plan.shares_tiles ? 1 : plan.tile_steps,
       reinterpret_cast<float4*>(static_cast<std::byte*>(workspace.data) + Plan::flag_bytes),
       static_cast<int*>(workspace.data)};
-  const auto fail_if = [](cudaError_t status, const char* what) {
-    if (status != cudaSuccess) impl::fail("portops::gemm: ", what, " failed: ", cudaGetErrorString(status));
-  };
+  constexpr const char* label = "portops::gemm[sm90]";
   constexpr decltype(&multiply<false, false>) kernels[2][2] = {{multiply<false, false>, multiply<false, true>},
                                                                {multiply<true, false>, multiply<true, true>}};
   const auto kernel = kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no];
-  fail_if(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-          "cudaFuncSetAttribute");
+  impl::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), label,
+                   "cudaFuncSetAttribute");
   auto* const in_order = static_cast<cudaStream_t>(stream);
   if (plan.shares_tiles) {
-    fail_if(cudaMemsetAsync(call.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
-            "cudaMemsetAsync");
+    impl::check_cuda(cudaMemsetAsync(call.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
+                     label, "cudaMemsetAsync");
   }
-  kernel<<<static_cast<unsigned>(plan.blocks), threads, shared_bytes, in_order>>>(call);
-  fail_if(cudaGetLastError(), "the launch");
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(plan.blocks);
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = in_order;
+  impl::check_cuda(cudaLaunchKernelEx(&config, kernel, call), label, "cudaLaunchKernelEx");
 }
 
 }  // namespace portops::blas

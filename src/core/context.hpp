@@ -50,8 +50,9 @@ class Context {
       : backend_(ExecutionSpaceAdapter<Space>::backend), instance_(std::make_shared<const Space>(space)) {}
 
   /// For applications compiled without Kokkos: the backend's own first instance, or, for cuda, the given
-  /// `cudaStream_t`. Throws Error when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is
-  /// initialised.
+  /// `cudaStream_t`, which is not given up: it must live as long as this context and its copies. For a stream Kokkos
+  /// allocates memory, and its end waits for the device: such a context is made once, not for every call. Throws Error
+  /// when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is initialised.
   explicit Context(Backend backend, void* cuda_stream = nullptr);
 
   Backend backend() const { return backend_; }
@@ -68,7 +69,8 @@ class Context {
   Context& workspace(Workspace workspace) { return workspace_ = workspace, *this; }
   Workspace workspace() const { return workspace_; }
 
-  /// Waits until everything enqueued on the instance is done. Throws Error if the device failed.
+  /// Waits until everything enqueued on the instance is done. Throws Error if the device failed: a GPU cannot be used
+  /// any more then in this process, whose further calls may end it.
   void fence() const;
 
   /// The execution-space instance, of the type that backend() names.

@@ -2,30 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/cuda_device.hpp"
 
-#include "core/check.hpp"
+#include "core/cuda_calls.hpp"
 #include "core/spaces.hpp"
 
 namespace portops::impl {
 
-int compute_capability(const Context& ctx) {
-  const cudaDeviceProp& properties = instance<Backend::cuda>(ctx).cuda_device_prop();
-  return 10 * properties.major + properties.minor;
+namespace {
+
+/// Kokkos knows the properties of its own first device alone; the driver keeps those of all at hand.
+int attribute(const Context& ctx, cudaDeviceAttr which) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, which, cuda_device(ctx)), "portops", "cudaDeviceGetAttribute");
+  return value;
 }
 
-int multiprocessors(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_device_prop().multiProcessorCount; }
+}  // namespace
+
+int compute_capability(const Context& ctx) {
+  return 10 * attribute(ctx, cudaDevAttrComputeCapabilityMajor) + attribute(ctx, cudaDevAttrComputeCapabilityMinor);
+}
+
+int multiprocessors(const Context& ctx) { return attribute(ctx, cudaDevAttrMultiProcessorCount); }
 
 int cuda_device(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_device(); }
 
 void* cuda_stream(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_stream(); }
 
-CurrentDevice::CurrentDevice(const Context& ctx) {
-  const int device = cuda_device(ctx);
+CurrentDevice::CurrentDevice(int device) {
   cudaError_t status = cudaGetDevice(&before_);
   if (status == cudaSuccess && before_ != device) {
     status = cudaSetDevice(device);
     changed_ = status == cudaSuccess;
   }
-  if (status != cudaSuccess) fail("portops: device ", device, " cannot be used: ", cudaGetErrorString(status));
+  check_cuda(status, "portops", "cudaSetDevice");
 }
 
 CurrentDevice::~CurrentDevice() {

@@ -18,11 +18,11 @@ int cuda_device(const Context& ctx);
 /// The instance's cudaStream_t.
 void* cuda_stream(const Context& ctx);
 
-/// Makes the context's device current while it lives: a host thread starts with the first one. Throws Error where that
-/// fails.
+/// Makes a device current while it lives: a host thread starts with the first one. Throws Error where that fails.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(const Context& ctx);
+  explicit CurrentDevice(int device);
+  explicit CurrentDevice(const Context& ctx) : CurrentDevice(cuda_device(ctx)) {}
   ~CurrentDevice();
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;

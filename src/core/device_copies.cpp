@@ -6,10 +6,11 @@
 #include "core/spaces.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
+#include "core/cuda_calls.hpp"
+#include "core/cuda_device.hpp"
 #include "core/cuda_pool.hpp"
+#include "core/table_streams.hpp"
 
-#include <algorithm>
-#include <array>
 #include <list>
 #include <mutex>
 #endif
@@ -20,89 +21,56 @@ namespace portops::impl {
 
 namespace {
 
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("portops::Levels: ", what, ": ", cudaGetErrorString(status));
-}
-
-/// Lets this thread make calls that have nothing to do with the graphs that it, or another thread, is capturing.
-class BesideCaptures {
- public:
-  BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-/// Makes a device current while it lives.
-class OfDevice {
- public:
-  explicit OfDevice(int device) {
-    cudaGetDevice(&before_);
-    if (before_ != device) cudaSetDevice(device);
-  }
-  ~OfDevice() { cudaSetDevice(before_); }
-  OfDevice(const OfDevice&) = delete;
-  OfDevice& operator=(const OfDevice&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-/// The stream, one a device, on which copies are made and freed. It is kept until the program ends.
-cudaStream_t stream_of_copies(int device) {
-  static std::mutex mutex;
-  static std::array<cudaStream_t, 64> streams{};
-  const std::lock_guard lock(mutex);
-  cudaStream_t& stream = streams.at(static_cast<std::size_t>(device));
-  if (stream == nullptr) {
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "no stream for the copies of tables");
-  }
-  return stream;
-}
+constexpr const char* label = "portops::Levels";
 
 bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "the stream cannot be asked whether it is being captured");
+  check_cuda(cudaStreamIsCapturing(stream, &status), label, "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;
 }
 
-cudaEvent_t new_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "no event");
-  return event;
+class Event {
+ public:
+  Event() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), label, "cudaEventCreateWithFlags"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  operator cudaEvent_t() const { return event_; }  // NOLINT: for calls of CUDA
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// The calls on one stream.
+struct Use {
+  unsigned long long stream;
+  int calls = 0;  ///< that have not been enqueued yet
+  Event last;     ///< the end of the last one that has
+};
+
+/// A stream's handle may be another stream's later, and that of a thread's default stream is the same in every thread.
+unsigned long long id_of(cudaStream_t stream) {
+  unsigned long long id = 0;
+  check_cuda(cudaStreamGetId(stream, &id), label, "cudaStreamGetId");
+  return id;
 }
 
-/// A device's copy. Its memory is taken and returned in the order of the stream of copies, which waits for the calls
-/// that read it by events: these outlive the calls' streams.
+/// A device's copy. The calls that read it are known by events, which outlive the calls' streams.
 class Copy {
  public:
-  Copy(int device, const void* from, std::size_t bytes) : device_(device) {
-    const BesideCaptures beside;
-    const OfDevice of_device(device);
-    const cudaStream_t stream = stream_of_copies(device);
-    made_ = new_event();
-    data_ = allocate_in_pool(device, stream, bytes);
-    if (data_ == nullptr) fail("portops::Levels: no memory for ", bytes, " bytes on device ", device);
-    // The host's memory is not page-locked: it has been read when this returns.
-    check(cudaMemcpyAsync(data_, from, bytes, cudaMemcpyHostToDevice, stream), "a table cannot be copied");
-    check(cudaEventRecord(made_, stream), "no event");
+  /// On the current device.
+  Copy(int device, const void* from, std::size_t bytes)
+      : device_(device), memory_(take_from_pool(device, TableStreams::of(device).copies(), bytes, label)) {
+    TableStreams& streams = TableStreams::of(device);
+    streams.copy(memory_.get(), from, bytes);
+    check_cuda(cudaEventRecord(made_, streams.copies()), label, "cudaEventRecord");
   }
 
   ~Copy() {
-    // Errors have nowhere to go: the program may be ending, and CUDA gone.
     const BesideCaptures beside;
-    const OfDevice of_device(device_);
-    const cudaStream_t stream = stream_of_copies(device_);
-    for (const auto& [user, last_use] : uses_) {
-      cudaStreamWaitEvent(stream, last_use, 0);
-      cudaEventDestroy(last_use);
-    }
-    cudaFreeAsync(data_, stream);
-    cudaEventDestroy(made_);
-    cudaGetLastError();
+    if (!is_kept_ && free_after_uses()) return;
+    static_cast<void>(memory_.release());
   }
 
   Copy(const Copy&) = delete;
@@ -110,41 +78,63 @@ class Copy {
 
   int device() const { return device_; }
 
-  const void* acquire(cudaStream_t stream) {
-    if (is_made_) return data_;
+  /// For a call on this stream, which releases what it is given.
+  DeviceCopies::Held acquire(cudaStream_t stream) {
     if (is_capturing(stream)) {
-      const BesideCaptures beside;
-      check(cudaEventSynchronize(made_), "a table was not copied");
-      is_made_ = true;
-    } else if (cudaEventQuery(made_) == cudaSuccess) {
-      is_made_ = true;
-    } else {
-      cudaGetLastError();  // "not ready" is no error, but would be found as one by whoever asks next
-      check(cudaStreamWaitEvent(stream, made_, 0), "a stream cannot wait for a table");
+      wait_until_made();
+      return {memory_.get(), nullptr};
     }
-    return data_;
+    const BesideCaptures beside;
+    Use& use = use_of(id_of(stream));
+    is_made_ = is_made_ || cudaEventQuery(made_) == cudaSuccess;
+    if (!is_made_) check_cuda(cudaStreamWaitEvent(stream, made_, 0), label, "cudaStreamWaitEvent");
+    ++use.calls;
+    return {memory_.get(), &use};
   }
 
-  /// False where the use is captured in a graph.
-  bool release(cudaStream_t stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return false;
-    auto use = std::find_if(uses_.begin(), uses_.end(), [stream](const auto& other) { return other.first == stream; });
-    if (use == uses_.end()) {
-      cudaEvent_t event = nullptr;
-      if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return false;
-      use = uses_.insert(uses_.end(), {stream, event});
-    }
-    cudaEventRecord(use->second, stream);
-    return true;
+  void release(cudaStream_t stream, Use& use) {
+    --use.calls;
+    // Where nobody can tell when the call is done, nothing may be freed.
+    if (cudaEventRecord(use.last, stream) != cudaSuccess) is_kept_ = true;
   }
 
  private:
+  Use& use_of(unsigned long long stream) {
+    for (Use& use : uses_) {
+      if (use.stream == stream) return use;
+    }
+    uses_.remove_if([](const Use& use) { return use.calls == 0 && cudaEventQuery(use.last) == cudaSuccess; });
+    return uses_.emplace_back(stream);
+  }
+
+  /// A graph cannot wait for what was enqueued outside of it.
+  void wait_until_made() {
+    if (is_made_) return;
+    const BesideCaptures beside;
+    check_cuda(cudaEventSynchronize(made_), label, "cudaEventSynchronize");
+    is_made_ = true;
+  }
+
+  /// False where CUDA fails: the program may be ending, and CUDA gone.
+  bool free_after_uses() {
+    try {
+      const CurrentDevice current(device_);
+      const cudaStream_t frees = TableStreams::of(device_).frees();
+      check_cuda(cudaStreamWaitEvent(frees, made_, 0), label, "cudaStreamWaitEvent");
+      for (const Use& use : uses_) check_cuda(cudaStreamWaitEvent(frees, use.last, 0), label, "cudaStreamWaitEvent");
+      memory_.get_deleter().stream = frees;
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
   int device_;
-  void* data_ = nullptr;
-  cudaEvent_t made_ = nullptr;
+  Event made_;
+  PoolMemory memory_;
   bool is_made_ = false;
-  std::list<std::pair<cudaStream_t, cudaEvent_t>> uses_;
+  bool is_kept_ = false;
+  std::list<Use> uses_;
 };
 
 }  // namespace
@@ -153,25 +143,24 @@ class DeviceCopies::OnDevice {
  public:
   OnDevice(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
 
-  const void* acquire(const Kokkos::Cuda& space) {
+  Held acquire(const Kokkos::Cuda& space) {
     const std::lock_guard lock(mutex_);
-    Copy* copy = find(space.cuda_device());
-    if (copy == nullptr) copy = &copies_.emplace_back(space.cuda_device(), data_, bytes_);
-    return copy->acquire(space.cuda_stream());
+    return copy_on(space.cuda_device()).acquire(space.cuda_stream());
   }
 
-  bool release(const Kokkos::Cuda& space) {
+  void release(const Kokkos::Cuda& space, Use& use) {
     const std::lock_guard lock(mutex_);
-    Copy* copy = find(space.cuda_device());
-    return copy == nullptr || copy->release(space.cuda_stream());
+    copy_on(space.cuda_device()).release(space.cuda_stream(), use);
   }
 
  private:
-  Copy* find(int device) {
+  Copy& copy_on(int device) {
     for (Copy& copy : copies_) {
-      if (copy.device() == device) return &copy;
+      if (copy.device() == device) return copy;
     }
-    return nullptr;
+    const BesideCaptures beside;
+    const CurrentDevice current(device);
+    return copies_.emplace_back(device, data_, bytes_);
   }
 
   const void* data_;
@@ -183,14 +172,15 @@ class DeviceCopies::OnDevice {
 DeviceCopies::DeviceCopies(const void* data, std::size_t bytes)
     : data_(data), on_device_(bytes == 0 ? nullptr : std::make_unique<OnDevice>(data, bytes)) {}
 
-const void* DeviceCopies::acquire(const Context& ctx) const {
-  if (ctx.backend() != Backend::cuda || on_device_ == nullptr) return data_;
-  return on_device_->acquire(instance<Backend::cuda>(ctx));
+DeviceCopies::Held DeviceCopies::acquire(const Context& ctx) const {
+  if (ctx.backend() != Backend::cuda || on_device_ == nullptr) return {data_, nullptr};
+  const Held held = on_device_->acquire(instance<Backend::cuda>(ctx));
+  if (held.use == nullptr) is_in_graph_ = true;
+  return held;
 }
 
-void DeviceCopies::release(const Context& ctx) const {
-  if (ctx.backend() != Backend::cuda || on_device_ == nullptr) return;
-  if (!on_device_->release(instance<Backend::cuda>(ctx))) is_in_graph_ = true;
+void DeviceCopies::release(const Context& ctx, const Held& held) const {
+  if (held.use != nullptr) on_device_->release(instance<Backend::cuda>(ctx), *static_cast<Use*>(held.use));
 }
 
 #else
@@ -199,9 +189,9 @@ class DeviceCopies::OnDevice {};
 
 DeviceCopies::DeviceCopies(const void* data, std::size_t) : data_(data) {}
 
-const void* DeviceCopies::acquire(const Context&) const { return data_; }
+DeviceCopies::Held DeviceCopies::acquire(const Context&) const { return {data_, nullptr}; }
 
-void DeviceCopies::release(const Context&) const {}
+void DeviceCopies::release(const Context&, const Held&) const {}
 
 #endif
 

@@ -12,10 +12,17 @@
 namespace portops::impl {
 
 /// The copies in devices' memories of something on the host that never changes. A device's copy is made when a call
-/// first asks for it, and freed when all that may read it is done; neither waits for the device. (In a graph capture,
-/// the first call waits until the copy is made: it would otherwise become a part of the graph.)
+/// first asks for it, and freed when all that may read it is done; neither waits for the device, nor for what any
+/// instance works on. (In a graph capture, the first call waits until the copy is made: it would otherwise become a
+/// part of the graph.) May be used by several host threads.
 class DeviceCopies {
  public:
+  /// A copy in the hands of a call.
+  struct Held {
+    const void* data;
+    void* use;  ///< what to tell when the call has been enqueued; null where nobody needs to know
+  };
+
   /// `data` stays where it is for as long as this lives.
   DeviceCopies(const void* data, std::size_t bytes);
   ~DeviceCopies();
@@ -23,9 +30,9 @@ class DeviceCopies {
   DeviceCopies& operator=(const DeviceCopies&) = delete;
 
   /// Where kernels on the context's instance, from now on, find it: on the host itself where they run there.
-  const void* acquire(const Context& ctx) const;
+  Held acquire(const Context& ctx) const;
   /// Called when the last kernel of a call that acquired it has been enqueued.
-  void release(const Context& ctx) const;
+  void release(const Context& ctx, const Held& held) const;
   /// Whether a graph was captured that reads a copy: nobody can tell when it is launched for the last time.
   bool is_in_graph() const { return is_in_graph_; }
 
@@ -58,23 +65,24 @@ class Table {
   std::shared_ptr<const Entries> entries_;
 };
 
-/// A table in the hands of a call: it lives until the call's last kernel that reads the table has been enqueued.
+/// A table in the hands of a call: made before the call's first kernel is enqueued, because there may be no memory for
+/// the copy, and kept until the last one that reads the table has been.
 template <class Entry>
 class TableUse {
  public:
   TableUse(const Context& ctx, const Table<Entry>& table)
-      : ctx_(ctx), table_(table), data_(static_cast<const Entry*>(table.copies().acquire(ctx))) {}
-  ~TableUse() { table_.copies().release(ctx_); }
+      : ctx_(ctx), table_(table), held_(table.copies().acquire(ctx)) {}
+  ~TableUse() { table_.copies().release(ctx_, held_); }
   TableUse(const TableUse&) = delete;
   TableUse& operator=(const TableUse&) = delete;
 
-  const Entry* data() const { return data_; }
+  const Entry* data() const { return static_cast<const Entry*>(held_.data); }
   std::int64_t size() const { return table_.size(); }
 
  private:
   const Context& ctx_;
   Table<Entry> table_;
-  const Entry* data_;
+  DeviceCopies::Held held_;
 };
 
 }  // namespace portops::impl

@@ -5,6 +5,7 @@
 #include "core/levels.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,7 +26,8 @@ class LevelsData {
   std::int64_t id() const { return id_; }
 
   /// What `make` gives, kept for the next call with the same key. Callers that use different types have different
-  /// keys. The oldest that no graph needs goes when there are many; who holds it keeps it.
+  /// keys. The oldest goes when there are many, but none that a graph needs, nor one that a call holds: it may be about
+  /// to become part of a graph.
   template <class Plan, class Make>
   std::shared_ptr<const Plan> plan(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);
@@ -34,8 +36,7 @@ class LevelsData {
     }
     auto made = std::make_shared<const Plan>(make());
     if (plans_.size() >= most_plans) {
-      const auto oldest =
-          std::find_if(plans_.begin(), plans_.end(), [](const Kept& kept) { return !kept.is_in_graph(); });
+      const auto oldest = std::find_if(plans_.begin(), plans_.end(), [](const Kept& kept) { return kept.is_idle(); });
       if (oldest != plans_.end()) plans_.erase(oldest);
     }
     plans_.push_back({key, made, [plan = made.get()] { return plan->is_in_graph(); }});
@@ -49,6 +50,13 @@ class LevelsData {
     Key key;
     std::shared_ptr<const void> plan;
     std::function<bool()> is_in_graph;
+
+    /// Nobody can take hold of it meanwhile: that needs the mutex.
+    bool is_idle() const {
+      if (plan.use_count() > 1) return false;
+      std::atomic_thread_fence(std::memory_order_acquire);  // what the last holder did comes before it let go
+      return !is_in_graph();
+    }
   };
 
   std::vector<std::vector<std::int64_t>> offsets_;

@@ -2,20 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/move_parts.hpp"
 
-#include "core/check.hpp"
 #include "core/cuda_device.hpp"
 #include "core/dispatch.hpp"
 #include "core/launch.hpp"
 #include "core/move_parts_kernel.hpp"
 #include "core/parts_groups.hpp"
+#if defined(PORTOPS_HAS_CUDA)
+#include "core/cuda_calls.hpp"
+#endif
 
 namespace portops::impl {
 namespace {
 
 #if defined(PORTOPS_HAS_CUDA)
 
-/// Whether kernels can have more than 4 KB of arguments.
-constexpr bool has_large_arguments = CUDART_VERSION >= 12010;
+/// Whether kernels can be compiled with more than 4 KB of arguments.
+constexpr bool compiles_large_arguments = CUDART_VERSION >= 12010;
+
+/// Whether they can also be launched: a newer toolkit runs on an older driver too, and GPUs before Volta cannot.
+bool has_large_arguments(const Context& ctx) {
+  static const int driver = [] {
+    int version = 0;
+    check_cuda(cudaDriverGetVersion(&version), "portops", "cudaDriverGetVersion");
+    return version;
+  }();
+  return compiles_large_arguments && driver >= 12010 && compute_capability(ctx) >= 70;
+}
 
 template <class Kernel>
 __global__ void __launch_bounds__(256, Kernel::blocks)
@@ -27,20 +39,21 @@ __global__ void __launch_bounds__(256, Kernel::blocks)
 /// Enqueues a kernel without Kokkos, for the sake of its arguments: more of them, and each at an address.
 template <class Kernel>
 void launch_on_cuda(const Context& ctx, const std::string& label, const Kernel& kernel) {
-  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (has_large_arguments ? 32764 : 4096),
+  static_assert(sizeof(Kernel) + sizeof(std::int64_t) <= (compiles_large_arguments ? 32764 : 4096),
                 "travels as a kernel's arguments");
   constexpr std::int64_t threads = 256;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label.c_str());
-  const auto blocks = static_cast<unsigned>(ceil_div(kernel.items(), threads));
-  run_items<<<blocks, threads, 0, instance<Backend::cuda>(ctx).cuda_stream()>>>(kernel, kernel.items());
-  const cudaError_t status = cudaGetLastError();
-  if (status != cudaSuccess) fail("portops: ", label, ": the launch failed: ", cudaGetErrorString(status));
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(ceil_div(kernel.items(), threads));
+  config.blockDim = threads;
+  config.stream = instance<Backend::cuda>(ctx).cuda_stream();
+  check_cuda(cudaLaunchKernelEx(&config, run_items<Kernel>, kernel, kernel.items()), label, "cudaLaunchKernelEx");
 }
 
 template <class Word, PartsForm form, class Index>
 void launch_with_table(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
-  if constexpr (has_large_arguments) {
+  if constexpr (compiles_large_arguments) {
     if (group.table.size() > small_parts_table) {
       return launch_on_cuda(ctx, label, MoveParts<Backend::cuda, Word, form, large_parts_table, Index>(plan, group));
     }
@@ -48,13 +61,16 @@ void launch_with_table(const Context& ctx, const std::string& label, const Parts
   launch_on_cuda(ctx, label, MoveParts<Backend::cuda, Word, form, small_parts_table, Index>(plan, group));
 }
 
-#else
-constexpr bool has_large_arguments = false;
 #endif
 
 /// How many words a table of parts can have.
 template <Backend B>
-constexpr int most_table_words = B == Backend::cuda && has_large_arguments ? large_parts_table : small_parts_table;
+int most_table_words([[maybe_unused]] const Context& ctx) {
+#if defined(PORTOPS_HAS_CUDA)
+  if constexpr (B == Backend::cuda) return has_large_arguments(ctx) ? large_parts_table : small_parts_table;
+#endif
+  return small_parts_table;
+}
 
 template <Backend B, class Word, PartsForm form>
 void launch(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
@@ -83,7 +99,7 @@ void launch_form(const Context& ctx, const PartsLabels& labels, const PartsPlan&
 
 template <Backend B>
 void move_parts_on(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan) {
-  for (PartsGroups groups(plan, B, most_table_words<B>); groups.next();) {
+  for (PartsGroups groups(plan, B, most_table_words<B>(ctx)); groups.next();) {
     const PartsGroup& group = groups.group();
     switch (plan.word) {
       case 2: launch_form<B, std::uint16_t>(ctx, labels, plan, group); break;

@@ -61,15 +61,23 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
   }
 }
 
+/// The temporaries of reduce_rows, taken before a call enqueues anything.
+struct SparseRowsTemporary {
+  SparseRowsTemporary(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse, bool numbered)
+      : memory(ctx, sparse, numbered), temporary(ctx, labels.memory.c_str(), memory.layout.bytes()) {}
+
+  SparseRowsMemory memory;
+  Temporary temporary;
+};
+
 /// Enqueues the sums of the rows of each place. `Sink` is that of SumRows; with `numbered` the places that occur are
 /// numbered, and it is given a place's number instead of the place.
 template <Backend B, class T, class Sink>
 void reduce_rows(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
-                 const NumberedRows* numbered, const Sink& sink) {
-  const SparseRowsMemory memory(ctx, sparse, numbered != nullptr);
-  const Temporary temporary(ctx, labels.memory.c_str(), memory.layout.bytes());
+                 const SparseRowsTemporary& temporary, const NumberedRows* numbered, const Sink& sink) {
+  const SparseRowsMemory& memory = temporary.memory;
   const auto reduce = [&]<class Index>() {
-    void* const data = temporary.data();
+    void* const data = temporary.temporary.data();
     const RowOrder<Index> order = order_rows<Index>(ctx, labels.order, sparse, memory.order, data);
     const Index* places = order.places;
     auto none = static_cast<Index>(sparse.height);

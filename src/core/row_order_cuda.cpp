@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/row_order_cuda.hpp"
 
-#include "core/check.hpp"
+#include "core/cuda_calls.hpp"
 #include "core/cuda_device.hpp"
 #include "core/row_order_kernels.hpp"
 
@@ -16,8 +16,11 @@
 namespace portops::impl {
 namespace {
 
-void check(cudaError_t status, const char* call) {
-  if (status != cudaSuccess) fail("portops::sparse_rows: ", call, " failed: ", cudaGetErrorString(status));
+/// Calls CUB, which takes an error that the application has left behind for its own: so that is cleared first.
+template <class Call>
+void call_cub(const char* name, const Call& call) {
+  cudaGetLastError();
+  check_cuda(call(), "portops::sparse_rows", name);
 }
 
 /// CUB is compiled for numbers of 32 and of 64 bits; the first are faster.
@@ -46,8 +49,12 @@ std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
   std::size_t number_bytes = 0;
   cub::DoubleBuffer<Index> places;
   cub::DoubleBuffer<Index> positions;
-  if (!sparse.merged()) check(sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr), "cub::SortPairs");
-  if (numbered) check(number<Index>(nullptr, number_bytes, sparse, {}, nullptr), "cub::InclusiveSum");
+  if (!sparse.merged()) {
+    call_cub("cub::SortPairs", [&] { return sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr); });
+  }
+  if (numbered) {
+    call_cub("cub::InclusiveSum", [&] { return number<Index>(nullptr, number_bytes, sparse, {}, nullptr); });
+  }
   return std::max(sort_bytes, number_bytes);
 }
 
@@ -66,7 +73,8 @@ RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, c
   cub::DoubleBuffer<Index> place_buffers(places[0], places[1]);
   cub::DoubleBuffer<Index> position_buffers(positions[0], positions[1]);
   const cudaStream_t stream = instance<Backend::cuda>(ctx).cuda_stream();
-  check(sort<Index>(sorter, sorter_bytes, place_buffers, position_buffers, sparse, stream), "cub::SortPairs");
+  call_cub("cub::SortPairs",
+           [&] { return sort<Index>(sorter, sorter_bytes, place_buffers, position_buffers, sparse, stream); });
   return {place_buffers.Current(), position_buffers.Current(), nullptr};
 }
 
@@ -76,7 +84,7 @@ void number_on_cuda(const Context& ctx, const RowOrderLabels& labels, const Spar
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, labels.count.c_str());
   const cudaStream_t stream = instance<Backend::cuda>(ctx).cuda_stream();
-  check(number<Index>(sorter, sorter_bytes, sparse, order, stream), "cub::InclusiveSum");
+  call_cub("cub::InclusiveSum", [&] { return number<Index>(sorter, sorter_bytes, sparse, order, stream); });
 }
 
 template RowOrder<std::uint32_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,

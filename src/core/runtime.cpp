@@ -7,7 +7,9 @@
 #include "portops/core/config.hpp"
 
 #include <unistd.h>
+#include <cstdlib>
 #include <fstream>
+#include <mutex>
 
 namespace portops {
 namespace {
@@ -38,18 +40,65 @@ std::size_t host_memory_bytes() {
 }
 #endif
 
+/// The runtimes that are alive, where the first one has initialised Kokkos.
+struct Runtimes {
+  std::mutex mutex;
+  int count = 0;
+  bool own_kokkos = false;
+};
+
+/// Never destroyed: static runtimes may end after everything else.
+Runtimes& runtimes() {
+  static Runtimes& all = *new Runtimes;
+  return all;
+}
+
+/// Kokkos ends the process when a device that it waits for fails: it is then left as it is.
+bool can_finalize() {
+#if defined(PORTOPS_HAS_CUDA)
+  if (cudaDeviceSynchronize() != cudaSuccess) return false;
+#endif
+  return Kokkos::is_initialized() && !Kokkos::is_finalized();
+}
+
+void finalize() {
+  runtimes().own_kokkos = false;
+  if (can_finalize()) Kokkos::finalize();
+}
+
+/// Runs when the program ends without having destroyed its runtimes, or before it destroys static ones: Kokkos has to
+/// end before what it uses itself, which was there before it.
+void finalize_at_exit() {
+  Runtimes& all = runtimes();
+  const std::lock_guard lock(all.mutex);
+  if (all.own_kokkos) finalize();
+}
+
 }  // namespace
 
-Runtime::Runtime() : owner_(!Kokkos::is_initialized()) {
-  if (!owner_) return;
+Runtime::Runtime() {
+  Runtimes& all = runtimes();
+  const std::lock_guard lock(all.mutex);
+  if (Kokkos::is_finalized()) {
+    impl::fail(
+        "portops::Runtime: Kokkos has been finalised, which cannot be undone: keep one Runtime for as long as the "
+        "process computes");
+  }
+  if (!Kokkos::is_initialized()) {
 #if defined(PORTOPS_HAS_CUDA)
-  check_for_device();
+    check_for_device();
 #endif
-  Kokkos::initialize();
+    Kokkos::initialize();
+    all.own_kokkos = true;
+    std::atexit(finalize_at_exit);
+  }
+  ++all.count;
 }
 
 Runtime::~Runtime() {
-  if (owner_) Kokkos::finalize();
+  Runtimes& all = runtimes();
+  const std::lock_guard lock(all.mutex);
+  if (--all.count == 0 && all.own_kokkos) finalize();
 }
 
 std::vector<Device> devices() {

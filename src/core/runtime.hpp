@@ -10,19 +10,18 @@
 
 namespace portops {
 
-/// Initialises Kokkos for as long as it lives, unless the application has done so already. For applications that do
-/// not use Kokkos themselves; an application that does keeps its own Kokkos::ScopeGuard and needs none of this.
+/// Initialises Kokkos, unless the application has done so already, and finalises it with the last Runtime that is
+/// destroyed or, at the latest, when the program ends: by exit(), by the end of main, by a static object. For
+/// applications that do not use Kokkos themselves; an application that does keeps its own Kokkos::ScopeGuard and needs
+/// none of this. May be made and destroyed by any thread.
 class Runtime {
  public:
   /// Throws Error where the library was built for CUDA and finds no CUDA device: Kokkos cannot start without one, not
-  /// even for its host backends.
+  /// even for its host backends. Throws Error after Kokkos has been finalised, because it cannot start again.
   Runtime();
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
-
- private:
-  bool owner_;
 };
 
 /// A device that this process can run on.

@@ -56,13 +56,13 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
                                   : nullptr;
 
   const TableUse<Piece> pieces(ctx, plan.pieces);
+  const TableUse<Piece> joins(ctx, plan.joins);
   const F f{pool.scale};
   const PoolArguments<T, T, F> arguments{
       f,        pieces.data(), pool.columns, pool.x, pool.out, pool.index, static_cast<A>(pool.pad_value),
       partials, partial_index, nullptr};
   launch_steps<B>(ctx, prefix + "pool[steps]", PoolSteps<B, T, T, F>(arguments, pieces.size(), plan.mean_rows));
   if (plan.partials == 0) return;
-  const TableUse<Piece> joins(ctx, plan.joins);
   const PoolArguments<A, T, F> rest{f,
                                     joins.data(),
                                     pool.columns,

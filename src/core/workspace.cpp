@@ -10,6 +10,7 @@
 #include <mutex>
 
 #if defined(KOKKOS_ENABLE_CUDA)
+#include "core/cuda_calls.hpp"
 #include "core/cuda_pool.hpp"
 #endif
 
@@ -18,32 +19,37 @@ namespace {
 
 constexpr std::size_t alignment = 256;
 
-void* allocate_on_host(std::size_t bytes) {
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+[[noreturn]] void fail_for_lack_of_memory(const char* label, std::size_t bytes) {
+  fail(label, ": no memory for ", bytes, " bytes");
+}
+
+void* allocate_on_host(std::size_t bytes, const char* label) {
+  void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (data == nullptr) fail_for_lack_of_memory(label, bytes);
+  return data;
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/// One pool a device, which keeps what is returned to it for the next call: cudaMalloc would wait for the device.
-cudaMemPool_t pool_of_device(int device) {
+/// One pool a device, which keeps what is returned to it for the next call: cudaMalloc would wait for the device. The
+/// pool is not destroyed.
+cudaMemPool_t pool_of_device(int device, const char* label) {
   static std::mutex mutex;
   static std::array<cudaMemPool_t, 64> pools{};
   const std::lock_guard lock(mutex);
   cudaMemPool_t& pool = pools.at(static_cast<std::size_t>(device));
-  if (pool == nullptr) {
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = device;
-    if (cudaMemPoolCreate(&pool, &properties) != cudaSuccess) {
-      pool = nullptr;
-      return nullptr;
-    }
-    std::uint64_t keep_everything = UINT64_MAX;
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything);
-  }
-  return pool;
+  if (pool != nullptr) return pool;
+  const BesideCaptures beside;
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  cudaMemPool_t made = nullptr;
+  check_cuda(cudaMemPoolCreate(&made, &properties), label, "cudaMemPoolCreate");
+  std::uint64_t keep_everything = UINT64_MAX;
+  check_cuda(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep_everything), label,
+             "cudaMemPoolSetAttribute");
+  return pool = made;
 }
-
 #endif
 
 const char* space_name(Backend backend) { return backend == Backend::cuda ? "Cuda" : "Host"; }
@@ -51,14 +57,15 @@ const char* space_name(Backend backend) { return backend == Backend::cuda ? "Cud
 }  // namespace
 
 #if defined(KOKKOS_ENABLE_CUDA)
-void* allocate_in_pool(int device, cudaStream_t stream, std::size_t bytes) {
-  const cudaMemPool_t pool = pool_of_device(device);
+PoolMemory take_from_pool(int device, cudaStream_t stream, std::size_t bytes, const char* label) {
   void* data = nullptr;
-  if (pool == nullptr || cudaMallocFromPoolAsync(&data, bytes, pool, stream) != cudaSuccess) {
-    cudaGetLastError();  // the caller reports it, and it must not be found by whoever asks next
-    return nullptr;
+  const cudaError_t status = cudaMallocFromPoolAsync(&data, bytes, pool_of_device(device, label), stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is reported here, and must not be found by whoever asks next
+    fail_for_lack_of_memory(label, bytes);
   }
-  return data;
+  check_cuda(status, label, "cudaMallocFromPoolAsync");
+  return PoolMemory(data, {stream});
 }
 #endif
 
@@ -80,11 +87,10 @@ Temporary::Temporary(const Context& ctx, const char* label, std::size_t bytes)
 #if defined(KOKKOS_ENABLE_CUDA)
   if (ctx.backend() == Backend::cuda) {
     const Kokkos::Cuda& space = instance<Backend::cuda>(ctx);
-    data_ = allocate_in_pool(space.cuda_device(), space.cuda_stream(), bytes);
+    data_ = take_from_pool(space.cuda_device(), space.cuda_stream(), bytes, label).release();
   } else
 #endif
-    data_ = allocate_on_host(bytes);
-  if (data_ == nullptr) fail(label, ": no memory for a workspace of ", bytes, " bytes");
+    data_ = allocate_on_host(bytes, label);
   if (Kokkos::Tools::profileLibraryLoaded()) {
     Kokkos::Tools::allocateData(Kokkos::Tools::make_space_handle(space_name(ctx.backend())), label, data_, bytes);
   }
@@ -97,8 +103,7 @@ Temporary::~Temporary() {
   }
 #if defined(KOKKOS_ENABLE_CUDA)
   if (ctx_.backend() == Backend::cuda) {
-    cudaFreeAsync(data_, instance<Backend::cuda>(ctx_).cuda_stream());
-    return;
+    return ReturnToPool{instance<Backend::cuda>(ctx_).cuda_stream()}(data_);
   }
 #endif
   // A host instance has done its work when its calls return.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -67,6 +68,15 @@ constexpr std::string_view offset_origin = "2 · deformable_groups · taps chann
 constexpr std::string_view mask_origin = "deformable_groups · taps channels, and the extents of out";
 constexpr std::string_view out_origin = "the extents that x, weight, stride, padding and dilation give";
 constexpr std::string_view bias_origin = "axis 0 of weight";
+
+/// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
+void check_lists(std::string_view op, const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
+  if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (windows.pixels() <= most) return;
+  fail("portops::", op, ": out_grad has ", windows.pixels(), " pixels an image, expected at most ", most,
+       " for a deterministic x_grad on a GPU");
+}
 
 }  // namespace
 
@@ -178,6 +188,7 @@ Windows check_deform_conv2d_grad(const Context& ctx, const DeformConv2dGradTenso
     check_no_overlap(op, named, others);
     others.push_back(named);
   }
+  check_lists(op, ctx, windows, t);
   return windows;
 }
 

@@ -4,15 +4,20 @@
 
 #include "ops/deform_conv2d/columns_grad.hpp"
 
+#include <cstdint>
+#include <type_traits>
+
 // x_grad on a GPU without atomic additions of numbers: for each pixel of x, a list of the samples that read it, in an
 // order that is always the same; then every pixel adds up its own. Lists are kept by tap, and so are short.
 
 namespace portops::impl {
 
-/// That a pixel of x has this weight in a sample for a pixel of out.
+/// That a pixel of x has this weight in a sample for a pixel of an image of out. Both have as many bytes, so that none
+/// is padding; check_deform_conv2d_grad refuses images whose pixels 32 bits cannot number.
 template <class A>
-struct Contribution {
-  std::int64_t pixel;
+struct alignas(2 * sizeof(A)) Contribution {
+  using Pixel = std::conditional_t<sizeof(A) == 4, std::uint32_t, std::int64_t>;
+  Pixel pixel;
   A weight;
 };
 
@@ -57,7 +62,10 @@ class CollectContributions {
       const std::int64_t pixel = sample.offset({0, windows_.width, 1}, k);
       const std::int64_t list = list_of(windows_, at.image, at.deformable_group, at.tap, pixel);
       const std::int64_t place = Kokkos::atomic_fetch_add(lists_.counts + list, std::int64_t{1});
-      if constexpr (writes) lists_.contributions[lists_.starts[list] + place] = {at.pixel, weight[k] * sample.factor};
+      if constexpr (writes) {
+        lists_.contributions[lists_.starts[list] + place] = {static_cast<typename Contribution<A>::Pixel>(at.pixel),
+                                                             weight[k] * sample.factor};
+      }
     }
   }
 
@@ -194,7 +202,7 @@ class GatherXGrad {
     for (std::int64_t k = 0; k < count; ++k) {
       const Contribution<A> contribution = contributions[k];
       A grad[N];
-      read_channels<B, T, N>(grad, column_grads + contribution.pixel * windows_.column(), N);
+      read_channels<B, T, N>(grad, column_grads + static_cast<std::int64_t>(contribution.pixel) * windows_.column(), N);
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) sum[i] = Kokkos::fma(contribution.weight, grad[i], sum[i]);
     }

@@ -54,12 +54,12 @@ std::int64_t at_once(const Context& ctx, const FusedPlan& plan) {
   const std::lock_guard lock(mutex);
   const std::array key{
       cuda_device(ctx), static_cast<int>(plan.type), static_cast<int>(plan.tf32), plan.rows, plan.pixels, plan.splits};
-  const auto [entry, is_new] = known.try_emplace(key, 0);
-  if (is_new) {
-    const CurrentDevice device(ctx);
-    entry->second = std::max(clusters_at_once(plan), 1);
-  }
-  return entry->second;
+  if (const auto entry = known.find(key); entry != known.end()) return entry->second;
+  const CurrentDevice device(ctx);
+  // Known when it has been told: the question may fail.
+  const int clusters = std::max(clusters_at_once(plan), 1);
+  known.emplace(key, clusters);
+  return clusters;
 }
 
 /// A plan with its inner axis, but no form.

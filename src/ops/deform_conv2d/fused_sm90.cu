@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/deform_conv2d/fused_sm90.hpp"
 
-#include "core/check.hpp"
+#include "core/cuda_calls.hpp"
 #include "ops/deform_conv2d/fused_columns_sm90.hpp"
 #include "ops/deform_conv2d/fused_weight_sm90.hpp"
 
@@ -226,9 +226,7 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
 
 // --- launches ----------------------------------------------------------------------------------------------
 
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("portops::deform_conv2d: ", what, " failed: ", cudaGetErrorString(status));
-}
+void check(cudaError_t status, const char* call) { check_cuda(status, "portops::deform_conv2d[fused]", call); }
 
 /// How kernels are launched: each may start, and wait, while the one before it still runs.
 struct Launch {
@@ -291,12 +289,12 @@ void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
   Launch pack(dim3((parts.all + block - 1) / block), block);
   pack.config.stream = stream;
   check(cudaLaunchKernelEx(&pack.config, pack_weight<T, operand>, call, parts, plan.rows),
-        "the launch of the packing of the weight");
+        "cudaLaunchKernelEx (packing the weight)");
   with_kernel<T, operand>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);
     Launch launch(plan, static_cast<unsigned>(call.windows.groups));
     launch.config.stream = stream;
-    check(cudaLaunchKernelEx(&launch.config, kernel, call), "the launch of the convolution");
+    check(cudaLaunchKernelEx(&launch.config, kernel, call), "cudaLaunchKernelEx (the convolution)");
   });
 }
 

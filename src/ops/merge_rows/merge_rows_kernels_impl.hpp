@@ -28,7 +28,8 @@ template <Backend B, class T>
 void MergeRowsKernels<B, T>::merge(const Context& ctx, const SparseRows& sparse, const NumberedRows& numbered) {
   static const SparseRowsLabels labels("merge_rows");
   const StoreRow<B, T> sink{RowColumns(sparse), RowTensor<T>(sparse.operand[1])};
-  reduce_rows<B, T>(ctx, labels, sparse, &numbered, sink);
+  const SparseRowsTemporary temporary(ctx, labels, sparse, true);
+  reduce_rows<B, T>(ctx, labels, sparse, temporary, &numbered, sink);
 }
 
 }  // namespace portops::impl

@@ -8,7 +8,9 @@
 #include "core/sequence_plans.hpp"
 #include "ops/sequence_concat/sequence_concat_extents.hpp"
 
+#include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
 
 namespace portops {
@@ -61,25 +63,54 @@ std::vector<std::int64_t> places(std::span<const RaggedRef> x, std::size_t k) {
   return result;
 }
 
+/// The moves of each tensor.
+struct ConcatPlan {
+  std::vector<impl::MovePlan> of_input;
+
+  bool is_in_graph() const {
+    return std::any_of(of_input.begin(), of_input.end(), [](const auto& plan) { return plan.is_in_graph(); });
+  }
+};
+
 /// The moves of the k-th tensor: to out, or back.
-std::shared_ptr<const impl::MovePlan> moves_of_input(std::span<const RaggedRef> x, std::size_t k, bool back) {
-  std::vector<std::int64_t> numbers{back ? 1 : 0, static_cast<std::int64_t>(k)};
-  for (const RaggedRef& input : x) numbers.push_back(input.levels.data()->id());
-  return impl::moves_of(x[0].levels, impl::PlanKind::concat, std::move(numbers), [&] {
-    const auto& offsets = x[k].levels.offsets();
-    const auto at = places(x, k);
-    std::vector<impl::Move> moves;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      moves.push_back({.from_outer = 0,
-                       .from = back ? at[i] : offsets[i],
-                       .to_outer = 0,
-                       .to = back ? offsets[i] : at[i],
-                       .step = 1,
-                       .rows = offsets[i + 1] - offsets[i]});
-    }
-    return moves;
+impl::MovePlan make_moves_of_input(std::span<const RaggedRef> x, std::size_t k, bool back) {
+  const auto& offsets = x[k].levels.offsets();
+  const auto at = places(x, k);
+  std::vector<impl::Move> moves;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    moves.push_back({.from_outer = 0,
+                     .from = back ? at[i] : offsets[i],
+                     .to_outer = 0,
+                     .to = back ? offsets[i] : at[i],
+                     .step = 1,
+                     .rows = offsets[i + 1] - offsets[i]});
+  }
+  return impl::make_moves(moves);
+}
+
+std::shared_ptr<const ConcatPlan> plan_of(std::span<const RaggedRef> x, bool back) {
+  impl::LevelsData::Key key{static_cast<std::int64_t>(impl::PlanKind::concat), back ? 1 : 0};
+  for (const RaggedRef& input : x) key.push_back(input.levels.data()->id());
+  return x[0].levels.data()->plan<ConcatPlan>(key, [&] {
+    ConcatPlan plan;
+    for (std::size_t k = 0; k < x.size(); ++k) plan.of_input.push_back(make_moves_of_input(x, k, back));
+    return plan;
   });
 }
+
+/// The tables of the tensors that are wanted, and the memory that they may take, before the first kernel.
+class ConcatTables {
+ public:
+  template <class IsWanted>
+  ConcatTables(const Context& ctx, const ConcatPlan& plan, const IsWanted& is_wanted) {
+    for (std::size_t k = 0; k < plan.of_input.size(); ++k) {
+      if (is_wanted(k)) uses_.emplace_back(ctx, plan.of_input[k].moves);
+    }
+  }
+
+ private:
+  std::deque<impl::TableUse<impl::Move>> uses_;
+};
 
 }  // namespace
 
@@ -118,8 +149,10 @@ void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const Ten
     impl::check_no_overlap(op, {"out", out}, std::array{Named{name_of_input(k), x[k].values}});
   }
   if (out.size() == 0) return;
+  const auto plan = plan_of(x, false);
+  const ConcatTables tables(ctx, *plan, [](std::size_t) { return true; });
   for (std::size_t k = 0; k < x.size(); ++k) {
-    impl::enqueue_moves(ctx, op, *moves_of_input(x, k, false), {x[k].values, 1}, {out, 1});
+    impl::enqueue_moves(ctx, op, plan->of_input[k], {x[k].values, 1}, {out, 1});
   }
 }
 
@@ -147,9 +180,11 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
       impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"x_grad[" + std::to_string(j) + "]", x_grad[j]}});
     }
   }
+  const auto is_wanted = [&](std::size_t k) { return x_grad[k] && x_grad[k].size() > 0; };
+  const auto plan = plan_of(x, true);
+  const ConcatTables tables(ctx, *plan, is_wanted);
   for (std::size_t k = 0; k < x.size(); ++k) {
-    if (!x_grad[k] || x_grad[k].size() == 0) continue;
-    impl::enqueue_moves(ctx, op, *moves_of_input(x, k, true), {out_grad, 1}, {x_grad[k], 1});
+    if (is_wanted(k)) impl::enqueue_moves(ctx, op, plan->of_input[k], {out_grad, 1}, {x_grad[k], 1});
   }
 }
 

@@ -39,19 +39,23 @@ Extents check_extents(std::string_view op, const RaggedRef& x, const SequencePad
   return extents;
 }
 
+std::shared_ptr<const impl::Table<std::int64_t>> lengths_of(const Levels& levels) {
+  return levels.data()->plan<impl::Table<std::int64_t>>({static_cast<std::int64_t>(impl::PlanKind::lengths)}, [&] {
+    const auto& offsets = levels.offsets();
+    std::vector<std::int64_t> lengths;
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) lengths.push_back(offsets[i + 1] - offsets[i]);
+    return impl::Table(std::move(lengths));
+  });
+}
+
 void write_lengths(const Context& ctx, const RaggedRef& x, const TensorRef& length) {
-  const auto plan =
-      x.levels.data()->plan<impl::Table<std::int64_t>>({static_cast<std::int64_t>(impl::PlanKind::lengths)}, [&] {
-        const auto& offsets = x.levels.offsets();
-        std::vector<std::int64_t> lengths;
-        for (std::size_t i = 0; i + 1 < offsets.size(); ++i) lengths.push_back(offsets[i + 1] - offsets[i]);
-        return impl::Table(std::move(lengths));
-      });
+  if (length.size() == 0) return;
+  const auto lengths = lengths_of(x.levels);
   impl::StepStrides to;
   to.data = length.data();
   to.row = length.stride(0);
   impl::dispatch(ctx.backend(), x.values.type(),
-                 [&]<Backend B, class T>() { impl::StepKernels<B, T>::write(ctx, "sequence_pad", *plan, to); });
+                 [&]<Backend B, class T>() { impl::StepKernels<B, T>::write(ctx, "sequence_pad", *lengths, to); });
 }
 
 }  // namespace
@@ -80,10 +84,12 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
   if (length) {
     impl::check_index_output(op, ctx, {"length", length}, {extents[0]}, "a number a sequence of x");
     impl::check_no_overlap(op, {"length", length}, std::array{Named{"x", x.values}, Named{"out", out}});
-    if (length.size() > 0) write_lengths(ctx, x, length);
   }
-  if (out.size() == 0) return;
   const auto plan = impl::moves_to_padded(x.levels, extents[1]);
+  // Both tables, and the memory that they may take, before the first kernel.
+  const impl::TableUse<impl::Move> moves(ctx, plan->moves);
+  if (length) write_lengths(ctx, x, length);
+  if (out.size() == 0) return;
   impl::enqueue_moves(ctx, op, *plan, {x.values, 1}, {out, 2}, params.pad_value);
 }
 

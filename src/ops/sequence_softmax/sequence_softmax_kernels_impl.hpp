@@ -35,14 +35,14 @@ void softmax_steps(const Context& ctx, const std::string& op, const SoftmaxCall&
                            ? nullptr
                            : reinterpret_cast<State*>(static_cast<std::byte*>(temporary.data()) + layout.joined_at);
   const TableUse<Piece> pieces(ctx, plan.pieces);
+  const TableUse<Piece> joins(ctx, plan.joins);
+  const TableUse<Piece> cut(ctx, plan.cut);
   SoftmaxArguments<T, F> arguments{pieces.data(), call.columns, {}, call.out, partials, nullptr};
   for (int k = 0; k < F::inputs; ++k) arguments.in[k] = call.in[k];
   launch_softmax<B>(ctx, prefix + "softmax[steps]", arguments, pieces.size(), plan.mean_rows);
   if (plan.partials == 0) return;
-  const TableUse<Piece> joins(ctx, plan.joins);
   launch_by_items<B>(ctx, prefix + "join[partials]",
                      JoinStates<B, F>{joins.data(), joins.size(), call.columns.columns, partials, joined});
-  const TableUse<Piece> cut(ctx, plan.cut);
   arguments.pieces = cut.data();
   arguments.joined = joined;
   launch_softmax<B>(ctx, prefix + "softmax[cut]", arguments, cut.size(), ceil_div(plan.cut_rows, cut.size()));

@@ -122,9 +122,10 @@ struct SparseUpdateLabels {
 
 template <Backend B, class T, int tables, class F>
 void update_rows(const Context& ctx, const SparseUpdateLabels& labels, const SparseUpdate& update, const F& f) {
+  const SparseRowsTemporary temporary(ctx, labels.rows, update.sparse, false);
   for (const Loop& loop : update.copies) map<B, T>(ctx, labels.copy, CopyElement{}, loop);
   if (update.sparse.empty()) return;
-  reduce_rows<B, T>(ctx, labels.rows, update.sparse, nullptr, UpdateRow<B, T, tables, F>(update.sparse, f));
+  reduce_rows<B, T>(ctx, labels.rows, update.sparse, temporary, nullptr, UpdateRow<B, T, tables, F>(update.sparse, f));
 }
 
 template <Backend B, class T>

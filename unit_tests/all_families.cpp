@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "all_families.hpp"
+
+#include <portops/core/runtime.hpp>
+#include <portops/ops/add.hpp>
+#include <portops/ops/concat.hpp>
+#include <portops/ops/deform_conv2d.hpp>
+#include <portops/ops/lerp.hpp>
+#include <portops/ops/merge_rows.hpp>
+#include <portops/ops/p_norm.hpp>
+#include <portops/ops/reshape.hpp>
+#include <portops/ops/sequence_concat.hpp>
+#include <portops/ops/sequence_expand.hpp>
+#include <portops/ops/sequence_pad.hpp>
+#include <portops/ops/sequence_pool.hpp>
+#include <portops/ops/sequence_reverse.hpp>
+#include <portops/ops/sequence_softmax.hpp>
+#include <portops/ops/sequence_unpad.hpp>
+#include <portops/ops/sparse_adam.hpp>
+#include <portops/ops/sparse_momentum.hpp>
+#include <portops/ops/sparse_sgd.hpp>
+#include <portops/ops/split.hpp>
+#include <portops/ops/trace.hpp>
+
+#include <limits>
+
+namespace portops::test {
+namespace {
+
+/// Long enough to be cut into pieces, short, and without rows.
+const std::vector<std::int64_t> lengths{0, 1500, 3, 1, 0, 120, 40, 0};
+constexpr std::int64_t sequences = 8;
+constexpr std::int64_t steps = 1664;
+constexpr std::int64_t height = 50;
+
+double pattern(std::int64_t i, int salt) { return static_cast<double>((i * 37 + salt * 11) % 101) / 16.0 - 3.0; }
+
+}  // namespace
+
+AllFamilies::AllFamilies(const Context& ctx, int salt) : salt_(salt) {
+  make_elementwise(ctx);
+  make_lists(ctx);
+  make_deform_conv2d(ctx, "f32.", ElementType::f32);
+  make_deform_conv2d(ctx, "f64.", ElementType::f64);
+  make_sequences(ctx);
+  make_sparse_rows(ctx);
+  forget(ctx);
+}
+
+Levels AllFamilies::make_levels() { return Levels::from_lengths(lengths); }
+
+void AllFamilies::call(const Context& ctx, const Levels& levels) const {
+  call_elementwise(ctx);
+  call_lists(ctx);
+  call_deform_conv2d(ctx, "f32.");
+  call_deform_conv2d(ctx, "f64.");
+  call_sequences(ctx, levels);
+  call_sparse_rows(ctx);
+}
+
+void AllFamilies::forget(const Context& ctx) {
+  for (const std::string& name : outputs_) {
+    const TensorRef& tensor = at(name);
+    const std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.size()) * size_of(tensor.type()),
+                                       std::byte{0x5c});
+    copy(ctx, TensorRef(bytes.data(), tensor.type(), tensor.extents(), tensor.strides(), MemorySpace::host), tensor);
+    ctx.fence();
+  }
+}
+
+std::vector<std::byte> AllFamilies::results(const Context& ctx) const {
+  std::vector<std::byte> all;
+  for (const std::string& name : outputs_) {
+    const TensorRef& tensor = at(name);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.size()) * size_of(tensor.type()));
+    copy(ctx, tensor, TensorRef(bytes.data(), tensor.type(), tensor.extents(), tensor.strides(), MemorySpace::host));
+    ctx.fence();
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+const TensorRef& AllFamilies::add(const Context& ctx, const std::string& name, ElementType type,
+                                  const Extents& extents) {
+  return (tensors_[name] = Tensor(type, extents, default_memory_space(ctx.backend()))).ref();
+}
+
+void AllFamilies::input(const Context& ctx, const std::string& name, const Extents& extents, ElementType type) {
+  const TensorRef& tensor = add(ctx, name, type, extents);
+  const auto fill = [&]<class T>(T) {
+    std::vector<T> values(static_cast<std::size_t>(tensor.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<T>(pattern(static_cast<std::int64_t>(i), salt_ + static_cast<int>(name.size())));
+    }
+    copy(ctx, TensorRef(values.data(), extents), tensor);
+    ctx.fence();
+  };
+  type == ElementType::f64 ? fill(double{}) : fill(float{});
+}
+
+void AllFamilies::index_input(const Context& ctx, const std::string& name, const Extents& extents, std::int64_t most) {
+  const TensorRef& tensor = add(ctx, name, ElementType::i64, extents);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(tensor.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i * 7 + 3) % most;
+  copy(ctx, TensorRef(values.data(), extents), tensor);
+  ctx.fence();
+}
+
+void AllFamilies::output(const Context& ctx, const std::string& name, const Extents& extents, ElementType type) {
+  add(ctx, name, type, extents);
+  outputs_.push_back(name);
+}
+
+// --- element-wise operators, reductions --------------------------------------------------------------------
+
+void AllFamilies::make_elementwise(const Context& ctx) {
+  for (const char* name : {"x", "out_grad"}) input(ctx, name, {257, 301});
+  input(ctx, "row", {301});
+  input(ctx, "column", {257, 1});
+  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x"})
+    output(ctx, name, {257, 301});
+  for (const char* name : {"lerp_row", "add_row", "p1.7"}) output(ctx, name, {301});
+  output(ctx, "lerp_column", {257, 1});
+  for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
+  output(ctx, "reshape", {301, 257});
+  output(ctx, "trace", {});
+}
+
+void AllFamilies::call_elementwise(const Context& ctx) const {
+  lerp(ctx, at("x"), at("row"), at("column"), at("lerp"));
+  lerp_grad(ctx, at("x"), at("row"), at("column"), at("out_grad"), at("lerp_x"), at("lerp_row"), at("lerp_column"));
+  portops::add(ctx, at("x"), at("row"), at("add"));
+  add_grad(ctx, at("x"), at("row"), at("out_grad"), at("add_x"), at("add_row"));
+  reshape(ctx, at("x"), at("reshape"), {.shape = {301, 257}});
+  trace(ctx, at("x"), at("trace"));
+  trace_grad(ctx, at("x"), at("trace"), at("trace_x"));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
+  p_norm(ctx, at("x"), at("p2"));
+  p_norm_grad(ctx, at("x"), at("p2"), at("p2"), at("p2_x"));
+  p_norm(ctx, at("x"), at("pinf"), {.porder = infinity});
+  p_norm_grad(ctx, at("x"), at("pinf"), at("p2"), at("pinf_x"), {.porder = infinity});
+}
+
+// --- lists -------------------------------------------------------------------------------------------------
+
+void AllFamilies::make_lists(const Context& ctx) {
+  for (const char* part : {"a", "b", "c"}) {
+    input(ctx, part, {40, 17});
+    output(ctx, std::string("part_") + part, {40, 17});
+  }
+  output(ctx, "concat", {40, 51});
+  output(ctx, "split_grad", {40, 51});
+}
+
+void AllFamilies::call_lists(const Context& ctx) const {
+  const std::vector<TensorRef> x{at("a"), at("b"), at("c")};
+  const std::vector<TensorRef> parts{at("part_a"), at("part_b"), at("part_c")};
+  concat(ctx, x, at("concat"), {.axis = 1});
+  split(ctx, at("concat"), parts, {.sections = {17, -1, 17}, .axis = 1});
+  split_grad(ctx, parts, at("split_grad"), {.sections = {17, -1, 17}, .axis = 1});
+  concat_grad(ctx, x, at("split_grad"), parts, {.axis = 1});
+}
+
+// --- deformable convolution --------------------------------------------------------------------------------
+
+void AllFamilies::make_deform_conv2d(const Context& ctx, const std::string& prefix, ElementType type) {
+  const Extents x{2, 32, 9, 10}, offset{2, 18, 9, 10}, mask{2, 9, 9, 10}, weight{64, 32, 3, 3}, out{2, 64, 9, 10};
+  input(ctx, prefix + "x", x, type);
+  input(ctx, prefix + "offset", offset, type);
+  input(ctx, prefix + "mask", mask, type);
+  input(ctx, prefix + "weight", weight, type);
+  input(ctx, prefix + "bias", {64}, type);
+  output(ctx, prefix + "out", out, type);
+  output(ctx, prefix + "x_grad", x, type);
+  output(ctx, prefix + "offset_grad", offset, type);
+  output(ctx, prefix + "mask_grad", mask, type);
+  output(ctx, prefix + "weight_grad", weight, type);
+  output(ctx, prefix + "bias_grad", {64}, type);
+}
+
+void AllFamilies::call_deform_conv2d(const Context& ctx, const std::string& prefix) const {
+  const auto of = [&](const char* name) { return at(prefix + name); };
+  const DeformConv2dParams params{.mask = of("mask"), .bias = of("bias"), .padding = {1, 1}};
+  deform_conv2d(ctx, of("x"), of("offset"), of("weight"), of("out"), params);
+  deform_conv2d_grad(ctx, of("x"), of("offset"), of("weight"), of("out"), of("x_grad"), of("offset_grad"),
+                     of("weight_grad"), of("mask_grad"), of("bias_grad"), params);
+}
+
+// --- sequences ---------------------------------------------------------------------------------------------
+
+void AllFamilies::make_sequences(const Context& ctx) {
+  for (const char* name : {"steps", "more_steps"}) input(ctx, name, {steps, 6});
+  for (const char* name : {"means", "largest", "expand_grad"}) output(ctx, name, {sequences, 6});
+  output(ctx, "largest_row", {sequences, 6}, ElementType::i64);
+  for (const char* name : {"means_grad", "largest_grad", "expand", "unpad", "softmax", "softmax_grad", "reverse",
+                           "first_of_concat", "second_of_concat"}) {
+    output(ctx, name, {steps, 6});
+  }
+  output(ctx, "pad", {sequences, 1500, 6});
+  output(ctx, "pad_length", {sequences}, ElementType::i64);
+  output(ctx, "steps_concat", {2 * steps, 6});
+}
+
+void AllFamilies::call_sequences(const Context& ctx, const Levels& levels) const {
+  const RaggedRef x{at("steps"), levels}, more{at("more_steps"), levels};
+  sequence_pool(ctx, x, at("means"));
+  sequence_pool_grad(ctx, x, at("means"), at("means_grad"));
+  sequence_pool(ctx, x, at("largest"), at("largest_row"), {.pooltype = "max"});
+  sequence_pool_grad(ctx, x, at("means"), at("largest_grad"), {.pooltype = "max", .index = at("largest_row")});
+  sequence_expand(ctx, {at("means"), {}}, levels, at("expand"));
+  sequence_expand_grad(ctx, {at("means"), {}}, levels, at("expand"), at("expand_grad"));
+  sequence_pad(ctx, x, at("pad"), at("pad_length"), {.pad_value = 0.5});
+  sequence_unpad(ctx, at("pad"), levels, at("unpad"));
+  sequence_softmax(ctx, x, at("softmax"));
+  sequence_softmax_grad(ctx, x, at("softmax"), at("more_steps"), at("softmax_grad"));
+  sequence_reverse(ctx, x, at("reverse"));
+  const std::vector<RaggedRef> both{x, more};
+  const std::vector<TensorRef> back{at("first_of_concat"), at("second_of_concat")};
+  sequence_concat(ctx, both, at("steps_concat"));
+  sequence_concat_grad(ctx, both, at("steps_concat"), back);
+}
+
+// --- sparse rows -------------------------------------------------------------------------------------------
+
+void AllFamilies::make_sparse_rows(const Context& ctx) {
+  index_input(ctx, "rows", {400}, height);
+  input(ctx, "values", {400, 12});
+  for (const char* name : {"param", "velocity", "moment1"}) input(ctx, name, {height, 12});
+  output(ctx, "merged_rows", {400}, ElementType::i64);
+  output(ctx, "merged_values", {400, 12});
+  output(ctx, "count", {}, ElementType::i64);
+  for (const char* name : {"sgd", "momentum", "momentum_velocity", "adam", "adam_moment1", "adam_moment2"}) {
+    output(ctx, name, {height, 12});
+  }
+  tensors_["moment2"] = Tensor(ElementType::f32, {height, 12}, default_memory_space(ctx.backend()));
+  const std::vector<float> ones(static_cast<std::size_t>(height * 12), 1.0f);
+  copy(ctx, TensorRef(ones.data(), {height, 12}), at("moment2"));
+  ctx.fence();
+}
+
+void AllFamilies::call_sparse_rows(const Context& ctx) const {
+  merge_rows(ctx, at("rows"), at("values"), at("merged_rows"), at("merged_values"), at("count"), {.height = height});
+  sparse_sgd(ctx, at("param"), at("rows"), at("values"), at("sgd"), {.learning_rate = 0.1});
+  sparse_momentum(ctx, at("param"), at("rows"), at("values"), at("velocity"), at("momentum"), at("momentum_velocity"),
+                  {.learning_rate = 0.1});
+  sparse_adam(ctx, at("param"), at("rows"), at("values"), at("moment1"), at("moment2"), at("adam"), at("adam_moment1"),
+              at("adam_moment2"), {.learning_rate = 1e-3, .beta1_pow = 0.9, .beta2_pow = 0.999});
+}
+
+}  // namespace portops::test
