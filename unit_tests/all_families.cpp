@@ -62,8 +62,7 @@ void AllFamilies::call(const Context& ctx, const Levels& levels) const {
 void AllFamilies::forget(const Context& ctx) {
   for (const std::string& name : outputs_) {
     const TensorRef& tensor = at(name);
-    const std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.size()) * size_of(tensor.type()),
-                                       std::byte{0x5c});
+    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.size()) * size_of(tensor.type()), std::byte{0x5c});
     copy(ctx, TensorRef(bytes.data(), tensor.type(), tensor.extents(), tensor.strides(), MemorySpace::host), tensor);
     ctx.fence();
   }
@@ -208,7 +207,7 @@ void AllFamilies::call_sequences(const Context& ctx, const Levels& levels) const
   sequence_pool(ctx, x, at("means"));
   sequence_pool_grad(ctx, x, at("means"), at("means_grad"));
   sequence_pool(ctx, x, at("largest"), at("largest_row"), {.pooltype = "max"});
-  sequence_pool_grad(ctx, x, at("means"), at("largest_grad"), {.pooltype = "max", .index = at("largest_row")});
+  sequence_pool_grad(ctx, x, at("means"), at("largest_grad"), {.index = at("largest_row"), .pooltype = "max"});
   sequence_expand(ctx, {at("means"), {}}, levels, at("expand"));
   sequence_expand_grad(ctx, {at("means"), {}}, levels, at("expand"), at("expand_grad"));
   sequence_pad(ctx, x, at("pad"), at("pad_length"), {.pad_value = 0.5});

@@ -8,6 +8,10 @@
 
 #if defined(KOKKOS_ENABLE_CUDA)
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace portops::test {
 
 #define EXPECT_CUDA(call) EXPECT_EQ(call, cudaSuccess) << #call
@@ -24,6 +28,14 @@ class Stream {
  private:
   cudaStream_t stream_ = nullptr;
 };
+
+/// Keeps a stream busy until the host says so, or gives up.
+inline void wait_until_released(void* released) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!*static_cast<std::atomic<bool>*>(released) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+}
 
 /// Captures calls on a stream, and gives the graph ready to launch.
 template <class Calls>

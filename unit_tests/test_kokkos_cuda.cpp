@@ -7,9 +7,7 @@
 #include <portops/ops/lerp.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <vector>
 
 // What only CUDA has: streams of the application's own, graphs, and memory that both sides reach.
@@ -140,14 +138,6 @@ TEST(CudaMemoryOnHostTest, of_the_other_side_is_refused) {
   const Kokkos::View<float*, Kokkos::CudaSpace> on_device("on_device", 4);
   EXPECT_ANY_THROW(lerp(Kokkos::Cuda(), on_host, on_host, 0.5, on_host));
   EXPECT_ANY_THROW(lerp(Kokkos::DefaultHostExecutionSpace(), on_device, on_device, 0.5, on_device));
-}
-
-/// Keeps a stream busy until the host says so, or gives up.
-void wait_until_released(void* released) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!*static_cast<std::atomic<bool>*>(released) && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
 }
 
 /// A call returns before the device is done: the host enqueues many while the first still waits.

@@ -4,6 +4,8 @@
 
 #include <portops/core/levels.hpp>
 
+#include "core/levels_data.hpp"
+
 namespace portops::test {
 namespace {
 
@@ -60,6 +62,27 @@ TEST(Levels, that_are_wrong_are_refused_with_the_level_and_the_position) {
   expect_error([] { Levels::from_lengths({1, -2}); }, "portops::Levels: sequence 1 has length -2, expected 0 or more");
   expect_error([] { Levels(Offsets{{0, 1}}).offsets(1); },
                "portops::Levels: there is no level 1, expected less than 1");
+}
+
+/// A plan of which a graph may have need.
+struct TestPlan {
+  bool in_graph = false;
+  bool is_in_graph() const { return in_graph; }
+};
+
+TEST(LevelsPlans, of_calls_and_graphs_are_kept_however_many_come) {
+  const Levels levels(Offsets{{0, 2}});
+  impl::LevelsData& data = *levels.data();
+  const auto plan = [&](std::int64_t key, bool in_graph = false) {
+    return data.plan<TestPlan>({key}, [&] { return TestPlan{in_graph}; });
+  };
+  const auto held = plan(0);
+  const TestPlan* const in_graph = plan(1, true).get();
+  const std::weak_ptr<const TestPlan> idle = plan(2);
+  for (std::int64_t key = 100; key < 200; ++key) plan(key);
+  EXPECT_EQ(plan(0), held) << "a call holds it, and may be about to become part of a graph";
+  EXPECT_EQ(plan(1).get(), in_graph);
+  EXPECT_TRUE(idle.expired());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "lent_memory.hpp"
 #include "sparse_reference.hpp"
 
 #include <portops/ops/sparse_adam.hpp>
@@ -74,6 +75,19 @@ TEST_P(SparseUpdateErrorTest, overlaps) {
                "portops::sparse_momentum: param_out overlaps velocity_out in memory, expected disjoint tensors");
   expect_error([&] { sparse_momentum(ctx, param, rows, values, more, more, out, {.learning_rate = 1.0}); },
                "portops::sparse_momentum: param_out overlaps velocity in memory, expected disjoint tensors");
+}
+
+TEST_P(SparseUpdateErrorTest, too_short_a_workspace_before_anything_is_written) {
+  param.fill([](std::int64_t i) { return static_cast<double>(i); });
+  out.fill([](std::int64_t) { return 7.0; });
+  LentMemory memory(ctx, 256);
+  const Context lent = Context(ctx).workspace(memory.workspace());
+  const std::size_t bytes = sparse_sgd_workspace(ctx, param, rows, values, out, {.learning_rate = 1.0});
+  ASSERT_GT(bytes, 256u);
+  expect_error([&] { sparse_sgd(lent, param, rows, values, out, {.learning_rate = 1.0}); },
+               "portops::sparse_sgd::rows: the workspace has 256 bytes, expected at least " + std::to_string(bytes));
+  out.download();
+  for (std::int64_t i = 0; i < out.extents().product(); ++i) ASSERT_EQ(out[i], 7.0) << i;
 }
 
 TEST_P(SparseUpdateErrorTest, powers_of_adam) {

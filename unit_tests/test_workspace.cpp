@@ -4,6 +4,8 @@
 
 #include <portops/ops/lerp.hpp>
 
+#include "core/workspace.hpp"
+
 // A workspace that the caller lends, with lerp_grad over broadcast operands, whose sums need one.
 
 namespace portops::test {
@@ -146,6 +148,11 @@ TEST_P(WorkspaceTest, that_is_misaligned_is_refused_and_nothing_written) {
     EXPECT_NE(message.find("is not aligned, expected a multiple of"), std::string::npos) << message;
   }
   EXPECT_EQ(results(), before);
+}
+
+TEST_P(WorkspaceTest, for_which_there_is_no_memory_is_said_to_be_too_large) {
+  expect_error([&] { impl::Temporary(ctx, "portops::test", std::size_t{1} << 50); },
+               "portops::test: no memory for 1125899906842624 bytes");
 }
 
 TEST_P(WorkspaceTest, is_not_needed_where_nothing_is_summed) {
