@@ -132,7 +132,10 @@ class DeformConv2dTest(CommandTest):
         self.wrong(forward, "out=out.npy", expect="input offset is missing, expected offset=FILE.npy")
         self.wrong(forward, *complete, "mask=", expect="mask is empty, expected mask=FILE.npy")
         self.wrong(
-            forward, *complete, "stride=2,", expect="stride is '2,', expected integers separated by commas, such as 1,2"
+            forward,
+            *complete,
+            "stride=2,",
+            expect="stride is '2,', expected integers separated by commas, such as 1,2, or [] for none",
         )
         self.wrong(forward, *complete, "groups=1.5", expect="groups is '1.5', expected an integer")
         self.wrong(
