@@ -189,25 +189,29 @@ std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::strin
     }
   }
   for (const auto& [name, files] : levels) {
-    for (const std::string& file : files) result.push_back({name + std::string(levels_suffix), file});
+    for (const std::string& file : files) {
+      if (!file.empty()) result.push_back({name + std::string(levels_suffix), file});
+    }
   }
   return result;
 }
 
 void check_files_differ(const OperatorInfo& op, const Words& words) {
-  const auto inputs = named_files(op.inputs, words.inputs, words.levels);
-  const auto outputs = named_files(op.outputs, words.outputs, words.output_levels);
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    for (const auto& [name, file] : inputs) {
-      if (!is_same_file(output->file, file)) continue;
-      throw Error(op.name + ": output " + output->name + " and input " + name + " are the same file " + file +
-                  ", expected different files");
+  std::map<FileIdentity, NamedFile> inputs;
+  std::map<FileIdentity, NamedFile> outputs;
+  for (const NamedFile& input : named_files(op.inputs, words.inputs, words.levels)) {
+    inputs.try_emplace(identity_of(input.file), input);
+  }
+  for (const NamedFile& output : named_files(op.outputs, words.outputs, words.output_levels)) {
+    const FileIdentity identity = identity_of(output.file);
+    if (const auto input = inputs.find(identity); input != inputs.end()) {
+      throw Error(op.name + ": output " + output.name + " and input " + input->second.name + " are the same file " +
+                  input->second.file + ", expected different files");
     }
-    for (auto other = outputs.begin(); other != output; ++other) {
-      if (!is_same_file(output->file, other->file)) continue;
-      throw Error(op.name + ": outputs " + other->name + " and " + output->name + " are the same file " + output->file +
-                  ", expected different files");
-    }
+    const auto [other, is_new] = outputs.try_emplace(identity, output);
+    if (is_new) continue;
+    throw Error(op.name + ": outputs " + other->second.name + " and " + output.name + " are the same file " +
+                output.file + ", expected different files");
   }
 }
 
