@@ -87,7 +87,7 @@ void take_levels(const OperatorInfo& op, const std::string& name, const std::str
   }
   auto& files = is_input ? words.levels : words.output_levels;
   if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
-  files[name] = split_files(op, argument, value, true, false);
+  files[name] = split_files(op, argument, value, true, is_output && output->list && output->optional);
 }
 
 Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
@@ -330,13 +330,28 @@ Tensor tensor_of(const std::vector<std::int64_t>& offsets) {
   return tensor;
 }
 
+/// The offsets that an output has files for: a file a level or, of a list, a file for the one level of each tensor.
+std::vector<std::vector<std::int64_t>> written_offsets(const OperatorInfo& op, const std::string& name,
+                                                       const TensorSpec& spec) {
+  std::vector<std::vector<std::int64_t>> result;
+  if (!find_by_name(op.outputs, name)->list) {
+    for (int level = 0; level < spec.levels.depth(); ++level) result.push_back(spec.levels.offsets(level));
+    return result;
+  }
+  for (const Levels& levels : spec.list_levels) result.push_back(levels.offsets());
+  return result;
+}
+
 void check_output_levels(const OperatorInfo& op, const Words& words,
                          const std::map<std::string, TensorSpec, std::less<>>& specs) {
   for (const auto& [name, files] : words.output_levels) {
-    const auto depth = static_cast<std::size_t>(specs.at(name).levels.depth());
-    if (files.size() == depth) continue;
+    const bool is_list = find_by_name(op.outputs, name)->list;
+    const TensorSpec& spec = specs.at(name);
+    const std::size_t expected = is_list ? spec.list.size() : static_cast<std::size_t>(spec.levels.depth());
+    if (files.size() == expected) continue;
     throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
-                " files, expected " + std::to_string(depth) + ", one a level of " + name);
+                " files, expected " + std::to_string(expected) +
+                (is_list ? ", a level for each tensor of the list" : ", one a level of " + name));
   }
 }
 
@@ -395,17 +410,18 @@ void run_request(const RunRequest& request) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (own[i].empty()) continue;
       const Extents& extents = is_list ? spec.list[i] : spec.extents;
-      tensors[i] = results.emplace_back(spec.type, extents, default_memory_space(ctx.backend())).ref();
+      tensors[i] = results.emplace_back(zeros(ctx, spec.type, extents)).ref();  // an operator may leave some alone
     }
     set(arguments, name, is_list, tensors);
   }
   run(op.name, ctx, arguments);
 
-  for (std::size_t i = 0; i < results.size(); ++i) write_npy(outputs[i], to_host(ctx, results[i]));
-  std::size_t next = results.size();
-  for (const auto& [name, of_levels] : words.output_levels) {
-    for (int level = 0; level < specs.at(name).levels.depth(); ++level) {
-      write_npy(outputs[next++], tensor_of(specs.at(name).levels.offsets(level)));
+  std::size_t next = 0;
+  for (const Tensor& result : results) write_npy(outputs[next++], to_host(ctx, result));
+  for (const auto& [name, own] : words.output_levels) {
+    const auto offsets = written_offsets(op, name, specs.at(name));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!own[i].empty()) write_npy(outputs[next++], tensor_of(offsets[i]));
     }
   }
   OutputFile::commit(outputs);
