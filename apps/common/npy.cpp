@@ -66,7 +66,7 @@ NpyFile::NpyFile(const std::string& name) : name_(name), stream_(nullptr, &std::
 void NpyFile::open() {
   stream_.reset(std::fopen(name_.c_str(), "rbe"));
   if (!stream_) fail(std::string("cannot be read: ") + std::strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (fstat(fileno(stream_.get()), &status) != 0) fail(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail("is a folder, expected a .npy file");
   file_bytes_ = S_ISREG(status.st_mode) ? status.st_size : -1;

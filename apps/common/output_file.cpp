@@ -41,7 +41,7 @@ extern "C" void remove_files_and_die(int signal) {
 
 void install_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
-    struct sigaction action {};
+    struct sigaction action{};
     sigaction(signal, nullptr, &action);
     if (action.sa_handler != SIG_DFL) continue;  // ignored, as by nohup, or somebody else's
     action.sa_handler = remove_files_and_die;
@@ -84,7 +84,7 @@ fs::path followed(fs::path name) {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& name) : name_(name) {
-  struct stat status {};
+  struct stat status{};
   existed_ = stat(name.c_str(), &status) == 0;
   if (!existed_ && errno != ENOENT) fail(name, errno);
   if (existed_ && S_ISDIR(status.st_mode)) throw Error(name + ": is a folder, expected the name of a file to write");
@@ -122,7 +122,7 @@ void OutputFile::create_temporary() {
   }
   remember(temporary_.c_str());
   // The mode that a file gets here may not let it be opened again: it has its own only once it is finished.
-  struct stat status {};
+  struct stat status{};
   if (!existed_ && fstat(descriptor, &status) == 0) mode_ = status.st_mode & 07777;
   static_cast<void>(fchmod(descriptor, S_IRUSR | S_IWUSR));
   ::close(descriptor);
@@ -181,7 +181,7 @@ void OutputFile::commit(std::deque<OutputFile>& files) {
 }
 
 FileIdentity identity_of(const std::string& name) {
-  struct stat status {};
+  struct stat status{};
   if (stat(name.c_str(), &status) == 0) return {status.st_dev, status.st_ino, {}};
   // What is not there yet is known by its name, in a folder that may have several.
   std::error_code error;
