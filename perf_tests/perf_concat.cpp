@@ -37,6 +37,7 @@ struct Tensors {
   Tensor whole;
   std::vector<Tensor> memory;
   std::vector<TensorRef> parts;
+  std::vector<TensorRef> shapes;  // of the parts
   std::vector<std::int64_t> lengths;
   int axis;
 
@@ -47,6 +48,7 @@ struct Tensors {
       extents[of.axis] = length;
       memory.push_back(random_tensor(ctx, type, extents));
       parts.emplace_back(memory.back());
+      shapes.push_back(TensorRef::without_data(type, extents));
     }
   }
 };
@@ -63,7 +65,7 @@ Case parts_case(const std::string& op, Operator call, ElementType type, const Pa
 }
 
 void join(const Context& ctx, const Tensors& t) { concat(ctx, t.parts, t.whole, {.axis = t.axis}); }
-void join_grad(const Context& ctx, const Tensors& t) { concat_grad(ctx, t.parts, t.whole, t.parts, {.axis = t.axis}); }
+void join_grad(const Context& ctx, const Tensors& t) { concat_grad(ctx, t.shapes, t.whole, t.parts, {.axis = t.axis}); }
 void divide(const Context& ctx, const Tensors& t) {
   split(ctx, t.whole, t.parts, {.sections = t.lengths, .axis = t.axis});
 }

@@ -51,6 +51,14 @@ struct PartsTensors {
   }
 
   std::vector<TensorRef> part_refs() const { return {parts.begin(), parts.end()}; }
+  /// The parts as inputs of which only the extents are read.
+  std::vector<TensorRef> part_shapes() const {
+    std::vector<TensorRef> shapes;
+    for (const TestTensor<T>& part : parts) {
+      shapes.push_back(TensorRef::without_data(ElementTypeOf<T>::value, part.extents()));
+    }
+    return shapes;
+  }
 
   /// Neighbours, and elements of different tensors, have different values.
   void fill_whole() {

@@ -125,6 +125,15 @@ class DeformConv2dTest(CommandTest):
         self.run_ok("deform_conv2d_grad", *inputs, "bias_grad=alone.npy")
         self.assertEqual(self.contents()["alone.npy"], self.contents()["bg.npy"])
 
+    def test_a_weight_without_elements_of_too_many_taps(self) -> None:
+        self.write("many.npy", (1, 16, 1, 1), [0.0] * 16, descr="<f2")
+        self.write("taps.npy", (0, 1, 1 << 31, 1 << 30), [], descr="<f2")
+        self.write("none.npy", (1, 0, 0, 0), [], descr="<f2")
+        self.run_wrong("run", "deform_conv2d", "x=many.npy", "weight=taps.npy", "offset=none.npy", "out=out.npy",
+                       "groups=16", "deformable_groups=16",
+                       expect=["portops: deform_conv2d: 64 bits cannot hold the channels of offset, 2 · "
+                               "deformable_groups · taps, for 2147483648 · 1073741824 taps and deformable_groups 16\n"])
+
     def test_wrong_calls(self) -> None:
         forward, gradient = "deform_conv2d", "deform_conv2d_grad"
         complete = ("offset=zero.npy", "out=out.npy")
@@ -132,7 +141,10 @@ class DeformConv2dTest(CommandTest):
         self.wrong(forward, "out=out.npy", expect="input offset is missing, expected offset=FILE.npy")
         self.wrong(forward, *complete, "mask=", expect="mask is empty, expected mask=FILE.npy")
         self.wrong(
-            forward, *complete, "stride=2,", expect="stride is '2,', expected integers separated by commas, such as 1,2"
+            forward,
+            *complete,
+            "stride=2,",
+            expect="stride is '2,', expected integers separated by commas, such as 1,2, or [] for none",
         )
         self.wrong(forward, *complete, "groups=1.5", expect="groups is '1.5', expected an integer")
         self.wrong(

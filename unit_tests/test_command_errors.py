@@ -92,8 +92,8 @@ class WrongCallTest(CommandTest):
         wrong("keepdim=1", expect="keepdim is '1', expected true or false")
         wrong("axis=3", expect="axis is 3, expected -2 to 1 (x has rank 2)")
         wrong("axis=1,-1", expect="axis names axis 1 twice, expected each once")
-        wrong("axis=", expect="axis is '', expected integers separated by commas, such as 1,2")
-        wrong("axis=0;1", expect="axis is '0;1', expected integers separated by commas, such as 1,2")
+        wrong("axis=", expect="axis is '', expected integers separated by commas, such as 1,2, or [] for none")
+        wrong("axis=0;1", expect="axis is '0;1', expected integers separated by commas, such as 1,2, or [] for none")
         wrong("ord=1", expect="there is no argument 'ord', expected x, porder, axis, epsilon, keepdim, asvector, out")
         self.run_wrong(
             "run",

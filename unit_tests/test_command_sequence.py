@@ -56,11 +56,32 @@ class SequenceTest(CommandTest):
         self.run_wrong("run", "sequence_concat", "x=x.npy,y.npy", "x.levels=fine.npy", "out=c.npy",
                        expect=("x.levels has 1 files, expected 2, a level for each tensor of the list",))
 
+    def test_levels_of_lists(self) -> None:
+        self.write("y.npy", (3, 2), [60, 61, 62, 63, 64, 65])
+        self.write("other.npy", (4,), [0, 1, 2, 3], descr="<i8")
+        self.write("g.npy", (8, 2), list(range(16)))
+        gradient = ("sequence_concat_grad", "x=x.npy,y.npy", "x.levels=fine.npy,other.npy", "out_grad=g.npy")
+        self.run_ok(*gradient, "x_grad=a.npy,b.npy", "x_grad.levels=la.npy,lb.npy")
+        self.assertEqual(self.read("b.npy")[2], [4, 5, 6, 7, 14, 15])
+        self.assertEqual(self.read("la.npy"), ("<i8", (4,), [0, 2, 2, 5]))
+        self.assertEqual(self.read("lb.npy"), ("<i8", (4,), [0, 1, 2, 3]))
+        self.run_ok(*gradient, "x_grad=,b.npy", "x_grad.levels=,only.npy")
+        self.assertEqual(self.read("only.npy"), ("<i8", (4,), [0, 1, 2, 3]))
+        self.run_wrong("run", *gradient, "x_grad=a.npy,b.npy", "x_grad.levels=la.npy",
+                       expect=("portops: sequence_concat_grad: x_grad.levels has 1 files, expected 2, a level for each "
+                               "tensor of the list\n",))
+        self.run_wrong("run", *gradient, "x_grad=a.npy,b.npy", "x_grad.levels=la.npy,b.npy",
+                       expect=("outputs x_grad[1] and x_grad.levels are the same file b.npy",))
+
     def test_operators_on_positions_keep_levels(self) -> None:
         self.run_ok("lerp", "x=x.npy", "x.levels=coarse.npy,fine.npy", "y=x.npy", "out=out.npy",
                     "out.levels=a.npy,b.npy")
         self.assertEqual(self.read("a.npy")[2], [0, 1, 3])
         self.assertEqual(self.read("b.npy")[2], [0, 2, 2, 5])
+        self.write("row.npy", (1, 2), [1, 2])
+        self.write("one.npy", (2,), [0, 1], descr="<i8")
+        self.run_wrong("run", "add", "x=row.npy", "x.levels=one.npy", "y=x.npy", "out=out.npy",
+                       expect=("portops: add: out has extents [5, 2], but levels of 1 rows\n",))
 
     def test_info(self) -> None:
         text = call("info", "sequence_pool").stdout

@@ -53,6 +53,18 @@ class ShapesTest(CommandTest):
         self.run_ok("reshape_grad", "x=x.npy", "shape=6,2", "out_grad=g.npy", "x_grad=xg.npy")
         self.assertEqual(self.result("xg.npy"), ((3, 4), X))
 
+    def test_reshape_to_rank_0(self) -> None:
+        self.write("one.npy", (1, 1), [7.0])
+        self.run_ok("reshape", "x=one.npy", "shape=[]", "out=out.npy")
+        self.assertEqual(self.result("out.npy"), ((), [7.0]))
+        self.run_ok("reshape", "x=out.npy", "shape=[1,1,1]", "out=back.npy")
+        self.assertEqual(self.result("back.npy"), ((1, 1, 1), [7.0]))
+        self.run_ok("reshape_grad", "x=one.npy", "shape=[]", "out_grad=out.npy", "x_grad=xg.npy")
+        self.assertEqual(self.result("xg.npy"), ((1, 1), [7.0]))
+        for text in ("", "[", "[[]]", "[1", "[1,]"):
+            message = f"shape is '{text}', expected integers separated by commas, such as 1,2, or [] for none"
+            self.wrong("reshape", "x=one.npy", f"shape={text}", "out=none.npy", expect=message)
+
     def test_trace(self) -> None:
         self.run_ok("trace", "x=x.npy", "out=out.npy")
         self.assertEqual(self.result("out.npy"), ((), [15.0]))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import unittest
 
 import npy_files
@@ -43,6 +44,18 @@ class SparseRowsTest(CommandTest):
                 self.run_ok("sparse_sgd", "--backend", backend, "param=param.npy", *gradient, "learning_rate=0.5",
                             "param_out=p.npy")
                 self.assertEqual(self.read("p.npy"), ("<f4", (4, 2), expected))
+
+    def test_what_merge_rows_leaves_alone_is_zero(self) -> None:
+        count = 1000
+        self.write("rows.npy", (count,), [i % 2 for i in range(count)], descr="<i8")
+        self.write("values.npy", (count, 3), [1] * (3 * count))
+        poisoned = dict(os.environ, MALLOC_PERTURB_="85")  # glibc fills what it allocates
+        for backend in backends():
+            result = call("run", "merge_rows", "--backend", backend, "rows=rows.npy", "values=values.npy", "height=4",
+                          "out_rows=r.npy", "out_values=v.npy", "count=c.npy", cwd=self.folder, env=poisoned)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(self.read("c.npy")[2], [2])
+            self.assertEqual(self.read("v.npy")[2], [500] * 6 + [0] * (3 * (count - 2)))
 
     def test_dtype_leaves_indices(self) -> None:
         self.merge("--dtype", "f64")

@@ -163,6 +163,32 @@ TEST_P(ConcatErrorTest, overlapping_tensors) {
                "portops::split: out[0] overlaps out[1] in memory, expected disjoint tensors");
 }
 
+/// The elements of x are not read, but a gradient may lie in their memory only where the call is not told of it.
+TEST_P(ConcatErrorTest, gradients_in_the_memory_of_inputs) {
+  const auto refused = [&](const List& x, const List& x_grad, const std::string& overlap) {
+    expect_error([&] { concat_grad(ctx, x, out, x_grad, {.axis = 1}); },
+                 "portops::concat_grad: " + overlap + " in memory, expected disjoint tensors");
+  };
+  const TestTensor<float> whole(ctx, {2, 7}), apart(ctx, {2, 40});
+  refused({a, b}, {a, {}}, "x_grad[0] overlaps x[0]");
+  refused({a, b}, {{}, b}, "x_grad[1] overlaps x[1]");
+  const TensorRef first = slice(whole, 0, {2, 3}), second = slice(whole, 3, {2, 4});
+  refused({first, second}, {slice(whole, 2, {2, 3}), {}}, "x_grad[0] overlaps x[0]");
+  refused({slice(apart, 0, {2, 3}), slice(apart, 10, {2, 4})}, {slice(apart, 20, {2, 3}), slice(apart, 12, {2, 4})},
+          "x_grad[1] overlaps x[1]");
+  refused({first, slice(apart, 10, {2, 4})}, {slice(apart, 8, {2, 3}), {}}, "x_grad[0] overlaps x[1]");
+
+  const auto right = [&](const List& x, const List& x_grad) {
+    EXPECT_NO_THROW(concat_grad(ctx, x, out, x_grad, {.axis = 1}));
+    ctx.fence();
+  };
+  const auto shape = [](const TensorRef& tensor) { return TensorRef::without_data(tensor.type(), tensor.extents()); };
+  right({shape(a), shape(b)}, {a, b});
+  // Columns of one matrix, whose ranges of bytes meet; the inputs themselves may overlap.
+  right({slice(apart, 0, {2, 3}), slice(apart, 10, {2, 4})}, {slice(apart, 20, {2, 3}), slice(apart, 14, {2, 4})});
+  right({slice(apart, 0, {2, 3}), slice(apart, 1, {2, 4})}, {slice(apart, 20, {2, 3}), slice(apart, 14, {2, 4})});
+}
+
 TEST_P(ConcatErrorTest, the_same_input_twice_is_right) {
   TestTensor<float> twice(ctx, {2, 6});
   EXPECT_NO_THROW(concat(ctx, List{a, a}, twice, {.axis = 1}));

@@ -170,6 +170,49 @@ TEST_P(DeformConv2dErrorTest, inputs_of_other_extents) {
   }
 }
 
+/// Extents that 64 bits hold one by one, of tensors without elements or of strides 0.
+TEST_P(DeformConv2dErrorTest, more_samples_than_64_bits_count) {
+  constexpr std::int64_t one = 1;
+  const auto spread = [&](const Extents& extents) {
+    return TensorRef(static_cast<float*>(storage.ref().data()), extents, Extents::of_rank(extents.rank()),
+                     storage.ref().space());
+  };
+  struct Wrong {
+    Extents weight;
+    std::int64_t channels, deformable_groups;
+  };
+  const std::string channels_of_offset =
+      "64 bits cannot hold the channels of offset, 2 · deformable_groups · taps, for ";
+  for (const auto& [weight, channels, deformable_groups] :
+       {Wrong{{0, 1, one << 31, one << 30}, 16, 16}, Wrong{{0, 1, one << 31, one << 30}, 16, 2},
+        Wrong{{0, 1, one << 31, one << 31}, 16, 1}, Wrong{{0, 1, one << 40, one << 40}, 16, 1},
+        Wrong{{16, 1, one << 32, one << 31}, 16, 1}}) {
+    const Change change = [&](Problem& call) {
+      call.refs["x"] = spread({1, channels, 1, 1});
+      call.refs["weight"] = spread(weight);
+      call.shape.groups = channels;
+      call.shape.deformable_groups = deformable_groups;
+    };
+    const Problem call = changed(change);
+    EXPECT_THROW(call.run(ctx), Error);
+    EXPECT_THROW(call.run_grad(ctx), Error);
+    if (call.refs.at("weight").extent(0) != 0) continue;  // more elements than 64 bits count: that is said first
+    expect_errors(change, channels_of_offset + std::to_string(weight[2]) + " · " + std::to_string(weight[3]) +
+                              " taps and deformable_groups " + std::to_string(deformable_groups));
+  }
+  // 2^62 samples, the bytes of which would be 0 modulo 2^64.
+  const Change change = [&](Problem& call) {
+    call.refs["x"] = spread({1, one << 22, one << 20, one << 20});
+    call.refs["weight"] = spread({6, one << 22, 1, 1});
+    call.refs["offset"] = spread({1, 2, one << 20, one << 20});
+    call.shape.groups = call.shape.deformable_groups = 1;
+    call.shape.padding = {0, 0};
+  };
+  expect_errors(change,
+                "64 bits cannot count the bytes of the sampled windows, [1, 4194304, 1, 1, 1048576, 1048576] (images, "
+                "channels, taps down and across, windows down and across)");
+}
+
 TEST_P(DeformConv2dErrorTest, results_of_other_extents) {
   const std::string origin = " (the extents that x, weight, stride, padding and dilation give)";
   for (const Extents& extents : {Extents{2, 6, 5, 4}, Extents{2, 4, 5, 5}, Extents{2, 6, 25}, Extents{}}) {

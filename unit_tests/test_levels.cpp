@@ -60,6 +60,8 @@ TEST(Levels, that_are_wrong_are_refused_with_the_level_and_the_position) {
   expect_refused({{0, 3}, {0, 4, 9, 7}}, "level 1 runs backwards at position 3: 7 after 9");
   expect_refused({{0, -1}}, "level 0 runs backwards at position 1: -1 after 0");
   expect_error([] { Levels::from_lengths({1, -2}); }, "portops::Levels: sequence 1 has length -2, expected 0 or more");
+  expect_error([] { Levels::from_lengths({1, INT64_MAX}); },
+               "portops::Levels: 64 bits cannot hold the rows of sequences 0 to 1");
   expect_error([] { Levels(Offsets{{0, 1}}).offsets(1); },
                "portops::Levels: there is no level 1, expected less than 1");
 }

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -361,6 +362,22 @@ TEST_F(NpyTest, ReplacesAFileAndKeepsItsMode) {
   EXPECT_EQ(fs::status(path("target")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(NpyTest, GivesANewFileTheModeOfTheProcess) {
+  const mode_t before = umask(0277);  // under which a file could not even be opened again
+  std::deque<OutputFile> files;
+  files.emplace_back(path("new")).write("new", 3);
+  OutputFile::commit(files);
+  umask(before);
+  EXPECT_EQ(fs::status(path("new")).permissions(), fs::perms::owner_read);
+}
+
+TEST_F(NpyTest, SeesThatAFileWasChangedWhileItWasRead) {
+  NpyFile file(store(preamble(1, header(little + "f4", "(2,)")) + bytes_of(std::vector{1.0f, 2.0f})));
+  store(preamble(1, header(little + "f4", "(1,)")) + bytes_of(std::vector{3.0f}));
+  EXPECT_THAT([&] { file.read(ElementType::f32); },
+              testing::ThrowsMessage<Error>(HasSubstr("was changed while it was read")));
+}
+
 TEST_F(NpyTest, TellsWhyAFileCannotBeWritten) {
   const auto opens = [](const std::string& name) { return [name] { OutputFile{name}; }; };
   EXPECT_THAT(opens(path("none/out.npy")), testing::ThrowsMessage<Error>(HasSubstr("No such file")));
@@ -381,6 +398,10 @@ TEST_F(NpyTest, KnowsWhenTwoNamesAreOneFile) {
   EXPECT_TRUE(is_same_file(path("a"), path("b")));
   EXPECT_TRUE(is_same_file(path("none"), path("./none")));
   EXPECT_FALSE(is_same_file(path("a"), path("none")));
+  fs::create_symlink("none", path("dangling"));
+  EXPECT_TRUE(is_same_file(path("dangling"), path("none")));
+  EXPECT_TRUE(is_same_file(path("./none"), path("dangling")));
+  EXPECT_FALSE(is_same_file(path("dangling"), path("a")));
 }
 
 }  // namespace

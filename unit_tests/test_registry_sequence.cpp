@@ -114,6 +114,20 @@ TEST(RegistryLevels, OfListsAreThoseOfTheirTensors) {
 class RegistrySequence : public OnEveryBackend {};
 PORTOPS_ON_EVERY_BACKEND(RegistrySequence);
 
+/// Whose output would be ragged by levels that are not its own: a row of levels that is broadcast.
+TEST_P(RegistrySequence, RefusesWhatInferRefuses) {
+  TestTensor<float> row(ctx, {1, 2}), rows(ctx, {7, 2}), out(ctx, {7, 2});
+  const auto call = Arguments().set("x", RaggedRef{row, levels_of({1})}).set("y", rows.ref()).set("out", out.ref());
+  const std::string message = "portops::add: out has extents [7, 2], but levels of 1 rows";
+  expect_error([&] { infer("add", call); }, message);
+  expect_error([&] { run("add", ctx, call); }, message);
+  EXPECT_NO_THROW(run("add", ctx, Arguments(call).set("x", RaggedRef{row, {}})));
+  const auto gradient = Arguments(call).set("out", TensorRef()).set("out_grad", rows.ref());
+  EXPECT_EQ(infer("add_grad", gradient).at("x_grad").levels, levels_of({1}));
+  EXPECT_NO_THROW(run("add_grad", ctx, Arguments(gradient).set("y_grad", out.ref())));
+  ctx.fence();
+}
+
 TEST_P(RegistrySequence, ComputesWhatTheFunctionsCompute) {
   const Levels levels = levels_of({2, 0, 3});
   TestTensor<float> x(ctx, {5, 2}), out(ctx, {3, 2}), named(ctx, {3, 2}), x_grad(ctx, {5, 2}), named_grad(ctx, {5, 2});

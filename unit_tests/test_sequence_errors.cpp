@@ -125,6 +125,11 @@ TEST_P(SequenceErrorsTest, sequence_concat) {
           "x[1] has element type f64, expected f32 (the element type of x[0])");
   refused({{x, levels}, {three, levels_of({1, 1, 1})}},
           "out has extents [6, 2], expected [8, 2] (those of x[0] with the rows of all)");
+  constexpr std::int64_t rows = std::int64_t{1} << 62;
+  const RaggedRef empty{TensorRef(static_cast<float*>(x.ref().data()), {rows, 0}, x.ref().space()), levels_of({rows})};
+  const std::vector<RaggedRef> twice{empty, empty};
+  refused(twice, "64 bits cannot hold the rows of out");
+  expect_refused("sequence_concat", [&] { sequence_concat_levels(twice); }, "64 bits cannot hold the rows of out");
 }
 
 TEST_P(SequenceErrorsTest, sequence_reverse_and_softmax) {
@@ -140,6 +145,78 @@ TEST_P(SequenceErrorsTest, sequence_reverse_and_softmax) {
   expect_refused(
       "sequence_softmax_grad", [&] { sequence_softmax_grad(ctx, {x, levels}, x, three, x_grad); },
       "out_grad has extents [3, 2], expected [5, 2] (the extents of x)");
+}
+
+/// A gradient may not lie where its variable does, whose elements are not read, unless the call is not told of them.
+TEST_P(SequenceErrorsTest, gradients_in_the_memory_of_x) {
+  const Levels of_three = levels_of({1, 1, 1});
+  TestTensor<float> padded(ctx, {3, 3, 2});
+  const auto check = [&](const std::string& op, const TensorRef& variable,
+                         const std::function<void(const TensorRef&, const TensorRef&)>& call) {
+    expect_refused(op, [&] { call(variable, variable); }, "x_grad overlaps x in memory, expected disjoint tensors");
+    EXPECT_NO_THROW(call(TensorRef::without_data(variable.type(), variable.extents()), variable)) << op;
+    ctx.fence();
+  };
+  check("sequence_pool_grad", x, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_pool_grad(ctx, {variable, levels}, three, gradient);
+  });
+  check("sequence_expand_grad", three, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_expand_grad(ctx, {variable, {}}, levels_of({1, 2, 3}), six, gradient);
+  });
+  check("sequence_pad_grad", x, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_pad_grad(ctx, {variable, levels}, padded, gradient);
+  });
+  check("sequence_unpad_grad", padded, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_unpad_grad(ctx, variable, levels, x, gradient);
+  });
+  check("sequence_reverse_grad", x, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_reverse_grad(ctx, {variable, levels}, x_grad, gradient);
+  });
+  check("sequence_softmax_grad", three, [&](const TensorRef& variable, const TensorRef& gradient) {
+    sequence_softmax_grad(ctx, {variable, of_three}, three_too, three_too, gradient);
+  });
+}
+
+TEST_P(SequenceErrorsTest, sequence_concat_grad) {
+  const Levels of_three = levels_of({1, 1, 1});
+  const auto call = [&](const TensorRef& first, const TensorRef& second, const TensorRef& out_grad,
+                        const std::vector<TensorRef>& gradients) {
+    const std::vector<RaggedRef> inputs{{first, of_three}, {second, of_three}};
+    portops::sequence_concat_grad(ctx, inputs, out_grad, gradients);
+  };
+  const auto refused = [&](const std::vector<TensorRef>& gradients, const std::string& message) {
+    expect_refused("sequence_concat_grad", [&] { call(three, three_too, six, gradients); }, message);
+  };
+  TestTensor<float> free(ctx, {3, 2});
+  const TensorRef inside(static_cast<float*>(six.ref().data()) + 2, {3, 2}, six.ref().space());
+  const std::string end = " in memory, expected disjoint tensors";
+  refused({free}, "x_grad has 1 tensors, expected 2 (one for each of x)");
+  refused({free, x}, "x_grad[1] has extents [5, 2], expected [3, 2] (the extents of x[1])");
+  refused({free, free}, "x_grad[0] overlaps x_grad[1]" + end);
+  refused({{}, inside}, "x_grad[1] overlaps out_grad" + end);
+  refused({three, free}, "x_grad[0] overlaps x[0]" + end);
+  refused({three_too, {}}, "x_grad[0] overlaps x[1]" + end);
+  refused({{}, three}, "x_grad[1] overlaps x[0]" + end);
+  const TensorRef shape = TensorRef::without_data(ElementType::f32, {3, 2});
+  EXPECT_NO_THROW(call(shape, shape, six, {three, three_too}));
+  EXPECT_NO_THROW(call(three, three, six, {free, three_too}));  // one input twice
+  EXPECT_NO_THROW(call(three, three_too, six, {}));             // none wanted
+  ctx.fence();
+}
+
+TEST_P(SequenceErrorsTest, levels_of_expanded_tensors) {
+  const auto refused = [&](const Levels& x_levels, const Levels& y, std::int64_t ref_level,
+                           const std::string& message) {
+    expect_refused("sequence_expand", [&] { sequence_expand_levels(x_levels, y, {.ref_level = ref_level}); }, message);
+  };
+  const Levels two({{0, 1, 3}, {0, 1, 2, 3}});
+  for (const Levels& x_levels : {Levels(), levels_of({1, 1})}) {
+    refused(x_levels, {}, -1, "y has no levels, expected levels");
+    for (const std::int64_t level : {std::int64_t{-2}, std::int64_t{2}, std::int64_t{1} << 32}) {
+      refused(x_levels, two, level, "ref_level is " + std::to_string(level) + ", expected -1 to 1 (a level of y)");
+    }
+  }
+  EXPECT_EQ(sequence_expand_levels({}, two, {.ref_level = 0}), Levels({{0, 1, 3}}));
 }
 
 }  // namespace

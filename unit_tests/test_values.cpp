@@ -46,6 +46,8 @@ TEST(Values, AttributesFollowTheirTypes) {
   EXPECT_EQ(parse_attribute(attribute(AttributeType::number), "2"), Attribute(2.0));
   EXPECT_EQ(parse_attribute(attribute(AttributeType::integers), "1,-2"), Attribute(std::vector<std::int64_t>{1, -2}));
   EXPECT_EQ(parse_attribute(attribute(AttributeType::integers), "7"), Attribute(std::vector<std::int64_t>{7}));
+  EXPECT_EQ(parse_attribute(attribute(AttributeType::integers), "[1,-2]"), Attribute(std::vector<std::int64_t>{1, -2}));
+  EXPECT_EQ(parse_attribute(attribute(AttributeType::integers), "[]"), Attribute(std::vector<std::int64_t>{}));
   EXPECT_EQ(parse_attribute(attribute(AttributeType::text), "a=b"), Attribute(std::string("a=b")));
 }
 
@@ -57,7 +59,7 @@ TEST(Values, WrongAttributesSayWhatIsExpected) {
   EXPECT_THAT(parsing(AttributeType::integer, "1.5"), ThrowsMessage<Error>("a is '1.5', expected an integer"));
   EXPECT_THAT(parsing(AttributeType::integer, "99999999999999999999"), ThrowsMessage<Error>(HasSubstr("out of range")));
   EXPECT_THAT(parsing(AttributeType::number, "two"), ThrowsMessage<Error>(HasSubstr("a is 'two', expected a number")));
-  for (const char* text : {"", ",", "1,", ",1", "1,,2", "1, 2", "1,x", "[1,2]"}) {
+  for (const char* text : {"", ",", "1,", ",1", "1,,2", "1, 2", "1,x", "[1,2", "1,2]", "[", "[,]", "[[]]"}) {
     EXPECT_THAT(parsing(AttributeType::integers, text), ThrowsMessage<Error>(HasSubstr("separated by commas"))) << text;
   }
 }
@@ -94,6 +96,7 @@ TEST(Values, AreShownAsTheyAreWritten) {
   EXPECT_EQ(to_string(Attribute(inf)), "inf");
   EXPECT_EQ(to_string(Attribute(true)), "true");
   EXPECT_EQ(to_string(Attribute(std::vector<std::int64_t>{1, 2})), "1,2");
+  EXPECT_EQ(to_string(Attribute(std::vector<std::int64_t>{})), "[]");
 }
 
 TEST(Values, ErrorsAreOneLine) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model.hpp"
 
-#include "common/element_cast.hpp"
 #include "common/slice.hpp"
 #include "common/transfer.hpp"
 #include "kernels.hpp"
@@ -13,23 +12,10 @@
 #include <portops/ops/sparse_momentum.hpp>
 #include <portops/ops/sparse_sgd.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 namespace portops::apps {
-
-namespace {
-
-Tensor zeros(const Context& ctx, ElementType type, const Extents& extents) {
-  const Tensor host(type, extents);
-  with_type(type, [&]<class T>(std::type_identity<T>) {
-    std::fill_n(host.data<T>(), host.ref().size(), element_cast<T>(0.0));
-  });
-  return to_backend(ctx, host);
-}
-
-}  // namespace
 
 Model::Model(const Context& ctx, const ModelOptions& options, std::int64_t rows, std::int64_t classes,
              std::int64_t batch_lines, std::int64_t batch_words)

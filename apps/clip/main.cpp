@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -96,13 +97,12 @@ std::vector<std::string> output_names(const CommandLine& line) {
 }
 
 void check_files_differ(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
-  std::error_code error;
+  std::map<FileIdentity, std::string> by_identity;
+  for (const std::string& input : inputs) by_identity.try_emplace(identity_of(input), input);
   for (const std::string& output : outputs) {
-    if (!fs::exists(output, error)) continue;  // inputs are there: they are open
-    for (const std::string& input : inputs) {
-      if (!is_same_file(output, input)) continue;
-      throw portops::Error("an output and an input are the same file " + input + ", expected different files");
-    }
+    const auto found = by_identity.find(identity_of(output));
+    if (found == by_identity.end()) continue;
+    throw portops::Error("an output and an input are the same file " + found->second + ", expected different files");
   }
 }
 

@@ -40,6 +40,16 @@ void swap_bytes(void* data, std::size_t count, ElementType type) {
   }
 }
 
+void write_as_float(OutputFile& file, const bf16* elements, std::size_t count) {
+  std::vector<float> chunk(std::min(count, chunk_bytes / sizeof(float)));
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t now = std::min(count - done, chunk.size());
+    std::transform(elements + done, elements + done + now, chunk.data(), element_cast<float, bf16>);
+    file.write(chunk.data(), now * sizeof(float));
+    done += now;
+  }
+}
+
 Extents reversed(const Extents& extents) {
   Extents result = extents;
   for (int axis = 0; axis < extents.rank(); ++axis) result[axis] = extents[extents.rank() - 1 - axis];
@@ -48,13 +58,30 @@ Extents reversed(const Extents& extents) {
 
 }  // namespace
 
-NpyFile::NpyFile(const std::string& name) : name_(name), stream_(std::fopen(name.c_str(), "rbe"), &std::fclose) {
+NpyFile::NpyFile(const std::string& name) : name_(name), stream_(nullptr, &std::fclose) {
+  open();
+  close();
+}
+
+void NpyFile::open() {
+  stream_.reset(std::fopen(name_.c_str(), "rbe"));
   if (!stream_) fail(std::string("cannot be read: ") + std::strerror(errno));
   struct stat status{};
   if (fstat(fileno(stream_.get()), &status) != 0) fail(std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail("is a folder, expected a .npy file");
-  if (S_ISREG(status.st_mode)) file_bytes_ = status.st_size;
+  file_bytes_ = S_ISREG(status.st_mode) ? status.st_size : -1;
+  position_ = 0;
   read_header();
+}
+
+void NpyFile::reopen() {
+  const NpyHeader before = header_;
+  open();
+  if (header_ != before) fail("was changed while it was read");
+}
+
+void NpyFile::close() {
+  if (file_bytes_ >= 0) stream_.reset();  // a pipe cannot be opened again
 }
 
 void NpyFile::fail(const std::string& problem) const { throw Error(name_ + ": " + problem); }
@@ -134,6 +161,7 @@ void NpyFile::check_readable_as(ElementType type) const {
 
 NpyTensor NpyFile::read(ElementType type) {
   check_readable_as(type);
+  if (!stream_) reopen();
   // Fortran order is C order of the reversed extents: the elements stay where they lie, the strides say where.
   const Extents stored = header_.fortran_order ? reversed(header_.extents) : header_.extents;
   NpyTensor tensor{Tensor(type, stored), {}};
@@ -154,6 +182,7 @@ NpyTensor NpyFile::read(ElementType type) {
     });
   }
   if (std::fgetc(stream_.get()) != EOF) fail("longer than its header says");  // seen here only where it is a pipe
+  close();
   return tensor;
 }
 
@@ -162,15 +191,12 @@ void write_npy(OutputFile& file, const TensorRef& x) {
   const std::string header =
       format_npy_header(x.type() == ElementType::bf16 ? ElementType::f32 : x.type(), x.extents());
   file.write(header.data(), header.size());
-  if (x.type() != ElementType::bf16) return file.write(x.data(), count * size_of(x.type()));
-  const auto* elements = static_cast<const bf16*>(x.data());
-  std::vector<float> chunk(std::min(count, chunk_bytes / sizeof(float)));
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t now = std::min(count - done, chunk.size());
-    std::transform(elements + done, elements + done + now, chunk.data(), element_cast<float, bf16>);
-    file.write(chunk.data(), now * sizeof(float));
-    done += now;
+  if (x.type() == ElementType::bf16) {
+    write_as_float(file, static_cast<const bf16*>(x.data()), count);
+  } else {
+    file.write(x.data(), count * size_of(x.type()));
   }
+  file.finish();
 }
 
 }  // namespace portops::apps

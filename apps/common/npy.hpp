@@ -22,7 +22,8 @@ struct NpyTensor {
   TensorRef ref;  ///< of the array's extents; its strides are column-major where the file is in Fortran order
 };
 
-/// A .npy file opened for reading, its header understood and found to fit the length of the file.
+/// A .npy file whose header has been read, understood and found to fit the length of the file. It is open only while
+/// it is read, unless it is a pipe: there may be more of them than a process may have open.
 class NpyFile {
  public:
   explicit NpyFile(const std::string& name);
@@ -40,6 +41,9 @@ class NpyFile {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const;
+  void open();
+  void reopen();
+  void close();
   std::size_t read_some(void* data, std::size_t bytes);
   void read_exactly(void* data, std::size_t bytes);
   void read_header();
@@ -54,8 +58,8 @@ class NpyFile {
   NpyHeader header_;
 };
 
-/// Writes a tensor in host memory, contiguous with the last axis fastest, as version 1.0; bf16, which NumPy lacks, as
-/// float32, which holds its values exactly.
+/// Writes a tensor in host memory, contiguous with the last axis fastest, as version 1.0, and finishes the file; bf16,
+/// which NumPy lacks, as float32, which holds its values exactly.
 void write_npy(OutputFile& file, const TensorRef& x);
 
 }  // namespace portops::apps

@@ -23,6 +23,8 @@ struct NpyHeader {
   bool fortran_order = false;  ///< the first axis is the fastest
   Extents extents;
   std::int64_t bytes = 0;  ///< of all elements together
+
+  friend bool operator==(const NpyHeader&, const NpyHeader&) = default;
 };
 
 /// Reads the dictionary. Throws Error on what is not one, and on an array that portops has no tensor for.

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,14 +20,20 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The temporary files that a signal handler must remove. A handler may only touch lock-free atomics and make system
-// calls, hence the fixed array of plain pointers.
-std::array<std::atomic<const char*>, 64> files_to_remove;
-static_assert(std::atomic<const char*>::is_always_lock_free);
+/// A temporary file that a signal handler must remove.
+struct Slot {
+  std::atomic<const char*> path;
+  Slot* next;
+};
+
+// A handler may only touch lock-free atomics and make system calls, hence this list, from which nothing is ever taken
+// away: slots are used again.
+std::atomic<Slot*> slots{nullptr};
+static_assert(std::atomic<const char*>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
 
 extern "C" void remove_files_and_die(int signal) {
-  for (const auto& path : files_to_remove) {
-    if (const char* name = path.load()) unlink(name);
+  for (const Slot* slot = slots.load(); slot != nullptr; slot = slot->next) {
+    if (const char* name = slot->path.load()) unlink(name);
   }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -44,85 +49,124 @@ void install_handlers() {
   }
 }
 
-int remember(const char* path) {
+void remember(const char* path) {
   static const bool installed = (install_handlers(), true);
   static_cast<void>(installed);
-  for (std::size_t slot = 0; slot < files_to_remove.size(); ++slot) {
+  for (Slot* slot = slots.load(); slot != nullptr; slot = slot->next) {
     const char* none = nullptr;
-    if (files_to_remove[slot].compare_exchange_strong(none, path)) return static_cast<int>(slot);
+    if (slot->path.compare_exchange_strong(none, path)) return;
   }
-  return -1;  // more files than anybody writes at once: the destructor still removes it
+  auto* const slot = new Slot{path, slots.load()};  // NOLINT: the list keeps it
+  while (!slots.compare_exchange_weak(slot->next, slot)) {
+  }
 }
 
-void forget(int slot) {
-  if (slot >= 0) files_to_remove[static_cast<std::size_t>(slot)] = nullptr;
+void forget(const char* path) {
+  for (Slot* slot = slots.load(); slot != nullptr; slot = slot->next) {
+    if (slot->path.load() == path) slot->path = nullptr;
+  }
 }
 
 [[noreturn]] void fail(const std::string& name, int error) {
   throw Error(name + ": cannot be written: " + std::strerror(error));
 }
 
+/// The name of a file that is not there, behind the symbolic links that lead to it.
+fs::path followed(fs::path name) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int links = 0; links < most_links && fs::is_symlink(name, error); ++links) {
+    name = name.parent_path() / fs::read_symlink(name, error);
+  }
+  return name;
+}
+
 }  // namespace
 
-OutputFile::OutputFile(const std::string& name) : name_(name), destination_(name) {
+OutputFile::OutputFile(const std::string& name) : name_(name) {
   struct stat status{};
   existed_ = stat(name.c_str(), &status) == 0;
   if (!existed_ && errno != ENOENT) fail(name, errno);
   if (existed_ && S_ISDIR(status.st_mode)) throw Error(name + ": is a folder, expected the name of a file to write");
-
-  int descriptor = -1;
   if (existed_ && !S_ISREG(status.st_mode)) {
-    descriptor = open(name.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) fail(name, errno);
-  } else {
-    // Renaming would replace a write-protected file and a symbolic link without a word: neither is what was asked for.
-    if (existed_ && access(name.c_str(), W_OK) != 0) fail(name, errno);
-    if (existed_) destination_ = fs::canonical(destination_);
-    if (!destination_.has_filename()) throw Error("'" + name + "': is not the name of a file to write");
-    for (int attempt = 0; descriptor < 0; ++attempt) {
-      const std::string unique = std::to_string(getpid()) + "-" + std::to_string(attempt);
-      temporary_ = destination_.parent_path() / (".portops-" + unique + ".part");
-      descriptor = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor < 0 && errno != EEXIST) fail(name, errno);
-    }
-    cleanup_slot_ = remember(temporary_.c_str());
-    if (existed_) static_cast<void>(fchmod(descriptor, status.st_mode & 07777));
+    open_directly();
+    return;
   }
+  // Renaming would replace a write-protected file and a symbolic link without a word: neither is what was asked for.
+  if (existed_ && access(name.c_str(), W_OK) != 0) fail(name, errno);
+  std::error_code error;
+  destination_ = existed_ ? fs::canonical(name, error) : followed(name);
+  if (error) fail(name, error.value());  // an open file without a name, as one that was removed
+  if (!destination_.has_filename()) throw Error("'" + name + "': is not the name of a file to write");
+  mode_ = status.st_mode & 07777;
+  create_temporary();
+}
+
+void OutputFile::open_directly() {
+  const int descriptor = open(name_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail(name_, errno);
   stream_ = fdopen(descriptor, "wb");
-  if (stream_ == nullptr) {  // out of memory; the destructor does not run
-    ::close(descriptor);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-    forget(cleanup_slot_);
-    fail(name, ENOMEM);
+  if (stream_ != nullptr) return;
+  ::close(descriptor);
+  fail(name_, ENOMEM);
+}
+
+void OutputFile::create_temporary() {
+  static std::atomic<int> count{0};
+  int descriptor = -1;
+  while (descriptor < 0) {
+    const std::string unique = std::to_string(getpid()) + "-" + std::to_string(count++);
+    temporary_ = destination_.parent_path() / (".portops-" + unique + ".part");
+    descriptor = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno != EEXIST) fail(name_, errno);
   }
+  remember(temporary_.c_str());
+  // The mode that a file gets here may not let it be opened again: it has its own only once it is finished.
+  struct stat status{};
+  if (!existed_ && fstat(descriptor, &status) == 0) mode_ = status.st_mode & 07777;
+  static_cast<void>(fchmod(descriptor, S_IRUSR | S_IWUSR));
+  ::close(descriptor);
 }
 
 OutputFile::~OutputFile() {
   if (stream_ != nullptr) std::fclose(stream_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-  forget(cleanup_slot_);
+  if (temporary_.empty()) return;
+  unlink(temporary_.c_str());
+  forget(temporary_.c_str());
+}
+
+std::FILE* OutputFile::stream() {
+  if (stream_ == nullptr) stream_ = std::fopen(temporary_.c_str(), "r+be");
+  if (stream_ == nullptr) fail(name_, errno);
+  return stream_;
 }
 
 void OutputFile::write(const void* data, std::size_t bytes) {
-  if (bytes != 0 && std::fwrite(data, 1, bytes, stream_) != bytes) fail(name_, errno);
+  if (bytes != 0 && std::fwrite(data, 1, bytes, stream()) != bytes) fail(name_, errno);
 }
 
-void OutputFile::close() {
+void OutputFile::finish() {
   // A full disk may show at any of these steps, and only there.
-  if (std::fflush(stream_) != 0) fail(name_, errno);
-  if (!temporary_.empty() && fsync(fileno(stream_)) != 0) fail(name_, errno);
+  if (std::fflush(stream()) != 0) fail(name_, errno);
+  if (!temporary_.empty()) {
+    static_cast<void>(fchmod(fileno(stream_), mode_));
+    if (fsync(fileno(stream_)) != 0) fail(name_, errno);
+  }
   if (std::fclose(std::exchange(stream_, nullptr)) != 0) fail(name_, errno);
+  is_finished_ = true;
 }
 
 void OutputFile::rename() {
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(name_, errno);
-  forget(std::exchange(cleanup_slot_, -1));
+  forget(temporary_.c_str());
   temporary_.clear();
 }
 
 void OutputFile::commit(std::deque<OutputFile>& files) {
-  for (OutputFile& file : files) file.close();
+  for (OutputFile& file : files) {
+    if (!file.is_finished_) file.finish();
+  }
   for (auto file = files.begin(); file != files.end(); ++file) {
     try {
       file->rename();
@@ -136,18 +180,14 @@ void OutputFile::commit(std::deque<OutputFile>& files) {
   }
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+FileIdentity identity_of(const std::string& name) {
+  struct stat status{};
+  if (stat(name.c_str(), &status) == 0) return {status.st_dev, status.st_ino, {}};
+  // What is not there yet is known by its name, in a folder that may have several.
   std::error_code error;
-  if (fs::equivalent(a, b, error) && !error) return true;
-  // What is not there yet is compared by name, in a folder that may have several.
-  const auto location = [&error](const std::string& name) {
-    const fs::path absolute = error ? fs::path() : fs::absolute(name, error);
-    return error ? fs::path() : fs::weakly_canonical(absolute, error);
-  };
-  error.clear();
-  const fs::path first = location(a);
-  const fs::path second = location(b);
-  return !error && first == second;
+  const fs::path absolute = fs::absolute(followed(name), error);
+  const fs::path path = error ? fs::path() : fs::weakly_canonical(absolute, error);
+  return {0, 0, error ? fs::path(name) : path};
 }
 
 }  // namespace portops::apps

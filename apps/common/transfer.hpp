@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 namespace portops::apps {
@@ -23,6 +24,13 @@ inline Tensor to_backend(const Context& ctx, const Tensor& x) {
   copy(ctx, x, copied);
   ctx.fence();
   return copied;
+}
+
+/// Zeros where the context's backend has its tensors by default. Returns when they are there.
+inline Tensor zeros(const Context& ctx, ElementType type, const Extents& extents) {
+  const Tensor result(type, extents);
+  std::memset(result.ref().data(), 0, static_cast<std::size_t>(result.ref().size()) * size_of(type));
+  return to_backend(ctx, result);
 }
 
 /// The tensor in host memory: `x` itself if it lies there, a copy otherwise. Returns when everything enqueued on the

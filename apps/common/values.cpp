@@ -55,11 +55,17 @@ std::optional<double> parse_named_number(const AttributeInfo& attribute, std::st
 }
 
 std::vector<std::int64_t> parse_integers(const std::string& name, std::string_view text) {
+  const bool has_brackets = text.starts_with('[') && text.ends_with(']');
+  std::string_view rest = has_brackets ? text.substr(1, text.size() - 2) : text;
   std::vector<std::int64_t> values;
-  for (std::string_view rest = text;;) {
+  if (has_brackets && rest.empty()) return values;
+  for (;;) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const auto value = parse<std::int64_t>(rest.substr(0, comma));
-    if (!value) throw Error(name + " is " + quoted(text) + ", expected integers separated by commas, such as 1,2");
+    if (!value) {
+      throw Error(name + " is " + quoted(text) +
+                  ", expected integers separated by commas, such as 1,2, or [] for none");
+    }
     values.push_back(*value);
     if (comma == rest.size()) return values;
     rest.remove_prefix(comma + 1);
@@ -148,7 +154,7 @@ std::string to_string(const Attribute& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       std::string text;
       for (const std::int64_t i : v) append_item(text, std::to_string(i), ",");
-      return text;
+      return text.empty() ? "[]" : text;
     }
   };
   return std::visit(Printer{}, value);

@@ -20,8 +20,8 @@ namespace portops::apps {
 /// None when it is something else. Throws when it is a number that no double holds.
 std::optional<double> parse_number(std::string_view text);
 
-/// An attribute as the schema types it: `true`, `3`, `0.5` or `inf` or a name that the schema gives a number, `1,2`, or
-/// any text.
+/// An attribute as the schema types it: `true`, `3`, `0.5` or `inf` or a name that the schema gives a number, a list,
+/// or any text. A list is `1,2` or `[1,2]`, one without items `[]`.
 Attribute parse_attribute(const AttributeInfo& attribute, std::string_view text);
 
 /// The name of a backend that is compiled in.

@@ -25,8 +25,10 @@ constexpr const char* run_help =
     "NAME=FILE.npy: an input is read from the file; an output is computed and\n"
     "written to it. A list of tensors is NAME=A.npy,B.npy (no file's name may have a\n"
     "comma), NAME=A.npy,,C.npy one without the gradient that is not wanted.\n"
-    "NAME=NUMBER: where the operator takes a number for an input\n"
-    "(a file named 0.3 is ./0.3). ATTR=VALUE: 3, 0.5, inf, true, or a list: 1,2.\n"
+    "NAME.levels=FILE.npy,…: the levels of a ragged tensor, coarsest first; of a\n"
+    "list, one for each tensor. NAME=NUMBER: where the operator takes a number for an\n"
+    "input (a file named 0.3 is ./0.3). ATTR=VALUE: 3, 0.5, inf, true, or a list:\n"
+    "1,2, without items '[]'. What an operator leaves alone in an output is 0.\n"
     "Outputs in bf16 are written as float32. portops info OP tells the names.\n";
 
 struct CommandLine {

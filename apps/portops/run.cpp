@@ -87,7 +87,7 @@ void take_levels(const OperatorInfo& op, const std::string& name, const std::str
   }
   auto& files = is_input ? words.levels : words.output_levels;
   if (files.contains(name)) throw Error(op.name + ": " + argument + " is given twice, expected once");
-  files[name] = split_files(op, argument, value, true, false);
+  files[name] = split_files(op, argument, value, true, is_output && output->list && output->optional);
 }
 
 Words sort_words(const OperatorInfo& op, const std::vector<std::string>& arguments) {
@@ -189,25 +189,29 @@ std::vector<NamedFile> named_files(const Infos& infos, const std::map<std::strin
     }
   }
   for (const auto& [name, files] : levels) {
-    for (const std::string& file : files) result.push_back({name + std::string(levels_suffix), file});
+    for (const std::string& file : files) {
+      if (!file.empty()) result.push_back({name + std::string(levels_suffix), file});
+    }
   }
   return result;
 }
 
 void check_files_differ(const OperatorInfo& op, const Words& words) {
-  const auto inputs = named_files(op.inputs, words.inputs, words.levels);
-  const auto outputs = named_files(op.outputs, words.outputs, words.output_levels);
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    for (const auto& [name, file] : inputs) {
-      if (!is_same_file(output->file, file)) continue;
-      throw Error(op.name + ": output " + output->name + " and input " + name + " are the same file " + file +
-                  ", expected different files");
+  std::map<FileIdentity, NamedFile> inputs;
+  std::map<FileIdentity, NamedFile> outputs;
+  for (const NamedFile& input : named_files(op.inputs, words.inputs, words.levels)) {
+    inputs.try_emplace(identity_of(input.file), input);
+  }
+  for (const NamedFile& output : named_files(op.outputs, words.outputs, words.output_levels)) {
+    const FileIdentity identity = identity_of(output.file);
+    if (const auto input = inputs.find(identity); input != inputs.end()) {
+      throw Error(op.name + ": output " + output.name + " and input " + input->second.name + " are the same file " +
+                  input->second.file + ", expected different files");
     }
-    for (auto other = outputs.begin(); other != output; ++other) {
-      if (!is_same_file(output->file, other->file)) continue;
-      throw Error(op.name + ": outputs " + other->name + " and " + output->name + " are the same file " + output->file +
-                  ", expected different files");
-    }
+    const auto [other, is_new] = outputs.try_emplace(identity, output);
+    if (is_new) continue;
+    throw Error(op.name + ": outputs " + other->second.name + " and " + output.name + " are the same file " +
+                output.file + ", expected different files");
   }
 }
 
@@ -326,13 +330,28 @@ Tensor tensor_of(const std::vector<std::int64_t>& offsets) {
   return tensor;
 }
 
+/// The offsets that an output has files for: a file a level or, of a list, a file for the one level of each tensor.
+std::vector<std::vector<std::int64_t>> written_offsets(const OperatorInfo& op, const std::string& name,
+                                                       const TensorSpec& spec) {
+  std::vector<std::vector<std::int64_t>> result;
+  if (!find_by_name(op.outputs, name)->list) {
+    for (int level = 0; level < spec.levels.depth(); ++level) result.push_back(spec.levels.offsets(level));
+    return result;
+  }
+  for (const Levels& levels : spec.list_levels) result.push_back(levels.offsets());
+  return result;
+}
+
 void check_output_levels(const OperatorInfo& op, const Words& words,
                          const std::map<std::string, TensorSpec, std::less<>>& specs) {
   for (const auto& [name, files] : words.output_levels) {
-    const auto depth = static_cast<std::size_t>(specs.at(name).levels.depth());
-    if (files.size() == depth) continue;
+    const bool is_list = find_by_name(op.outputs, name)->list;
+    const TensorSpec& spec = specs.at(name);
+    const std::size_t expected = is_list ? spec.list.size() : static_cast<std::size_t>(spec.levels.depth());
+    if (files.size() == expected) continue;
     throw Error(op.name + ": " + name + std::string(levels_suffix) + " has " + std::to_string(files.size()) +
-                " files, expected " + std::to_string(depth) + ", one a level of " + name);
+                " files, expected " + std::to_string(expected) +
+                (is_list ? ", a level for each tensor of the list" : ", one a level of " + name));
   }
 }
 
@@ -391,17 +410,18 @@ void run_request(const RunRequest& request) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (own[i].empty()) continue;
       const Extents& extents = is_list ? spec.list[i] : spec.extents;
-      tensors[i] = results.emplace_back(spec.type, extents, default_memory_space(ctx.backend())).ref();
+      tensors[i] = results.emplace_back(zeros(ctx, spec.type, extents)).ref();  // an operator may leave some alone
     }
     set(arguments, name, is_list, tensors);
   }
   run(op.name, ctx, arguments);
 
-  for (std::size_t i = 0; i < results.size(); ++i) write_npy(outputs[i], to_host(ctx, results[i]));
-  std::size_t next = results.size();
-  for (const auto& [name, of_levels] : words.output_levels) {
-    for (int level = 0; level < specs.at(name).levels.depth(); ++level) {
-      write_npy(outputs[next++], tensor_of(specs.at(name).levels.offsets(level)));
+  std::size_t next = 0;
+  for (const Tensor& result : results) write_npy(outputs[next++], to_host(ctx, result));
+  for (const auto& [name, own] : words.output_levels) {
+    const auto offsets = written_offsets(op, name, specs.at(name));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!own[i].empty()) write_npy(outputs[next++], tensor_of(offsets[i]));
     }
   }
   OutputFile::commit(outputs);

@@ -38,8 +38,8 @@ class Parts(Case):
         else:
             values = {self.source: self.random(self.whole(), device),
                       self.target: [self.poison(shape, device) for shape in self.shapes]}
-        if self.op == "concat_grad":  # of x only the extents are read
-            values["x"] = values[self.target]
+        if self.op == "concat_grad":  # of x only the extents are read: tensors of no address
+            values["x"] = [part.to("meta") for part in values[self.target]]
         if self.op.startswith("split"):
             values["sections"] = tuple(self.sections)
         return {**values, "axis": self.axis}

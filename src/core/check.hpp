@@ -47,7 +47,8 @@ void check_index_input(std::string_view op, const Context& ctx, const Named& inp
 void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
                         std::string_view origin);
 
-/// No element of the output lies in any of the other tensors. Empty references are passed over.
+/// No element of the output lies in any of the other tensors, whether their elements are read or not. Empty references
+/// and those without data are passed over.
 void check_no_overlap(std::string_view op, const Named& output, std::span<const Named> others);
 
 /// As check_no_overlap for one tensor, which the output may coincide with, element for element.

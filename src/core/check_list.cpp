@@ -21,7 +21,7 @@ bool is_row_major(const TensorRef& tensor) {
   std::int64_t expected = 1;
   for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
     if (tensor.extent(axis) != 1 && tensor.stride(axis) != expected) return false;
-    expected *= tensor.extent(axis);
+    if (__builtin_mul_overflow(expected, tensor.extent(axis), &expected)) return false;
   }
   return expected != 0;
 }
@@ -37,12 +37,11 @@ struct ByteRange {
 };
 
 ByteRange byte_range(const TensorRef& tensor) {
-  if (!tensor.has_data()) return {};
+  if (!tensor.has_data() || tensor.size() == 0) return {};
   const auto element = static_cast<std::int64_t>(size_of(tensor.type()));
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(tensor.data()));
   ByteRange range{address, address + element - 1, &tensor};
   for (int axis = 0; axis < tensor.rank(); ++axis) {
-    if (tensor.extent(axis) == 0) return {};
     const std::int64_t reach = tensor.stride(axis) * (tensor.extent(axis) - 1) * element;
     (reach < 0 ? range.first : range.last) += reach;
   }
@@ -96,11 +95,12 @@ class SharedRows {
   std::vector<ByteRange> ranges_;
 };
 
-void check_disjoint(std::string_view op, const NamedList& outputs) {
+/// Of the tensors that have elements, lowest address first.
+std::vector<ByteRange> sorted_ranges(std::span<const TensorRef> tensors) {
   std::vector<ByteRange> ranges;
-  ranges.reserve(outputs.tensors.size());
+  ranges.reserve(tensors.size());
   bool sorted = true;
-  for (const TensorRef& tensor : outputs.tensors) {
+  for (const TensorRef& tensor : tensors) {
     const ByteRange range = byte_range(tensor);
     if (range.is_empty()) continue;
     sorted = sorted && (ranges.empty() || ranges.back().first <= range.first);
@@ -109,6 +109,11 @@ void check_disjoint(std::string_view op, const NamedList& outputs) {
   if (!sorted) {
     std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.first < b.first; });
   }
+  return ranges;
+}
+
+void check_disjoint(std::string_view op, const NamedList& outputs) {
+  const std::vector<ByteRange> ranges = sorted_ranges(outputs.tensors);
   bool meet = false;
   for (std::size_t i = 1; i < ranges.size(); ++i) meet = meet || ranges[i].first <= ranges[i - 1].last;
   if (!meet || SharedRows(ranges).are_disjoint()) return;
@@ -123,6 +128,33 @@ void check_disjoint(std::string_view op, const NamedList& outputs) {
     }
   }
 }
+
+/// Ranges of bytes, of which some may meet each other, to be asked which ones meet another range.
+class RangeIndex {
+ public:
+  explicit RangeIndex(std::span<const TensorRef> tensors) : ranges_(sorted_ranges(tensors)) {
+    furthest_.reserve(ranges_.size());
+    for (const ByteRange& range : ranges_) {
+      furthest_.push_back(furthest_.empty() ? range.last : std::max(furthest_.back(), range.last));
+    }
+  }
+
+  bool is_empty() const { return ranges_.empty(); }
+
+  /// Calls visit(tensor) for those whose ranges meet this one.
+  template <class Visit>
+  void visit_meeting(const ByteRange& other, const Visit& visit) const {
+    const auto end = std::partition_point(ranges_.begin(), ranges_.end(),
+                                          [&](const ByteRange& range) { return range.first <= other.last; });
+    for (auto i = static_cast<std::size_t>(end - ranges_.begin()); i > 0 && furthest_[i - 1] >= other.first; --i) {
+      if (ranges_[i - 1].meets(other)) visit(*ranges_[i - 1].tensor);
+    }
+  }
+
+ private:
+  std::vector<ByteRange> ranges_;
+  std::vector<std::int64_t> furthest_;  // the last byte of all ranges up to this one
+};
 
 [[noreturn]] void fail_to_join(std::string_view op, const NamedList& list, std::size_t index, int axis) {
   const TensorRef& tensor = list.tensors[index];
@@ -254,6 +286,23 @@ void check_no_overlap(std::string_view op, const Named& output, const NamedList&
   for (std::size_t i = 0; i < inputs.tensors.size(); ++i) {
     if (!written.meets(byte_range(inputs.tensors[i]))) continue;
     if (may_overlap(output.tensor, inputs.tensors[i])) fail_overlap(op, output.name, name_in_list(inputs.name, i));
+  }
+}
+
+void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs) {
+  const RangeIndex index(inputs.tensors);
+  if (index.is_empty()) return;
+  const std::size_t none = inputs.tensors.size();
+  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) {
+    const TensorRef& output = outputs.tensors[i];
+    const ByteRange written = byte_range(output);
+    if (written.is_empty()) continue;
+    std::size_t first = none;  // that it overlaps
+    index.visit_meeting(written, [&](const TensorRef& input) {
+      const auto k = static_cast<std::size_t>(&input - inputs.tensors.data());
+      if (k < first && may_overlap(output, input)) first = k;
+    });
+    if (first != none) fail_overlap(op, name_in_list(outputs.name, i), name_in_list(inputs.name, first));
   }
 }
 

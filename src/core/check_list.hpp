@@ -61,8 +61,10 @@ void check_list_size(std::string_view op, const NamedList& list, std::size_t exp
 void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
                         std::string_view like, const PartShapes& shapes, std::string_view origin);
 
-/// check_no_overlap of the output with each tensor, and of each output with the input and with each other one.
+/// check_no_overlap of the output with each tensor; of each output with each input; and of each output with the input
+/// and with each other one.
 void check_no_overlap(std::string_view op, const Named& output, const NamedList& inputs);
+void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const Named& input);
 
 }  // namespace portops::impl

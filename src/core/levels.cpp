@@ -77,7 +77,11 @@ Levels Levels::from_lengths(const std::vector<std::int64_t>& lengths) {
   offsets.reserve(lengths.size() + 1);
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0) impl::fail("portops::Levels: sequence ", i, " has length ", lengths[i], ", expected 0 or more");
-    offsets.push_back(offsets.back() + lengths[i]);
+    std::int64_t end = 0;
+    if (__builtin_add_overflow(offsets.back(), lengths[i], &end)) {
+      impl::fail("portops::Levels: 64 bits cannot hold the rows of sequences 0 to ", i);
+    }
+    offsets.push_back(end);
   }
   return Levels({std::move(offsets)});
 }

@@ -29,7 +29,7 @@ class Levels {
   /// Throws Error, which names the level and the position, unless every level begins with 0, never decreases, and ends
   /// with the number of items of the next level.
   explicit Levels(std::vector<std::vector<std::int64_t>> offsets);
-  /// One level from the lengths of the sequences. Throws Error where one is negative.
+  /// One level from the lengths of the sequences. Throws Error where one is negative, or 64 bits cannot hold their sum.
   static Levels from_lengths(const std::vector<std::int64_t>& lengths);
 
   /// False for no levels.

@@ -377,91 +377,24 @@ void Call::check_extents(std::string_view name, const Extents& expected, std::st
        expected.to_string(), " (", rule, ")");
 }
 
+namespace {
+
+/// What the schema says of the outputs of a call, in their order. Throws Error where extents or levels do not fit.
+struct InferredOutputs {
+  std::vector<OutputExtents> extents;
+  std::vector<OutputLevels> levels;
+
+  InferredOutputs(std::size_t index, const Call& call)
+      : extents(operator_table().adapters[index].extents(call)), levels(operator_table().adapters[index].levels(call)) {
+    const std::vector<OutputInfo>& outputs = operator_table().infos[index].outputs;
+    for (std::size_t output = 0; output < outputs.size(); ++output) {
+      call.check_levels(outputs[output].name, extents[output].extents, levels[output].levels);
+    }
+  }
+};
+
+}  // namespace
 }  // namespace impl
-
-Arguments& Arguments::set(std::string_view name, const TensorOrNumber& value) {
-  std::string key(name);
-  attributes_.erase(key);
-  lists_.erase(key);
-  if (value.is_tensor() && !value.tensor()) {
-    tensors_.erase(key);
-  } else {
-    tensors_.insert_or_assign(std::move(key), value);
-  }
-  return *this;
-}
-
-Arguments& Arguments::set(std::string_view name, std::span<const TensorRef> list) {
-  std::string key(name);
-  attributes_.erase(key);
-  tensors_.erase(key);
-  list_levels_.erase(key);
-  if (list.empty()) {
-    lists_.erase(key);
-  } else {
-    lists_.insert_or_assign(std::move(key), std::vector<TensorRef>(list.begin(), list.end()));
-  }
-  return *this;
-}
-
-Arguments& Arguments::set(std::string_view name, const Levels& levels) {
-  std::string key(name);
-  if (levels) {
-    levels_.insert_or_assign(std::move(key), levels);
-  } else {
-    levels_.erase(key);
-  }
-  return *this;
-}
-
-Arguments& Arguments::set(std::string_view name, const RaggedRef& value) {
-  return set(name, TensorOrNumber(value.values)).set(name, value.levels);
-}
-
-Arguments& Arguments::set(std::string_view name, std::span<const RaggedRef> list) {
-  std::vector<TensorRef> values;
-  std::vector<Levels> levels;
-  for (const RaggedRef& item : list) {
-    values.push_back(item.values);
-    levels.push_back(item.levels);
-  }
-  set(name, std::span<const TensorRef>(values));
-  if (!list.empty()) list_levels_.insert_or_assign(std::string(name), std::move(levels));
-  return *this;
-}
-
-Arguments& Arguments::set(std::string_view name, Attribute value) {
-  std::string key(name);
-  tensors_.erase(key);
-  lists_.erase(key);
-  attributes_.insert_or_assign(std::move(key), std::move(value));
-  return *this;
-}
-
-const TensorOrNumber* Arguments::tensor(std::string_view name) const {
-  const auto found = tensors_.find(name);
-  return found != tensors_.end() ? &found->second : nullptr;
-}
-
-const std::vector<TensorRef>* Arguments::list(std::string_view name) const {
-  const auto found = lists_.find(name);
-  return found != lists_.end() ? &found->second : nullptr;
-}
-
-Levels Arguments::levels(std::string_view name) const {
-  const auto found = levels_.find(name);
-  return found != levels_.end() ? found->second : Levels();
-}
-
-const std::vector<Levels>* Arguments::list_levels(std::string_view name) const {
-  const auto found = list_levels_.find(name);
-  return found != list_levels_.end() ? &found->second : nullptr;
-}
-
-const Attribute* Arguments::attribute(std::string_view name) const {
-  const auto found = attributes_.find(name);
-  return found != attributes_.end() ? &found->second : nullptr;
-}
 
 std::span<const OperatorInfo> operators() { return impl::operator_table().infos; }
 
@@ -471,12 +404,10 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   const std::size_t index = impl::index_of(name);
   const OperatorInfo& info = impl::operator_table().infos[index];
   const impl::Call call(info, arguments);
-  std::vector<impl::OutputExtents> extents = impl::operator_table().adapters[index].extents(call);
-  std::vector<impl::OutputLevels> levels = impl::operator_table().adapters[index].levels(call);
+  auto [extents, levels] = impl::InferredOutputs(index, call);
   std::map<std::string, TensorSpec, std::less<>> specs;
-  for (std::size_t output = 0; output < extents.size(); ++output) {
+  for (std::size_t output = 0; output < info.outputs.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
-    call.check_levels(its.name, extents[output].extents, levels[output].levels);
     specs.emplace(its.name, TensorSpec{its.type ? *its.type : call.type(), extents[output].extents,
                                        std::move(extents[output].list), std::move(levels[output].levels),
                                        std::move(levels[output].list)});
@@ -488,9 +419,8 @@ void run(std::string_view name, const Context& ctx, const Arguments& arguments) 
   const std::size_t index = impl::index_of(name);
   const impl::Call call(impl::operator_table().infos[index], arguments);
   call.check_outputs();
-  const impl::OperatorAdapter& adapter = impl::operator_table().adapters[index];
-  adapter.extents(call);  // for its errors: it checks inputs whose extents the schema determines
-  adapter.run(ctx, call);
+  const impl::InferredOutputs inferred(index, call);  // for its errors: what infer refuses is no call
+  impl::operator_table().adapters[index].run(ctx, call);
 }
 
 }  // namespace portops

@@ -147,7 +147,8 @@ const OperatorInfo& find_operator(std::string_view name);
 
 /// What every output of the call would be, by the schema's shape rules, whether `arguments` has it or not; an output
 /// like an input that is a number or left out has the extents []. Throws Error on a missing, unknown or mistyped
-/// argument, on element types that differ and on extents that do not fit.
+/// argument, on element types that differ, on extents that do not fit, and where an output would share the levels of
+/// another number of rows than it has, as those of an input that is broadcast along its rows.
 std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments);
 
 /// Calls the operator. Optional outputs that are not set are not computed. Throws what infer and the operator throw.

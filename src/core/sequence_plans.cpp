@@ -6,6 +6,8 @@
 #include "core/levels_data.hpp"
 #include "core/step_kernels.hpp"
 
+#include <array>
+
 namespace portops::impl {
 
 namespace {
@@ -52,6 +54,7 @@ void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_gr
                   std::span<const Named> inputs) {
   if (!x_grad) return;
   check_output(op, ctx, {"x_grad", x_grad}, x.type(), "x", x.extents(), "the extents of x");
+  check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});
   check_no_overlap(op, {"x_grad", x_grad}, inputs);
 }
 

@@ -45,7 +45,8 @@ void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, con
 /// The input has these extents; `origin` says in the message where they come from.
 void check_input_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin);
 
-/// What gradients have in common: an optional output like x, which may overlap none of the inputs.
+/// What gradients have in common: an optional output like x, which may overlap none of the inputs, nor x itself where
+/// that has data.
 void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,
                   std::span<const Named> inputs);
 

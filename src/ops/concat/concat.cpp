@@ -40,7 +40,8 @@ void concat_grad(const Context& ctx, std::span<const TensorRef> x, const TensorR
   }
   if (!x_grad.empty()) impl::check_list_size(op, gradients, x.size(), "x");
   impl::check_list_outputs(op, ctx, gradients, type, "out_grad", shapes, "the extents of x");
-  impl::check_no_overlap(op, gradients, {"out_grad", out_grad});
+  impl::check_no_overlap(op, gradients, inputs);
+  impl::check_no_overlap(op, gradients, impl::Named{"out_grad", out_grad});
   if (x_grad.empty() || out_grad.size() == 0) return;
 
   static const impl::PartsLabels labels("concat_grad");

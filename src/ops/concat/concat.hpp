@@ -41,7 +41,7 @@ void concat(const Context& ctx, std::span<const TensorRef> x, const TensorRef& o
 /// x_grad     a tensor for each of x, of its extents. Each may be an empty TensorRef, or all of the list missing ({}),
 ///            and then costs nothing.
 ///
-/// Throws portops::Error as concat does; no output may overlap out_grad or another output.
+/// Throws portops::Error as concat does; no output may overlap anything.
 void concat_grad(const Context& ctx, std::span<const TensorRef> x, const TensorRef& out_grad,
                  std::span<const TensorRef> x_grad, const ConcatParams& params = {});
 

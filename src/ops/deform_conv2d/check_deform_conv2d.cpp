@@ -58,6 +58,29 @@ std::int64_t windows_along(std::string_view op, std::int64_t extent, std::int64_
   return padded <= reach ? 0 : (padded - reach - 1) / stride + 1;
 }
 
+/// Whether 64 bits hold the product, which is 0 where a factor is.
+bool is_countable(const Numbers& factors) {
+  if (std::find(factors.begin(), factors.end(), 0) != factors.end()) return true;
+  std::int64_t product = 1;
+  return std::none_of(factors.begin(), factors.end(),
+                      [&product](std::int64_t factor) { return __builtin_mul_overflow(product, factor, &product); });
+}
+
+/// Extents that 64 bits hold one by one may give products that they do not, of tensors without elements too.
+void check_countable(std::string_view op, const Windows& w) {
+  if (!is_countable({2, w.deformable_groups, w.kernel_height, w.kernel_width})) {
+    fail("portops::", op, ": 64 bits cannot hold the channels of offset, 2 · deformable_groups · taps, for ",
+         w.kernel_height, " · ", w.kernel_width, " taps and deformable_groups ", w.deformable_groups);
+  }
+  constexpr std::int64_t most_bytes = 64;  // of a sample, in all that is made of it
+  const Numbers samples{w.images, w.channels, w.kernel_height, w.kernel_width, w.out_height, w.out_width};
+  Numbers bytes = samples;
+  bytes.push_back(most_bytes);
+  if (is_countable(bytes)) return;
+  fail("portops::", op, ": 64 bits cannot count the bytes of the sampled windows, ", to_string(samples),
+       " (images, channels, taps down and across, windows down and across)");
+}
+
 void check_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin) {
   if (input.tensor.extents() == expected) return;
   fail("portops::", op, ": ", input.name, " has extents ", input.tensor.extents().to_string(), ", expected ",
@@ -114,7 +137,7 @@ Windows make_windows(std::string_view op, const TensorRef& x, const TensorRef& w
   const bool is_symmetric = padding.size() == 2;
   const std::int64_t top = padding[0], left = padding[1];
   const std::int64_t bottom = is_symmetric ? top : padding[2], right = is_symmetric ? left : padding[3];
-  return {
+  const Windows windows{
       .images = x.extent(0),
       .channels = channels,
       .height = x.extent(2),
@@ -132,6 +155,8 @@ Windows make_windows(std::string_view op, const TensorRef& x, const TensorRef& w
       .dilation_x = params.dilation[1],
       .groups = params.groups,
       .deformable_groups = params.deformable_groups};
+  check_countable(op, windows);
+  return windows;
 }
 
 Windows check_deform_conv2d(const Context& ctx, const DeformConv2dTensors& tensors, const DeformConv2dParams& params) {

@@ -65,11 +65,11 @@ struct DeformConv2dParams {
 /// than 9.0 with ctx.deterministic() only.
 ///
 /// Throws portops::Error, before anything is enqueued, when a tensor has another rank or other extents than said above,
-/// an attribute is out of its range, element types differ, a tensor is empty (not given) or lies where the context's
-/// backend cannot reach it, `out` is read-only, has two elements at one address or overlaps an input, or the context's
-/// workspace is too small. Temporaries: copies of x and weight with the channels last, and, where they are in memory,
-/// columns of up to im2col_step images; from the library's pool or the context's workspace. deform_conv2d_workspace
-/// gives their size.
+/// an attribute is out of its range, 64 bits cannot hold 2 · D · K · L or count the bytes of all N · C · K · L · H' ·
+/// W' samples, element types differ, a tensor is empty (not given) or lies where the context's backend cannot reach it,
+/// `out` is read-only, has two elements at one address or overlaps an input, or the context's workspace is too small.
+/// Temporaries: copies of x and weight with the channels last, and, where they are in memory, columns of up to
+/// im2col_step images; from the library's pool or the context's workspace. deform_conv2d_workspace gives their size.
 ///
 /// Sources: Dai et al., Deformable Convolutional Networks, 2017; Zhu et al., Deformable ConvNets v2, 2019. Semantics:
 /// torchvision.ops.deform_conv2d, ONNX DeformConv, Paddle's deformable_conv.

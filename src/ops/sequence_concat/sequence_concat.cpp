@@ -3,6 +3,7 @@
 #include "ops/sequence_concat/sequence_concat.hpp"
 
 #include "core/check.hpp"
+#include "core/check_list.hpp"
 #include "core/levels_data.hpp"
 #include "core/region.hpp"
 #include "core/sequence_plans.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using impl::Named;
 
-std::string name_of_input(std::size_t k) { return "x[" + std::to_string(k) + "]"; }
+std::string name_of_input(std::size_t k) { return impl::name_in_list("x", k); }
 
 bool fit_together(const Levels& a, const Levels& b) {
   if (a.depth() != b.depth() || a.items() != b.items()) return false;
@@ -38,6 +39,12 @@ void check_levels_together(std::string_view op, std::span<const RaggedRef> x) {
   }
 }
 
+void add_rows(std::string_view op, std::int64_t more, std::int64_t& rows) {
+  if (__builtin_add_overflow(rows, more, &rows)) {
+    impl::fail("portops::", op, ": 64 bits cannot hold the rows of out");
+  }
+}
+
 /// The extents of out.
 Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
   check_levels_together(op, x);
@@ -46,9 +53,25 @@ Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
     const Extents& extents = x[k].values.extents();
     const Extents expected = extents.rank() == 0 ? extents : impl::with_rows(x[0].values.extents(), extents[0]);
     impl::check_input_extents(op, {name_of_input(k), x[k].values}, expected, "those of x[0], but for the rows");
-    rows += extents[0];
+    add_rows(op, extents[0], rows);
   }
   return impl::with_rows(x[0].values.extents(), rows);
+}
+
+void check_gradients(std::string_view op, const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
+                     std::span<const TensorRef> x_grad) {
+  if (x_grad.empty()) return;
+  const impl::NamedList gradients{"x_grad", x_grad};
+  impl::check_list_size(op, gradients, x.size(), "x");
+  std::vector<TensorRef> values;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    values.push_back(x[k].values);
+    if (!x_grad[k]) continue;
+    impl::check_output(op, ctx, {impl::name_in_list("x_grad", k), x_grad[k]}, out_grad.type(), "x[0]",
+                       x[k].values.extents(), "the extents of " + name_of_input(k));
+  }
+  impl::check_no_overlap(op, gradients, impl::NamedList{"x", values});
+  impl::check_no_overlap(op, gradients, Named{"out_grad", out_grad});
 }
 
 /// Where the sequences of the k-th tensor lie in out.
@@ -128,10 +151,13 @@ Levels sequence_concat_levels(std::string_view, std::span<const RaggedRef> x) {
 }  // namespace impl
 
 Levels sequence_concat_levels(std::span<const RaggedRef> x) {
-  check_levels_together("sequence_concat", x);
+  constexpr std::string_view op = "sequence_concat";
+  check_levels_together(op, x);
   std::vector<std::vector<std::int64_t>> levels = x[0].levels.data()->offsets();
   for (std::size_t k = 1; k < x.size(); ++k) {
-    for (std::size_t i = 0; i < levels.back().size(); ++i) levels.back()[i] += x[k].levels.offsets()[i];
+    for (std::size_t i = 0; i < levels.back().size(); ++i) {
+      add_rows(op, x[k].levels.offsets()[i], levels.back()[i]);
+    }
   }
   return Levels(std::move(levels));
 }
@@ -167,20 +193,8 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
   }
   impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x[0]");
   impl::check_input_extents(op, {"out_grad", out_grad}, extents, "those of x[0] with the rows of all");
-  if (x_grad.size() != x.size()) {
-    impl::fail("portops::", op, ": x_grad has ", x_grad.size(), " tensors, expected ", x.size(), " (as many as x)");
-  }
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    if (!x_grad[k]) continue;
-    const std::string name = "x_grad[" + std::to_string(k) + "]";
-    impl::check_output(op, ctx, {name, x_grad[k]}, element, "x[0]", x[k].values.extents(),
-                       "the extents of " + name_of_input(k));
-    impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"out_grad", out_grad}});
-    for (std::size_t j = 0; j < k; ++j) {
-      impl::check_no_overlap(op, {name, x_grad[k]}, std::array{Named{"x_grad[" + std::to_string(j) + "]", x_grad[j]}});
-    }
-  }
-  const auto is_wanted = [&](std::size_t k) { return x_grad[k] && x_grad[k].size() > 0; };
+  check_gradients(op, ctx, x, out_grad, x_grad);
+  const auto is_wanted = [&](std::size_t k) { return !x_grad.empty() && x_grad[k] && x_grad[k].size() > 0; };
   const auto plan = plan_of(x, true);
   const ConcatTables tables(ctx, *plan, is_wanted);
   for (std::size_t k = 0; k < x.size(); ++k) {

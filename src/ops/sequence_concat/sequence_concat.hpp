@@ -32,9 +32,10 @@ void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const Ten
 ///
 /// x          as in sequence_concat; the elements are not read, they may be TensorRef::without_data.
 /// out_grad   has the extents of out.
-/// x_grad     one for each of x, of its extents and levels; each may be an empty TensorRef, and then costs nothing.
+/// x_grad     one for each of x, of its extents and levels. Each may be an empty TensorRef, or all of the list missing
+///            ({}), and then costs nothing.
 ///
-/// Throws portops::Error as sequence_concat does.
+/// Throws portops::Error as sequence_concat does; no x_grad may overlap anything.
 void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
                           std::span<const TensorRef> x_grad);
 

@@ -19,15 +19,20 @@ using impl::Named;
 
 constexpr std::string_view origin = "those of x with each sequence repeated as y says";
 
-/// How often the sequences are repeated: the offsets of y's level. `sequences`: those of x.
-const std::vector<std::int64_t>& check_y(std::string_view op, const Levels& y, std::int64_t sequences,
-                                         const SequenceExpandParams& params) {
+/// The number of y's level.
+int checked_level(std::string_view op, const Levels& y, const SequenceExpandParams& params) {
   if (!y) impl::fail("portops::", op, ": y has no levels, expected levels");
   if (params.ref_level < -1 || params.ref_level >= y.depth()) {
     impl::fail("portops::", op, ": ref_level is ", params.ref_level, ", expected -1 to ", y.depth() - 1,
                " (a level of y)");
   }
-  const auto level = static_cast<int>(params.ref_level);
+  return static_cast<int>(params.ref_level);
+}
+
+/// How often the sequences are repeated: the offsets of y's level. `sequences`: those of x.
+const std::vector<std::int64_t>& check_y(std::string_view op, const Levels& y, std::int64_t sequences,
+                                         const SequenceExpandParams& params) {
+  const int level = checked_level(op, y, params);
   if (y.items(level) != sequences) {
     impl::fail("portops::", op, ": level ", params.ref_level, " of y has ", y.items(level), " items, expected ",
                sequences, " (the sequences of x)");
@@ -136,10 +141,7 @@ Levels sequence_expand_levels(std::string_view op, const RaggedRef& x, const Lev
 
 Levels sequence_expand_levels(const Levels& x, const Levels& y, const SequenceExpandParams& params) {
   constexpr std::string_view op = "sequence_expand";
-  if (!x) {
-    if (!y) impl::fail("portops::", op, ": y has no levels, expected levels");
-    return Levels({y.offsets(static_cast<int>(params.ref_level))});
-  }
+  if (!x) return Levels({y.offsets(checked_level(op, y, params))});
   const auto& times = check_y(op, y, x.items(), params);
   std::vector<std::int64_t> offsets{0};
   for_each_sequence(x, times, [&](std::int64_t, std::int64_t length, std::int64_t count) {

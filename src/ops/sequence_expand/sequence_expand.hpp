@@ -46,8 +46,9 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
 /// Sums are accumulated in f32 (f64 for f64), in trees of fixed shape: the same bits on every run and for any number of
-/// threads. Throws portops::Error as sequence_expand does. Temporaries: partial sums of rows that are repeated often,
-/// from the library's pool or the context's workspace; sequence_expand_grad_workspace gives their size.
+/// threads. Throws portops::Error as sequence_expand does; x_grad may not overlap anything. Temporaries: partial sums
+/// of rows that are repeated often, from the library's pool or the context's workspace; sequence_expand_grad_workspace
+/// gives their size.
 void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out_grad,
                           const TensorRef& x_grad, const SequenceExpandParams& params = {});
 
@@ -56,7 +57,8 @@ std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& 
                                            const TensorRef& out_grad, const TensorRef& x_grad,
                                            const SequenceExpandParams& params = {});
 
-/// The level of out.
+/// The level of out. Throws portops::Error when y has no levels or no such level, or where x has levels another number
+/// of items in it.
 Levels sequence_expand_levels(const Levels& x, const Levels& y, const SequenceExpandParams& params = {});
 
 }  // namespace portops

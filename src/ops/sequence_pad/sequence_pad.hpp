@@ -43,7 +43,7 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
 /// out_grad   has the extents of out.
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Throws portops::Error as sequence_pad does.
+/// Throws portops::Error as sequence_pad does; x_grad may not overlap anything.
 void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                        const SequencePadParams& params = {});
 

@@ -59,8 +59,8 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
 /// out_grad   has the extents of out.
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Every element of x_grad is written once, in one kernel. Throws portops::Error as sequence_pool does, and for max
-/// when params.index is not given.
+/// Every element of x_grad is written once, in one kernel. Throws portops::Error as sequence_pool does, for max when
+/// params.index is not given, and when x_grad overlaps anything.
 void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                         const SequencePoolParams& params = {});
 

@@ -29,7 +29,7 @@ void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& o
 /// out_grad   has the extents of x.
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Throws portops::Error as sequence_reverse does.
+/// Throws portops::Error as sequence_reverse does; x_grad may not overlap anything.
 void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad);
 
 }  // namespace portops

@@ -39,7 +39,7 @@ void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& o
 /// out_grad   has the extents of x.
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Throws portops::Error, and takes temporaries, as sequence_softmax does.
+/// Throws portops::Error, and takes temporaries, as sequence_softmax does; x_grad may not overlap anything.
 void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& out_grad,
                            const TensorRef& x_grad);
 

@@ -33,7 +33,7 @@ void sequence_unpad(const Context& ctx, const TensorRef& x, const Levels& length
 /// out_grad   has the extents of out.
 /// x_grad     has the extents of x; may be an empty TensorRef, and then nothing is done.
 ///
-/// Throws portops::Error as sequence_unpad does.
+/// Throws portops::Error as sequence_unpad does; x_grad may not overlap anything.
 void sequence_unpad_grad(const Context& ctx, const TensorRef& x, const Levels& length, const TensorRef& out_grad,
                          const TensorRef& x_grad);
 
