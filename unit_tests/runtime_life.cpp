@@ -5,6 +5,9 @@
 #include <portops/core/tensor.hpp>
 #include <portops/ops/lerp.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -80,6 +83,14 @@ int run(const std::string& way) {
     const Runtime runtime;
     compute();
     std::exit(0);
+  }
+  if (way == "forks") {
+    const Runtime runtime;
+    compute();
+    const pid_t child = fork();
+    if (child == 0) std::exit(0);
+    int status = 1;
+    return waitpid(child, &status, 0) == child && status == 0 ? 0 : fail("the end of a fork");
   }
   if (way == "static") {
     static const Runtime runtime;

@@ -10,6 +10,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <thread>
 
 // That calls on a GPU wait for nobody, and fail for nobody else's sake.
@@ -104,37 +106,34 @@ TEST(CudaLevelsTest, are_kept_for_the_default_stream_of_each_thread) {
   const Stream stream;
   const Context other = context_of(stream);
   const Reversal a(many), b(many), c(std::vector<std::int64_t>(100000, 4));
-  std::atomic<bool> release = false;
   auto levels = std::make_unique<Levels>(a.make_levels());
-  std::atomic<int> called = 0;
-  std::vector<Context> contexts;
-  std::mutex mutex;
-  const auto call = [&](const Reversal& problem) {
-    const Context ctx = context_of(cudaStreamPerThread);
-    {
-      const std::lock_guard lock(mutex);
-      contexts.push_back(ctx);  // its end would wait for the device
-    }
-    problem.call(ctx, *levels);
-    ++called;
-    return ctx;
+  std::atomic<bool> release = false, is_over = false;
+  std::atomic<int> ready = 0, called = 0;
+  const auto wait_for = [](const std::atomic<int>& count, int expected) {
+    while (count < expected) std::this_thread::yield();
   };
-  const auto wait_for_calls = [&](int count) {
-    while (called < count) std::this_thread::yield();
-  };
+  std::optional<Context> of_first, of_second;  // their ends wait for the device
   std::thread first([&] {
+    of_first = context_of(cudaStreamPerThread);
+    ++ready;
+    wait_for(ready, 2);
     EXPECT_CUDA(cudaLaunchHostFunc(cudaStreamPerThread, wait_until_released, &release));
-    call(a);
+    a.call(*of_first, *levels);
+    ++called;
     EXPECT_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    is_over = true;
   });
-  wait_for_calls(1);
   std::thread([&] {
-    call(b);
+    of_second = context_of(cudaStreamPerThread);
+    ++ready;
+    wait_for(called, 1);
+    b.call(*of_second, *levels);
     EXPECT_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
   }).join();
   levels.reset();
   for (int turn = 0; turn < 10; ++turn) c.call(other, c.make_levels());  // would take the memory over
   other.fence();
+  EXPECT_FALSE(is_over) << "the first call was to be under way until now";
   release = true;
   first.join();
   a.expect_right(other);
@@ -183,7 +182,6 @@ TEST(CudaDeathTest, a_device_that_failed_is_an_error_of_fence) {
 
 TEST(CudaDeformConv2dTest, refuses_images_whose_contributions_have_no_number) {
   constexpr std::int64_t half = 1 << 15;
-  const std::vector<std::int64_t> out_extents{1, 1, 2 * half, 2 * half};
   const Kokkos::View<float[2], Kokkos::CudaSpace> one("one"), grad("grad");
   const auto spread = [&](const Extents& extents) {
     return TensorRef(static_cast<const float*>(one.data()), extents, Extents::of_rank(extents.rank()),

@@ -6,6 +6,8 @@
 #include "core/spaces.hpp"
 #include "portops/core/config.hpp"
 
+#include <exception>
+#include <mutex>
 #include <string>
 
 #if defined(PORTOPS_HAS_CUDA)
@@ -22,11 +24,17 @@ constexpr const char* fence_label = "portops::Context::fence";
 /// For a stream Kokkos allocates, and frees at the end: what other host threads capture is not to suffer from it.
 std::shared_ptr<const Kokkos::Cuda> make_cuda_instance(cudaStream_t stream) {
   if (stream == nullptr) return std::make_shared<const Kokkos::Cuda>();
+  static std::mutex mutex;  // Kokkos keeps lists of devices, and does not lock them
+  const std::lock_guard lock(mutex);
   const impl::BesideCaptures beside;
-  return {new const Kokkos::Cuda(stream), [](const Kokkos::Cuda* instance) {
-            const impl::BesideCaptures beside_theirs;
-            delete instance;
-          }};
+  try {
+    return {new const Kokkos::Cuda(stream), [](const Kokkos::Cuda* instance) {
+              const impl::BesideCaptures beside_theirs;
+              delete instance;
+            }};
+  } catch (const std::exception& error) {
+    impl::fail("portops::Context: Kokkos makes no instance of the stream: ", error.what());
+  }
 }
 
 /// Kokkos' own fence ends the process where the device has failed.

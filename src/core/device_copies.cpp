@@ -9,8 +9,9 @@
 #include "core/cuda_calls.hpp"
 #include "core/cuda_device.hpp"
 #include "core/cuda_pool.hpp"
-#include "core/table_streams.hpp"
+#include "core/table_stream.hpp"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #endif
@@ -61,32 +62,22 @@ class Copy {
  public:
   /// On the current device.
   Copy(int device, const void* from, std::size_t bytes)
-      : device_(device), memory_(take_from_pool(device, TableStreams::of(device).copies(), bytes, label)) {
-    TableStreams& streams = TableStreams::of(device);
-    streams.copy(memory_.get(), from, bytes);
-    check_cuda(cudaEventRecord(made_, streams.copies()), label, "cudaEventRecord");
+      : device_(device), memory_(take_from_pool(device, TableStream::of(device).stream(), bytes, label)) {
+    TableStream& stream = TableStream::of(device);
+    stream.copy(memory_.get(), from, bytes);
+    check_cuda(cudaEventRecord(made_, stream.stream()), label, "cudaEventRecord");
   }
-
-  ~Copy() {
-    const BesideCaptures beside;
-    if (!is_kept_ && free_after_uses()) return;
-    static_cast<void>(memory_.release());
-  }
-
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
 
   int device() const { return device_; }
 
-  /// For a call on this stream, which releases what it is given.
+  /// For a call on this stream of the current device, which releases what it is given.
   DeviceCopies::Held acquire(cudaStream_t stream) {
     if (is_capturing(stream)) {
       wait_until_made();
       return {memory_.get(), nullptr};
     }
-    const BesideCaptures beside;
     Use& use = use_of(id_of(stream));
-    is_made_ = is_made_ || cudaEventQuery(made_) == cudaSuccess;
+    is_made_ = is_made_ || is_done(made_);
     if (!is_made_) check_cuda(cudaStreamWaitEvent(stream, made_, 0), label, "cudaStreamWaitEvent");
     ++use.calls;
     return {memory_.get(), &use};
@@ -94,39 +85,32 @@ class Copy {
 
   void release(cudaStream_t stream, Use& use) {
     --use.calls;
-    // Where nobody can tell when the call is done, nothing may be freed.
-    if (cudaEventRecord(use.last, stream) != cudaSuccess) is_kept_ = true;
+    if (cudaEventRecord(use.last, stream) == cudaSuccess) return;
+    cudaGetLastError();
+    is_kept_ = true;  // where nobody can tell when the call is done, nothing may be freed
+  }
+
+  /// Whether nothing on the device needs it any more.
+  bool is_idle() const {
+    const auto is_over = [](const Use& use) { return is_done(use.last); };
+    return !is_kept_ && is_done(made_) && std::all_of(uses_.begin(), uses_.end(), is_over);
   }
 
  private:
+  static bool is_done(const Event& event) { return cudaEventQuery(event) == cudaSuccess; }
+
   Use& use_of(unsigned long long stream) {
     for (Use& use : uses_) {
       if (use.stream == stream) return use;
     }
-    uses_.remove_if([](const Use& use) { return use.calls == 0 && cudaEventQuery(use.last) == cudaSuccess; });
+    uses_.remove_if([](const Use& use) { return use.calls == 0 && is_done(use.last); });
     return uses_.emplace_back(stream);
   }
 
   /// A graph cannot wait for what was enqueued outside of it.
   void wait_until_made() {
-    if (is_made_) return;
-    const BesideCaptures beside;
-    check_cuda(cudaEventSynchronize(made_), label, "cudaEventSynchronize");
+    if (!is_made_) check_cuda(cudaEventSynchronize(made_), label, "cudaEventSynchronize");
     is_made_ = true;
-  }
-
-  /// False where CUDA fails: the program may be ending, and CUDA gone.
-  bool free_after_uses() {
-    try {
-      const CurrentDevice current(device_);
-      const cudaStream_t frees = TableStreams::of(device_).frees();
-      check_cuda(cudaStreamWaitEvent(frees, made_, 0), label, "cudaStreamWaitEvent");
-      for (const Use& use : uses_) check_cuda(cudaStreamWaitEvent(frees, use.last, 0), label, "cudaStreamWaitEvent");
-      memory_.get_deleter().stream = frees;
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
   }
 
   int device_;
@@ -137,19 +121,56 @@ class Copy {
   std::list<Use> uses_;
 };
 
+/// Copies whose tables have ended. They go back to the pool, which keeps what it has, when somebody makes or ends
+/// tables and the calls are done: no stream waits for these, which may take as long as they like.
+class EndedCopies {
+ public:
+  void take(std::list<Copy>& copies) {
+    const std::lock_guard lock(mutex_);
+    copies_.splice(copies_.end(), copies);
+    remove_idle();
+  }
+  void free_idle() {
+    const std::lock_guard lock(mutex_);
+    remove_idle();
+  }
+
+ private:
+  /// Where CUDA is gone, because the program is ending, none is idle.
+  void remove_idle() {
+    const BesideCaptures beside;
+    copies_.remove_if([](const Copy& copy) { return copy.is_idle(); });
+  }
+
+  std::mutex mutex_;
+  std::list<Copy> copies_;
+};
+
+/// Never destroyed: static levels may end after everything else.
+EndedCopies& ended_copies() {
+  static EndedCopies& ended = *new EndedCopies;
+  return ended;
+}
+
 }  // namespace
 
 class DeviceCopies::OnDevice {
  public:
   OnDevice(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  ~OnDevice() { ended_copies().take(copies_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
 
   Held acquire(const Kokkos::Cuda& space) {
     const std::lock_guard lock(mutex_);
+    const BesideCaptures beside;
+    const CurrentDevice current(space.cuda_device());
     return copy_on(space.cuda_device()).acquire(space.cuda_stream());
   }
 
   void release(const Kokkos::Cuda& space, Use& use) {
     const std::lock_guard lock(mutex_);
+    const BesideCaptures beside;
     copy_on(space.cuda_device()).release(space.cuda_stream(), use);
   }
 
@@ -158,8 +179,7 @@ class DeviceCopies::OnDevice {
     for (Copy& copy : copies_) {
       if (copy.device() == device) return copy;
     }
-    const BesideCaptures beside;
-    const CurrentDevice current(device);
+    ended_copies().free_idle();
     return copies_.emplace_back(device, data_, bytes_);
   }
 

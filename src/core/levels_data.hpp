@@ -5,7 +5,6 @@
 #include "core/levels.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -54,7 +53,7 @@ class LevelsData {
     /// Nobody can take hold of it meanwhile: that needs the mutex.
     bool is_idle() const {
       if (plan.use_count() > 1) return false;
-      std::atomic_thread_fence(std::memory_order_acquire);  // what the last holder did comes before it let go
+      std::shared_ptr<const void>(plan).reset();  // what the last holder did before it let go has been done for us too
       return !is_in_graph();
     }
   };

@@ -32,8 +32,8 @@ Footprint footprint(const TensorRef& tensor) {
   result.last = result.first + bytes - 1;
   for (int axis = 0; axis < tensor.rank(); ++axis) {
     const std::int64_t count = tensor.extent(axis) - 1;
+    if (count == 0 || tensor.stride(axis) == 0) continue;
     const std::int64_t step = tensor.stride(axis) * bytes;
-    if (count == 0 || step == 0) continue;
     (step < 0 ? result.first : result.last) += step * count;
     result.axes[static_cast<std::size_t>(result.rank++)] = {std::abs(step), count};
   }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <utility>
 
 namespace portops {
 namespace {
@@ -40,11 +41,11 @@ std::size_t host_memory_bytes() {
 }
 #endif
 
-/// The runtimes that are alive, where the first one has initialised Kokkos.
+/// The runtimes that are alive.
 struct Runtimes {
   std::mutex mutex;
   int count = 0;
-  bool own_kokkos = false;
+  pid_t owner = 0;  ///< the process whose Kokkos they have initialised, and have to finalise; else 0
 };
 
 /// Never destroyed: static runtimes may end after everything else.
@@ -53,26 +54,26 @@ Runtimes& runtimes() {
   return all;
 }
 
-/// Kokkos ends the process when a device that it waits for fails: it is then left as it is.
-bool can_finalize() {
+/// Whether there is a Kokkos to finalise. One is left as it is in a fork, where its threads are missing, and where the
+/// device has failed: it would end the process.
+bool can_finalize(pid_t owner) {
+  if (owner != getpid() || !Kokkos::is_initialized()) return false;
 #if defined(PORTOPS_HAS_CUDA)
   if (cudaDeviceSynchronize() != cudaSuccess) return false;
 #endif
-  return Kokkos::is_initialized() && !Kokkos::is_finalized();
+  return true;
 }
 
-void finalize() {
-  runtimes().own_kokkos = false;
-  if (can_finalize()) Kokkos::finalize();
+/// Where the runtimes are done with Kokkos. Outside of the lock, because Kokkos calls hooks of the application's own.
+void finalize_once(bool is_done, std::unique_lock<std::mutex> lock) {
+  const pid_t owner = is_done ? std::exchange(runtimes().owner, 0) : 0;
+  lock.unlock();
+  if (owner != 0 && can_finalize(owner)) Kokkos::finalize();
 }
 
 /// Runs when the program ends without having destroyed its runtimes, or before it destroys static ones: Kokkos has to
 /// end before what it uses itself, which was there before it.
-void finalize_at_exit() {
-  Runtimes& all = runtimes();
-  const std::lock_guard lock(all.mutex);
-  if (all.own_kokkos) finalize();
-}
+void finalize_at_exit() { finalize_once(true, std::unique_lock(runtimes().mutex)); }
 
 }  // namespace
 
@@ -89,16 +90,16 @@ Runtime::Runtime() {
     check_for_device();
 #endif
     Kokkos::initialize();
-    all.own_kokkos = true;
+    all.owner = getpid();
     std::atexit(finalize_at_exit);
   }
   ++all.count;
 }
 
 Runtime::~Runtime() {
-  Runtimes& all = runtimes();
-  const std::lock_guard lock(all.mutex);
-  if (--all.count == 0 && all.own_kokkos) finalize();
+  std::unique_lock lock(runtimes().mutex);
+  const bool is_last = --runtimes().count == 0;
+  finalize_once(is_last, std::move(lock));
 }
 
 std::vector<Device> devices() {

@@ -13,7 +13,8 @@ namespace portops {
 /// Initialises Kokkos, unless the application has done so already, and finalises it with the last Runtime that is
 /// destroyed or, at the latest, when the program ends: by exit(), by the end of main, by a static object. For
 /// applications that do not use Kokkos themselves; an application that does keeps its own Kokkos::ScopeGuard and needs
-/// none of this. May be made and destroyed by any thread.
+/// none of this. May be made and destroyed by any thread. What stands on Kokkos (contexts of streams, Views) has to end
+/// before, and no thread may be in a call then.
 class Runtime {
  public:
   /// Throws Error where the library was built for CUDA and finds no CUDA device: Kokkos cannot start without one, not

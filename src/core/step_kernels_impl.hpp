@@ -13,7 +13,7 @@
 
 namespace portops::impl {
 
-struct WriteNumbers {
+struct CopyNumbers {
   static constexpr int blocks = 0;
   const std::int64_t* numbers;
   std::int64_t count;
@@ -113,7 +113,7 @@ void StepKernels<B, T>::write(const Context& ctx, const std::string& op, const T
                               const StepStrides& to) {
   const TableUse<std::int64_t> use(ctx, numbers);
   launch_by_items<B>(ctx, "portops::" + op + "::write[numbers]",
-                     WriteNumbers{use.data(), use.size(), static_cast<std::int64_t*>(to.data), to.row});
+                     CopyNumbers{use.data(), use.size(), static_cast<std::int64_t*>(to.data), to.row});
 }
 
 }  // namespace portops::impl

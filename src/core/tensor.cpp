@@ -12,6 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#if defined(PORTOPS_HAS_CUDA)
+#include "core/cuda_calls.hpp"
+#endif
+
 namespace portops {
 namespace {
 
@@ -120,9 +124,9 @@ void copy(const Context& ctx, const TensorRef& x, const TensorRef& out) {
   switch (ctx.backend()) {
 #if defined(PORTOPS_HAS_CUDA)
     case Backend::cuda: {
-      const cudaError_t error = cudaMemcpyAsync(functor.to, functor.from, bytes, cudaMemcpyDefault,
-                                                impl::instance<Backend::cuda>(ctx).cuda_stream());
-      if (error != cudaSuccess) impl::fail("portops::copy: ", cudaGetErrorString(error));
+      const cudaStream_t stream = impl::instance<Backend::cuda>(ctx).cuda_stream();
+      impl::check_cuda(cudaMemcpyAsync(functor.to, functor.from, bytes, cudaMemcpyDefault, stream), "portops::copy",
+                       "cudaMemcpyAsync");
       return;
     }
 #endif

@@ -30,8 +30,9 @@ void* allocate_on_host(std::size_t bytes, const char* label) {
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/// One pool a device, which keeps what is returned to it for the next call: cudaMalloc would wait for the device. The
-/// pool is not destroyed.
+/// One pool a device, which keeps what is returned to it for the next call: cudaMalloc would wait for the device.
+/// (Where a device's memory is full, CUDA lets a stream wait for memory that another one is about to return.) The pool
+/// is not destroyed.
 cudaMemPool_t pool_of_device(int device, const char* label) {
   static std::mutex mutex;
   static std::array<cudaMemPool_t, 64> pools{};
@@ -103,7 +104,9 @@ Temporary::~Temporary() {
   }
 #if defined(KOKKOS_ENABLE_CUDA)
   if (ctx_.backend() == Backend::cuda) {
-    return ReturnToPool{instance<Backend::cuda>(ctx_).cuda_stream()}(data_);
+    const ReturnToPool give_back{instance<Backend::cuda>(ctx_).cuda_stream()};
+    give_back(data_);
+    return;
   }
 #endif
   // A host instance has done its work when its calls return.

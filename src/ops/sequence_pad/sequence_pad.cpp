@@ -49,7 +49,7 @@ std::shared_ptr<const impl::Table<std::int64_t>> lengths_of(const Levels& levels
 }
 
 void write_lengths(const Context& ctx, const RaggedRef& x, const TensorRef& length) {
-  if (length.size() == 0) return;
+  if (!length || length.size() == 0) return;
   const auto lengths = lengths_of(x.levels);
   impl::StepStrides to;
   to.data = length.data();
@@ -85,11 +85,11 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
     impl::check_index_output(op, ctx, {"length", length}, {extents[0]}, "a number a sequence of x");
     impl::check_no_overlap(op, {"length", length}, std::array{Named{"x", x.values}, Named{"out", out}});
   }
+  if (out.size() == 0) return write_lengths(ctx, x, length);
   const auto plan = impl::moves_to_padded(x.levels, extents[1]);
   // Both tables, and the memory that they may take, before the first kernel.
   const impl::TableUse<impl::Move> moves(ctx, plan->moves);
-  if (length) write_lengths(ctx, x, length);
-  if (out.size() == 0) return;
+  write_lengths(ctx, x, length);
   impl::enqueue_moves(ctx, op, *plan, {x.values, 1}, {out, 2}, params.pad_value);
 }
 

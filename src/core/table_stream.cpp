@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/table_streams.hpp"
+#include "core/table_stream.hpp"
 
 #include "core/cuda_calls.hpp"
 
@@ -13,38 +13,34 @@ namespace {
 
 constexpr const char* label = "portops::Levels";
 
-cudaStream_t new_stream() {
-  cudaStream_t stream = nullptr;
-  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), label, "cudaStreamCreateWithFlags");
-  return stream;
-}
-
 }  // namespace
 
-TableStreams::TableStreams() : copies_(new_stream()), frees_(new_stream()) {}
-
-TableStreams& TableStreams::of(int device) {
-  static std::mutex mutex;
-  static std::array<TableStreams*, 64> of_device{};
-  const std::lock_guard lock(mutex);
-  TableStreams*& streams = of_device.at(static_cast<std::size_t>(device));
-  if (streams == nullptr) streams = new TableStreams;
-  return *streams;
+TableStream::TableStream() {
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), label, "cudaStreamCreateWithFlags");
 }
 
-void TableStreams::copy(void* to, const void* from, std::size_t bytes) {
+TableStream& TableStream::of(int device) {
+  static std::mutex mutex;
+  static std::array<TableStream*, 64> of_device{};
+  const std::lock_guard lock(mutex);
+  TableStream*& stream = of_device.at(static_cast<std::size_t>(device));
+  if (stream == nullptr) stream = new TableStream;
+  return *stream;
+}
+
+void TableStream::copy(void* to, const void* from, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < bytes; at += block_bytes) {
     const std::size_t count = std::min(block_bytes, bytes - at);
     const Block& block = next_block();
     std::memcpy(block.data, static_cast<const std::byte*>(from) + at, count);
-    check_cuda(cudaMemcpyAsync(static_cast<std::byte*>(to) + at, block.data, count, cudaMemcpyHostToDevice, copies_),
+    check_cuda(cudaMemcpyAsync(static_cast<std::byte*>(to) + at, block.data, count, cudaMemcpyHostToDevice, stream_),
                label, "cudaMemcpyAsync");
-    check_cuda(cudaEventRecord(block.read, copies_), label, "cudaEventRecord");
+    check_cuda(cudaEventRecord(block.read, stream_), label, "cudaEventRecord");
   }
 }
 
-TableStreams::Block& TableStreams::next_block() {
+TableStream::Block& TableStream::next_block() {
   const bool is_idle = !blocks_.empty() && cudaEventQuery(blocks_[next_].read) == cudaSuccess;
   if (!is_idle && blocks_.size() < most_blocks) {
     // Before the next one, whose turn it will be again after the others.
