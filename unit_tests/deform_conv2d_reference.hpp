@@ -75,7 +75,7 @@ struct DeformConv2dCase {
 
 /// A sum of products, and of their magnitudes: to these errors are relative.
 struct Sum {
-  double value = 0.0;
+  long double value = 0.0;  ///< a long sum in double drifts too
   double magnitude = 0.0;
 
   void add(double term) { *this += {term, std::abs(term)}; }
@@ -266,7 +266,8 @@ struct DeformConv2dProblem {
                          : name == "out" || name == "weight_grad" ? 1.0
                                                                   : 2.0;
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto& [value, magnitude] = sums[i];
+      const auto value = static_cast<double>(sums[i].value);
+      const double magnitude = sums[i].magnitude;
       const double smallest = magnitude > 0.0 && std::is_same_v<T, f16> ? 0x1p-25 : 0.0;
       const double within =
           (tolerance + units * rounding<T>()) * magnitude + 1.01 * rounding<T>() * std::abs(value) + smallest;

@@ -10,13 +10,13 @@
 
 namespace portops::test {
 
-/// A gradient in float64, and the magnitudes that were summed.
+/// A gradient in float64 or better, as long sums in it drift too, and the magnitudes that were summed.
 struct ReferenceSums {
-  std::vector<double> value;
+  std::vector<long double> value;
   std::vector<double> magnitude;
 
   explicit ReferenceSums(const Extents& extents)
-      : value(static_cast<std::size_t>(extents.product()), 0.0), magnitude(value) {}
+      : value(static_cast<std::size_t>(extents.product())), magnitude(value.size()) {}
 
   void add(std::int64_t index, double term, double term_magnitude) {
     value[static_cast<std::size_t>(index)] += term;
@@ -32,7 +32,7 @@ void expect_near(TestTensor<T>& gradient, const ReferenceSums& expected, const s
   const double summing = std::is_same_v<T, double> ? 1e-12 : 2e-6;
   const double last = sizeof(T) == 2 ? 1.01 * rounding<T>() : 0.0;
   for (std::int64_t i = 0; i < gradient.extents().product(); ++i) {
-    const double value = expected.value[static_cast<std::size_t>(i)];
+    const auto value = static_cast<double>(expected.value[static_cast<std::size_t>(i)]);
     const double tolerance = summing * expected.magnitude[static_cast<std::size_t>(i)] + last * std::abs(value) +
                              (std::is_same_v<T, f16> ? 0x1p-25 : 0.0);
     if (std::abs(gradient[i] - value) <= tolerance) continue;

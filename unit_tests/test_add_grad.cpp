@@ -46,6 +46,22 @@ TEST_P(AddGradTest, equals_the_reference_for_the_shapes_of_models) {
   });
 }
 
+TEST_P(AddGradTest, does_not_drift_over_constant_gradients) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const auto& [y_shape, shape] :
+           {std::pair{Extents{}, Extents{50001}}, std::pair{Extents{7}, Extents{9000, 7}},
+            std::pair{Extents{64, 1}, Extents{64, 1000}}, std::pair{Extents{1, 30, 1}, Extents{40, 30, 40}}}) {
+        TestTensor<T> out_grad(ctx, shape), x_grad(ctx, shape), y_grad(ctx, y_shape);
+        out_grad.fill([&](std::int64_t) { return constant; });
+        add_grad(ctx, TensorRef::without_data(ElementTypeOf<T>::value, shape),
+                 TensorRef::without_data(ElementTypeOf<T>::value, y_shape), out_grad, {}, y_grad);
+        expect_near(y_grad, add_grad_reference(y_grad, out_grad), "y_grad of " + shape.to_string());
+      }
+    }
+  });
+}
+
 TEST_P(AddGradTest, equals_the_reference_for_every_pattern_of_rank_3) {
   for_each_type([&]<class T>() {
     for (const Extents& shape : {Extents{3, 4, 8}, Extents{4, 90, 301}}) {

@@ -63,6 +63,22 @@ TEST_P(DeformConv2dTest, equals_the_reference_for_every_number_of_channels) {
   check({.images = 1, .channels = 64, .out_channels = 64, .groups = 2, .deformable_groups = 4});
 }
 
+TEST_P(DeformConv2dTest, does_not_drift_over_constant_data) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t channels : {2, 512}) {
+      for (const double constant : drifting_constants) {
+        DeformConv2dProblem<T> problem(ctx,
+                                       {.images = 1, .channels = channels, .height = 4, .width = 5, .out_channels = 3});
+        problem.fill("x", [&](std::int64_t) { return constant; });
+        problem.fill("offset", [](std::int64_t) { return 0.0; });
+        problem.fill("weight", [](std::int64_t) { return 0.3; });
+        problem.fill("mask", [](std::int64_t) { return 1.0; });
+        problem.check(ctx);
+      }
+    }
+  });
+}
+
 TEST_P(DeformConv2dTest, equals_the_reference_for_every_extent_of_images) {
   for (const std::int64_t height : {1, 2, 3, 8}) {
     for (const std::int64_t width : {1, 2, 7, 16, 17, 33}) {

@@ -69,6 +69,43 @@ TEST_P(DeformConv2dGradTest, equals_the_reference_for_every_extent_of_images) {
   check({.images = 1, .height = 40, .width = 41, .has_mask = false});
 }
 
+TEST_P(DeformConv2dGradTest, does_not_drift_over_constant_data) {
+  const auto fill = [](auto& problem, double constant) {
+    problem.fill("x", [&](std::int64_t) { return constant; });
+    problem.fill("offset", [](std::int64_t) { return 0.0; });
+    problem.fill("weight", [](std::int64_t) { return 0.7; });
+    problem.fill("mask", [](std::int64_t) { return 1.0; });
+    problem.fill("out_grad", [](std::int64_t) { return 0.3; });
+  };
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      if (!std::is_same_v<T, float> && constant != drifting_constants[0]) continue;
+      // Long sums over pixels, over steps of images, over channels.
+      for (const DeformConv2dCase& c :
+           {DeformConv2dCase{.images = 1,
+           .channels = 1,
+           .height = 256,
+           .width = 256,
+           .out_channels = 1,
+           .kernel = {1, 1},
+           .padding = {0, 0}},
+            DeformConv2dCase{.images = 500,
+            .channels = 1,
+            .height = 2,
+            .width = 2,
+            .out_channels = 1,
+            .kernel = {1, 1},
+            .padding = {0, 0},
+            .im2col_step = 1},
+            DeformConv2dCase{.images = 1, .channels = 512, .height = 3, .width = 3, .out_channels = 4}}) {
+        DeformConv2dProblem<T> problem(ctx, c);
+        fill(problem, constant);
+        problem.check_grad(ctx);
+      }
+    }
+  });
+}
+
 TEST_P(DeformConv2dGradTest, takes_so_many_images_at_once) {
   for (const std::int64_t images : {1, 5}) {
     for (const std::int64_t im2col_step : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{64},

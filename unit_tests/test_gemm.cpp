@@ -64,13 +64,13 @@ class Product {
         const double* y = b_columns.data() + static_cast<std::size_t>(j) * inner;
         const std::int64_t at = i * shape_.columns + j;
         const double added = beta == 0.0 ? 0.0 : beta * before[static_cast<std::size_t>(at)];
-        double sum = 0.0;
+        long double sum = 0.0;
         double magnitude = 0.0;
         for (std::size_t k = 0; k < inner; ++k) {
           sum += x[k] * y[k];
           magnitude += std::abs(x[k] * y[k]);
         }
-        const double expected = alpha * sum + added;
+        const auto expected = static_cast<double>(alpha * sum + added);
         const double error = tolerance * (std::abs(alpha) * magnitude + std::abs(added));
         ASSERT_NEAR(c[at], expected, error + 1.01 * rounding<T>() * std::abs(expected)) << i << ", " << j;
       }
@@ -119,6 +119,22 @@ class GemmTest : public OnEveryBackend {
   }
 };
 PORTOPS_ON_EVERY_BACKEND(GemmTest);
+
+/// Of the paths that are portops' own: what a vendor's library makes of constants is not promised.
+TEST_P(GemmTest, does_not_drift_over_constant_data) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const Shape& shape : {Shape{3, 5, 200}, Shape{1, 1, 1 << 18}, Shape{13, 33, 5000}}) {
+        Product<T> product(ctx, shape);
+        product.a.fill([&](std::int64_t) { return constant; });
+        product.b.fill([](std::int64_t) { return 0.0875; });
+        SCOPED_TRACE(text(shape) + " of " + std::string(name_of(ElementTypeOf<T>::value)));
+        product.check(Context(ctx).deterministic(true), 1.0, 0.0);
+      }
+    }
+  });
+}
 
 TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
   constexpr std::array shapes{

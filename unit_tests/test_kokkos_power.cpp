@@ -76,17 +76,39 @@ TYPED_TEST(PowerTest, of_a_huge_order_is_0_or_infinite) {
   }
 }
 
-TYPED_TEST(PowerTest, has_a_power_of_two_that_brings_a_number_near_1) {
-  std::mt19937 engine(1);
-  const double most = std::numeric_limits<TypeParam>::max_exponent - 1;
-  std::uniform_real_distribution<double> exponent(-most, most);
-  for (int i = 0; i < 1000; ++i) {
-    const auto x = static_cast<TypeParam>(std::exp2(exponent(engine)));
-    const TypeParam scaled = x * impl::power_of_two_near_inverse(x);
-    EXPECT_GE(scaled, TypeParam(0.5)) << x;
-    EXPECT_LE(scaled, TypeParam(4)) << x;
+TYPED_TEST(PowerTest, knows_exponents_and_powers_of_two) {
+  using Limits = std::numeric_limits<TypeParam>;
+  for (int e = Limits::min_exponent - 1; e < Limits::max_exponent; ++e) {
+    EXPECT_EQ(impl::power_of_two<TypeParam>(e), std::ldexp(TypeParam(1), e));
+    EXPECT_EQ(impl::exponent_of(std::ldexp(TypeParam(-1.9), e)), e);
   }
-  EXPECT_GT(impl::power_of_two_near_inverse(this->infinity), TypeParam(0));
+  EXPECT_EQ(impl::power_of_two<TypeParam>(-5000), Limits::min());
+  EXPECT_EQ(impl::power_of_two<TypeParam>(5000), std::ldexp(TypeParam(1), Limits::max_exponent - 1));
+  EXPECT_EQ(impl::exponent_of(TypeParam(0)), Limits::min_exponent - 2);
+  EXPECT_EQ(impl::exponent_of(Limits::denorm_min()), Limits::min_exponent - 2);
+  EXPECT_EQ(impl::exponent_of(Limits::infinity()), Limits::max_exponent);
+}
+
+/// weight · (x / n)^p, wherever the result is a number.
+TYPED_TEST(PowerTest, of_a_quotient_is_right_over_the_whole_range) {
+  using Limits = std::numeric_limits<TypeParam>;
+  std::mt19937 engine(1);
+  std::uniform_int_distribution<int> exponent(Limits::min_exponent - Limits::digits, Limits::max_exponent - 1);
+  std::uniform_real_distribution<double> mantissa(1.0, 1.99);
+  const auto number = [&] { return std::ldexp(static_cast<TypeParam>(mantissa(engine)), exponent(engine)); };
+  int checked = 0;
+  for (const long double p : {0.1L, 0.5L, 1.3L, 6.0L, -0.3L, -1.0L, -4.0L}) {
+    for (int i = 0; i < 3000; ++i) {
+      const TypeParam x = number(), n = number(), weight = i % 2 == 0 ? number() : -number();
+      const long double expected = std::pow(static_cast<long double>(x) / n, p) * weight;
+      if (std::abs(expected) > Limits::max() || std::abs(expected) < Limits::min()) continue;
+      const TypeParam found = impl::Power<TypeParam>(p)(x, impl::PowerOfQuotient<TypeParam>(n, weight));
+      const long double tolerance = (6 + 3 * std::abs(p)) * Limits::epsilon();
+      ASSERT_NEAR(found / expected, 1.0L, tolerance) << weight << " * (" << x << " / " << n << ")^" << p;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 3000);
 }
 
 /// x^p as the backend that is the default one computes it.
@@ -97,7 +119,8 @@ std::vector<A> powers_on_device(long double p, const std::vector<A>& x) {
   Kokkos::deep_copy(values, Host(x.data(), x.size()));
   const impl::Power<A> power(p);
   A* const data = values.data();
-  Kokkos::parallel_for("powers", static_cast<int>(x.size()), KOKKOS_LAMBDA(int i) { data[i] = power(data[i]); });
+  Kokkos::parallel_for(
+      "powers", static_cast<int>(x.size()), KOKKOS_LAMBDA(int i) { data[i] = power(data[i]); });
   std::vector<A> results(x.size());
   Kokkos::deep_copy(Kokkos::View<A*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(results.data(), x.size()), values);
   return results;

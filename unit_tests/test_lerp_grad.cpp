@@ -53,6 +53,27 @@ TEST_P(LerpGradTest, sums_in_both_directions_at_once) {
   });
 }
 
+TEST_P(LerpGradTest, does_not_drift_over_constant_data) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const auto& [y_shape, weight_shape, shape] :
+           {std::tuple{Extents{}, Extents{}, Extents{50001}}, std::tuple{Extents{7}, Extents{}, Extents{9000, 7}},
+            std::tuple{Extents{64, 1}, Extents{1000}, Extents{64, 1000}}}) {
+        TestTensor<T> x(ctx, shape), y(ctx, y_shape), weight(ctx, weight_shape), out_grad(ctx, shape);
+        TestTensor<T> x_grad(ctx, shape), y_grad(ctx, y_shape), weight_grad(ctx, weight_shape);
+        for (TestTensor<T>* const tensor : {&x, &y, &weight, &out_grad}) {
+          tensor->fill([&](std::int64_t) { return tensor == &y ? 0.3 : 0.5 * constant; });
+        }
+        lerp_grad(ctx, x.ref(), y.ref(), weight.ref(), out_grad.ref(), x_grad.ref(), y_grad.ref(), weight_grad.ref());
+        const LerpGradReference<T> expected(x, y, weight, out_grad);
+        expect_near(x_grad, expected.x, "x_grad of " + shape.to_string());
+        expect_near(y_grad, expected.y, "y_grad of " + shape.to_string());
+        expect_near(weight_grad, expected.weight, "weight_grad of " + shape.to_string());
+      }
+    }
+  });
+}
+
 TEST_P(LerpGradTest, reads_and_writes_every_layout_where_it_lies) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

@@ -106,6 +106,18 @@ TEST_P(MergeRowsTest, of_one_place) {
   check<double>(Places(200000, 41), 2, 42);
 }
 
+TEST_P(MergeRowsTest, does_not_drift_over_constant_rows) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const std::int64_t n : {4096, 50000}) {
+        Merge<T> merge(ctx, Places(static_cast<std::size_t>(n), 5), {n, 3}, 9);
+        merge.values.fill([&](std::int64_t) { return constant; });
+        merge.call_and_check();
+      }
+    }
+  });
+}
+
 TEST_P(MergeRowsTest, whose_numbers_differ_much) {
   check_types(uneven_places(20000, 3000), 16, 3000);
   check<float>(uneven_places(100000, 50000), 4, 50000);

@@ -139,6 +139,40 @@ TEST_P(PNormEdgesTest, infinite_elements_alone_give_inf_for_every_order_but_0) {
   });
 }
 
+TEST_P(PNormEdgesTest, of_one_element_is_its_magnitude) {
+  for_each_type([&]<class T>() {
+    for (const double p : {1e-300, 1e-17, -1e-17, 0.01, -0.3, 0.7, 1.0, 1.5, 2.0, 7.3, 1e5, -1e300, inf, -inf}) {
+      for (const double x : {-2.0, 0.3, 1e-7, 6e4, 0.0, inf}) {
+        EXPECT_EQ(norm<T>({x}, p), static_cast<double>(static_cast<T>(std::abs(x)))) << "p = " << p;
+      }
+      EXPECT_TRUE(std::isnan(norm<T>({nan}, p))) << "p = " << p;
+      TestTensor<T> x(ctx, {7, 1, 5}), out(ctx, {7, 5});
+      x.fill_randomly(1);
+      p_norm(ctx, x, out, {.porder = p, .axis = {1}});
+      out.download();
+      for (std::int64_t i = 0; i < 35; ++i) EXPECT_EQ(out[i], std::abs(x[i])) << "p = " << p;
+    }
+    EXPECT_EQ(norm<T>({-2.0}, 0.0), 1.0);
+  });
+}
+
+/// What the page says of orders near 0, whose root multiplies the error of the sum.
+TEST_P(PNormEdgesTest, of_small_orders_is_as_near_as_the_page_says) {
+  for_each_type([&]<class T>() {
+    if (std::is_same_v<T, f16>) return;  // most of these norms are too large or too small
+    for (const double p : {0.5, 0.1, 0.05, 0.02, -0.02, -0.05, -0.1, -0.5}) {
+      const Extents extents{300, 3};
+      const PNormParams params{.porder = p, .axis = {1}};
+      TestTensor<T> x(ctx, extents), out(ctx, {300});
+      x.fill([](std::int64_t i) { return 30.0 * scattered(i * i); });
+      p_norm(ctx, x, out, params);
+      const double times = std::max(1.0, 0.2 / std::abs(p));
+      expect_elements(out, reference_norms(values_of(x), Reduction(extents, params), p), describe<T>(extents, params),
+                      [&](double norm) { return tolerance<T>(norm, times); });
+    }
+  });
+}
+
 TEST_P(PNormEdgesTest, zeros_alone_give_0) {
   for_each_type([&]<class T>() {
     check<T>([](const Vectors&, std::int64_t i) { return i % 2 == 0 ? 0.0 : -0.0; });
@@ -174,6 +208,25 @@ TEST_P(PNormEdgesTest, tensors_without_elements_are_valid) {
     check_norms(ctx, TestTensor<T>(ctx, {3, 0}), {.axis = {0}}, all_orders);
     check_norms(ctx, TestTensor<T>(ctx, {2, 0, 4}), {.axis = {0, 2}}, all_orders);
     check_norms(ctx, TestTensor<T>(ctx, {0, 0}), {.axis = {1}, .keepdim = true}, all_orders);
+  });
+}
+
+TEST_P(PNormEdgesTest, sums_do_not_drift_over_constant_data) {
+  const std::vector<double> orders{1.0, 1.5, 2.0, 2.3, 3.0, -1.0};
+  for_each_type([&]<class T>() {
+    // As they are, and such that sums are taken anew, relative to the largest element.
+    const double large = std::is_same_v<T, double> ? 0x1p600 : std::is_same_v<T, f16> ? 1.0 : 0x1p100;
+    for (const double constant : drifting_constants) {
+      if (!std::is_same_v<T, float> && constant != drifting_constants[0]) continue;
+      for (const double scale : {1.0, large}) {
+        for (const Vectors& vectors : {Vectors{{1, 16384}, 1}, Vectors{{8, 4096}, 1}, Vectors{{9000, 3}, 0}}) {
+          TestTensor<T> x(ctx, vectors.extents);
+          // One that is larger: the others' ratios to it are no powers of two.
+          x.fill([&](std::int64_t i) { return scale * (i < 6 ? 1.3 * constant : constant); });
+          check_norms(ctx, x, vectors.params(), orders);
+        }
+      }
+    }
   });
 }
 

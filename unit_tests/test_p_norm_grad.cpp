@@ -281,6 +281,76 @@ TEST_P(PNormGradTest, neither_overflows_nor_underflows_on_the_way) {
   EXPECT_NEAR(found[1], -0.8, 1e-6);
 }
 
+/// Whatever x, out and out_grad are, as long as the result is a number of the element type.
+TEST_P(PNormGradTest, is_right_wherever_its_value_is_a_number) {
+  for_each_type([&]<class T>() {
+    const int most = std::is_same_v<T, double> ? 1023 : std::is_same_v<T, f16> ? 15 : 127;
+    const int least = std::is_same_v<T, double>  ? -1074
+                      : std::is_same_v<T, f16>   ? -24
+                      : std::is_same_v<T, float> ? -149
+                                                 : -133;
+    // Where out is subnormal in the type that is computed in, some orders are not meant to.
+    const int least_norm = std::max(least, std::is_same_v<T, double> ? -1022 : -126);
+    constexpr std::int64_t rows = 400, columns = 9;
+    std::mt19937 engine(5);
+    std::uniform_int_distribution<int> any(least, most), of_norm(least_norm, most), below(0, most - least);
+    std::uniform_real_distribution<double> mantissa(1.0, 1.99);
+    TestTensor<T> x(ctx, {rows, columns}), out(ctx, {rows}), out_grad(ctx, {rows}), x_grad(ctx, {rows, columns});
+    std::vector<int> exponents(rows);
+    for (int& exponent : exponents) exponent = of_norm(engine);
+    out.fill([&](std::int64_t i) { return std::ldexp(1.99, exponents[static_cast<std::size_t>(i)]); });
+    out_grad.fill([&](std::int64_t) { return std::ldexp(mantissa(engine), any(engine)); });
+    x.fill([&](std::int64_t i) {
+      const int exponent = exponents[static_cast<std::size_t>(i / columns)];
+      return std::ldexp(i % 2 == 0 ? mantissa(engine) : -mantissa(engine),
+                        std::max(least, exponent - below(engine) % (i % 3 == 0 ? 10 : 1000)));
+    });
+    for (const double p : {1.5, 2.0, 2.5, 3.0, 4.0, 1.1, 2.3, 7.0, 0.9, 0.5, -1.0, -3.0}) {
+      PNormParams params{.porder = p, .axis = {1}, .epsilon = 0.0};
+      p_norm_grad(ctx, x, out, out_grad, x_grad, params);
+      x_grad.download();
+      for (std::int64_t i = 0; i < rows * columns; ++i) {
+        const auto ratio = static_cast<long double>(std::abs(x[i])) / static_cast<long double>(out[i / columns]);
+        const long double exact = std::pow(ratio, static_cast<long double>(p) - 1.0L) * out_grad[i / columns];
+        const double expected = std::copysign(static_cast<double>(exact), x[i]);
+        const double within = tolerance<T>(expected, std::max(1.0, std::abs(p - 1.0))) +
+                              (p == 2.5 || p > 2.9 ? tolerance<T>(0x1p-1074) : 0.0);
+        ASSERT_TRUE(is_near(x_grad.element(i), expected, within))
+            << name_of(ElementTypeOf<T>::value) << ", p = " << p << ": of x " << x[i] << ", out " << out[i / columns]
+            << ", out_grad " << out_grad[i / columns] << " it is " << x_grad[i] << ", expected " << expected;
+      }
+    }
+  });
+}
+
+TEST_P(PNormGradTest, is_right_where_a_power_alone_would_vanish_or_overflow) {
+  const std::vector<double> found = gradient<float>({6e-18, 1e37}, {.porder = 1.5});
+  EXPECT_NEAR(found[0], std::sqrt(6e-18 / 1e37), 1e-33);
+  // x = out = 5e-23, whose ratio to out + epsilon is 5e-11
+  EXPECT_NEAR(gradient<float>({5e-23}, {.porder = -3.0}, 1e-20)[0], 1.6e21, 1e17);
+  EXPECT_NEAR(gradient<float>({1.25, 1e38}, {.porder = 2.0}, 1e30)[0], 1.25e-8, 1e-13);
+}
+
+/// What the page says of the error of large orders.
+TEST_P(PNormGradTest, loses_no_more_with_the_order_than_its_page_says) {
+  TestTensor<float> x(ctx, {500, 20}), out(ctx, {500}), out_grad(ctx, {500}), x_grad(ctx, {500, 20});
+  std::mt19937 engine(3);
+  std::uniform_real_distribution<double> near_one(0.7, 1.3);
+  x.fill([&](std::int64_t) { return near_one(engine); });
+  out_grad.fill_randomly(2);
+  for (const double p : {5.0, 9.0, 11.0, 14.0, 20.0, 50.0, 200.0, -10.0, -50.0}) {
+    const PNormParams params{.porder = p, .axis = {1}};
+    p_norm(ctx, x, out, params);
+    p_norm_grad(ctx, x, out, out_grad, x_grad, params);
+    out.download();
+    const std::vector<double> expected =
+        reference_gradients(values_of(x), values_of(out), values_of(out_grad), Reduction(x.extents(), params), params);
+    expect_elements(x_grad, expected, "the gradient of order " + std::to_string(p), [&](double value) {
+      return std::max(2e-6, 2e-7 * std::abs(p - 1.0)) * std::abs(value) + 0x1p-148;
+    });
+  }
+}
+
 TEST_P(PNormGradTest, of_finite_numbers_is_never_nan) {
   for_each_type([&]<class T>() {
     const double most = std::is_same_v<T, double> ? 300.0 : std::is_same_v<T, f16> ? 4.8 : 38.0;

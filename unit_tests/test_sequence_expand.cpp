@@ -87,6 +87,21 @@ TEST_P(SequenceExpandTest, repeats_long_sequences_and_repeats_often) {
   });
 }
 
+TEST_P(SequenceExpandTest, does_not_drift_over_constant_gradients) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const std::int64_t columns : {1, 3}) {
+        TestTensor<T> x_grad(ctx, {1, columns}), out_grad(ctx, {16384, columns});
+        out_grad.fill([&](std::int64_t) { return constant; });
+        const TensorRef x = TensorRef::without_data(ElementTypeOf<T>::value, {1, columns});
+        sequence_expand_grad(ctx, {x, {}}, levels_of({16384}), out_grad, x_grad);
+        const std::vector<double> sums(static_cast<std::size_t>(columns), 16384.0 * out_grad[0]);
+        expect_near(x_grad, sums, std::vector<double>(sums.size(), std::abs(sums[0])));
+      }
+    }
+  });
+}
+
 TEST_P(SequenceExpandTest, takes_tensors_of_any_strides) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

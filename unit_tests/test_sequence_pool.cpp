@@ -100,6 +100,25 @@ TEST_P(SequencePoolTest, equals_the_reference_for_many_short_sequences) {
   check<float>(lengths, {33});
 }
 
+TEST_P(SequencePoolTest, does_not_drift_over_constant_rows) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      const auto check_constant = [&](const Offsets& lengths, std::int64_t columns) {
+        const Levels levels = levels_of(lengths);
+        TestTensor<T> x(ctx, {levels.rows(), columns});
+        x.fill([&](std::int64_t) { return constant; });
+        for (const std::string type : {"sum", "average", "sqrt"}) {
+          SCOPED_TRACE(type + " of " + levels.to_string() + ", " + std::to_string(columns) + " columns");
+          check_type(x, levels, {.pooltype = type}, Layout::contiguous);
+        }
+      };
+      check_constant({16384}, 1);
+      check_constant({5, 50000, 4096}, 1);
+      check_constant({20000}, 3);
+    }
+  });
+}
+
 TEST_P(SequencePoolTest, takes_tensors_of_any_strides) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

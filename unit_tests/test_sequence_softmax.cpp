@@ -100,6 +100,27 @@ TEST_P(SequenceSoftmaxTest, equals_the_reference_for_long_sequences_among_short_
   });
 }
 
+TEST_P(SequenceSoftmaxTest, does_not_drift_over_constant_rows) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const std::int64_t rows : {16384, 50001}) {
+        const Levels levels = levels_of({rows});
+        TestTensor<T> x(ctx, {rows}), out(ctx, {rows}), out_grad(ctx, {rows}), x_grad(ctx, {rows});
+        // Two numbers, so that the terms of the sums are no powers of two.
+        x.fill([&](std::int64_t i) { return i == 0 ? constant + 0.3 : constant; });
+        out_grad.fill([&](std::int64_t) { return constant; });
+        sequence_softmax(ctx, {x, levels}, out);
+        const std::vector<double> expected = reference_softmax(values_in(x), levels.offsets(), 1);
+        expect_near(out, expected, expected);
+        out.fill([&](std::int64_t i) { return expected[static_cast<std::size_t>(i)]; });
+        sequence_softmax_grad(ctx, {x, levels}, out, out_grad, x_grad);
+        const Gradient gradient = reference_softmax_grad(values_in(out), values_in(out_grad), levels.offsets(), 1);
+        expect_near(x_grad, gradient.x_grad, gradient.magnitude);
+      }
+    }
+  });
+}
+
 TEST_P(SequenceSoftmaxTest, takes_tensors_of_any_strides) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

@@ -175,6 +175,17 @@ TEST_P(SparseUpdateTest, by_one_row_and_by_rows_of_one_place) {
   check_all(Places(1000, 2), 4, {0, 16});
 }
 
+TEST_P(SparseUpdateTest, does_not_drift_over_constant_gradients) {
+  for (const Step step : all_steps) {
+    for_each_type([&]<class T>() {
+      Update<T> update(ctx, step, Places(30000, 2), 4, {0, 3});
+      update.values.fill([](std::int64_t) { return 1.1 / 16; });  // the squares of the sums fit f16
+      update.call();
+      update.check(update.after, update.before);
+    });
+  }
+}
+
 TEST_P(SparseUpdateTest, reads_and_writes_any_layout) {
   for (const Layout layout : all_layouts) {
     check_all(random_places(100, 40), 40, {0, 16}, layout);

@@ -78,6 +78,25 @@ class TraceTest : public OnEveryBackend {
 
 PORTOPS_ON_EVERY_BACKEND(TraceTest);
 
+TEST_P(TraceTest, does_not_drift_over_constant_diagonals) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const Extents& extents : {Extents{3000, 30000, 1}, Extents{1, 3000, 30000}}) {
+        // A matrix whose rows are one row: 3000 of its elements lie on the diagonal.
+        TestTensor<T> row(ctx, {30000}), out(ctx, {1});
+        row.fill([&](std::int64_t) { return constant; });
+        const bool first = extents[0] == 3000;
+        const TensorRef x(static_cast<T*>(row.ref().data()), extents, first ? Extents{0, 1, 0} : Extents{0, 0, 1},
+                          row.ref().space());
+        ReferenceSums expected({1});
+        for (int i = 0; i < 3000; ++i) expected.add(0, row[0], std::abs(row[0]));
+        trace(ctx, x, out, {.axis1 = first ? 0 : 1, .axis2 = first ? 1 : 2});
+        expect_near(out, expected, "out");
+      }
+    }
+  });
+}
+
 TEST_P(TraceTest, equals_the_reference_for_all_axes_and_layouts) {
   for_each_type([&]<class T>() {
     for (const Layout layout : all_layouts) {

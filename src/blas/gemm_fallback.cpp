@@ -15,7 +15,7 @@ void launch(const Context& ctx, const Product& product) {
   const Functor functor(product, space.concurrency());
   constexpr std::int64_t most_teams = 1 << 30;
   typename Functor::Policy policy(space, static_cast<int>(std::min(functor.tiles(), most_teams)), 1, 1);
-  policy.set_scratch_size(1, Kokkos::PerTeam(Functor::scratch_bytes() + Functor::alignment));
+  policy.set_scratch_size(1, Kokkos::PerTeam(functor.scratch_bytes() + Functor::alignment));
   Kokkos::parallel_for(label, policy, functor);
 }
 

@@ -30,10 +30,10 @@ class Multiply {
 
   std::int64_t tiles() const { return p_.batch.count * tiles_down() * tiles_across(); }
 
-  static constexpr int scratch_bytes() {
-    constexpr int elements =
-        Sizes::tile_rows * Sizes::depth + Sizes::tile_columns * Sizes::depth + Sizes::tile_rows * Sizes::tile_columns;
-    return elements * static_cast<int>(sizeof(A));
+  int scratch_bytes() const {
+    constexpr int panels = (Sizes::tile_rows + Sizes::tile_columns) * Sizes::depth;
+    const std::int64_t pieces = (p_.inner + Sizes::depth - 1) / Sizes::depth;
+    return (panels + static_cast<int>(TileSums<A>::elements(tile_size, pieces))) * static_cast<int>(sizeof(A));
   }
 
   void operator()(const Team& team) const {
@@ -48,14 +48,16 @@ class Multiply {
   static constexpr int alignment = 64;
 
  private:
+  static constexpr int tile_size = Sizes::tile_rows * Sizes::tile_columns;
+
   std::int64_t tiles_down() const { return (p_.rows + tile_rows_ - 1) / tile_rows_; }
   std::int64_t tiles_across() const { return (p_.columns + tile_columns_ - 1) / tile_columns_; }
 
   void write_tile(std::int64_t product, std::int64_t row, std::int64_t column, A* scratch) const {
     A* const a_panels = scratch;
     A* const b_panels = a_panels + Sizes::tile_rows * Sizes::depth;
-    A* const sums = b_panels + Sizes::tile_columns * Sizes::depth;
     const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows_, p_.rows - row));
+    TileSums<A> tile(b_panels + Sizes::tile_columns * Sizes::depth, tile_size, rows * Sizes::tile_columns);
     const int columns = static_cast<int>(std::min<std::int64_t>(tile_columns_, p_.columns - column));
     const bool a_turned = p_.a_transpose == Transpose::yes;
     const bool b_turned = p_.b_transpose == Transpose::yes;
@@ -66,13 +68,16 @@ class Multiply {
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
       pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
       // A panel of columns stays in the first-level cache while all rows pass by.
-      for (int j = 0; j < columns; j += Sizes::panel_columns) {
-        for (int i = 0; i < rows; i += Sizes::panel_rows) {
-          multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,
-                          k == 0);
+      tile.add_piece([&](A* sums, bool first) {
+        for (int j = 0; j < columns; j += Sizes::panel_columns) {
+          for (int i = 0; i < rows; i += Sizes::panel_rows) {
+            multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,
+                            first);
+          }
         }
-      }
+      });
     }
+    A* const sums = tile.finish();
     for (int i = 0; i < rows; ++i) {
       write_row(c_ + product * p_.batch.c_step + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns,
                 columns);

@@ -6,10 +6,15 @@
 
 namespace portops::blas {
 
-// The loops over registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in
-// registers.
+namespace {
+
 template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
+using PanelSums = typename Blocks<A>::Vector[Blocks<A>::panel_rows][Blocks<A>::vectors];
+
+/// sums = the product of so many columns of a and rows of b. The loops over registers have fixed bounds and no other
+/// way in or out than whole vectors: so compilers keep them in registers.
+template <class A>
+inline void multiply_chain(PanelSums<A>& sums, const A* a, const A* b, int depth) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   Vector sum[Sizes::panel_rows][Sizes::vectors];
@@ -24,6 +29,26 @@ void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
     }
     a += Sizes::panel_rows;
     b += Sizes::panel_columns;
+  }
+  for (int i = 0; i < Sizes::panel_rows; ++i) {
+    for (int j = 0; j < Sizes::vectors; ++j) sums[i][j] = sum[i][j];
+  }
+}
+
+}  // namespace
+
+template <class A>
+void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
+  using Sizes = Blocks<A>;
+  using Vector = typename Sizes::Vector;
+  PanelSums<A> sum;
+  multiply_chain<A>(sum, a, b, std::min(depth, Sizes::chain));
+  for (int k = Sizes::chain; k < depth; k += Sizes::chain) {
+    PanelSums<A> more;
+    multiply_chain<A>(more, a + k * Sizes::panel_rows, b + k * Sizes::panel_columns, std::min(depth - k, Sizes::chain));
+    for (int i = 0; i < Sizes::panel_rows; ++i) {
+      for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] += more[i][j];
+    }
   }
   for (int i = 0; i < Sizes::panel_rows; ++i) {
     for (int j = 0; j < Sizes::vectors; ++j) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/cascade.hpp"
 #include "core/pack.hpp"
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 
 namespace portops::blas {
 
-/// The sizes of the blocks. An inner product is added up in pieces of `depth`, one after the other, and the pieces'
-/// sums then in order: the sizes of tiles and panels, and so the number of threads, change nothing in it.
+/// The sizes of the blocks. An inner product is added up in chains of `chain`, these in pieces of `depth`, and the
+/// pieces' sums by a tree (TileSums): the sizes of tiles and panels, and so the number of threads, change nothing in
+/// it.
 template <class A>
 struct Blocks {
 #if defined(__AVX512F__)
@@ -36,9 +38,47 @@ struct Blocks {
   static constexpr int tile_rows = 96;
   static constexpr int tile_columns = 128;
   static constexpr int depth = 256;
+  /// Longer chains of additions would drift; shorter ones would not leave registers alone for long enough.
+  static constexpr int chain = 64;
   static_assert(tile_rows % panel_rows == 0 && tile_columns % panel_columns == 0);
 
   typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
+};
+
+/// The sums of a tile over the pieces of an inner axis, in memory of the caller's. Each level has `size` numbers, of
+/// which `used` are more than padding.
+template <class A>
+class TileSums {
+ public:
+  static std::int64_t elements(std::int64_t size, std::int64_t pieces) { return size * impl::Cascade::levels(pieces); }
+
+  TileSums(A* memory, std::int64_t size, std::int64_t used) : memory_(memory), size_(size), used_(used) {}
+
+  /// Calls multiply(sums, first) for the next piece, whose products are added to the sums or, the first ones, become
+  /// them.
+  template <class Multiply>
+  void add_piece(const Multiply& multiply) {
+    multiply(memory_, impl::Cascade::begins(pieces_));
+    impl::Cascade::carry(++pieces_, Add{*this});
+  }
+
+  /// The sums over all pieces, one at least.
+  A* finish() { return memory_ + impl::Cascade::finish(pieces_, Add{*this}) * size_; }
+
+ private:
+  struct Add {
+    const TileSums& tile;
+    void operator()(int level, int to, bool first) const {
+      const A* const from = tile.memory_ + level * tile.size_;
+      A* const sums = tile.memory_ + to * tile.size_;
+      for (std::int64_t i = 0; i < tile.used_; ++i) sums[i] = first ? from[i] : sums[i] + from[i];
+    }
+  };
+
+  A* memory_;
+  std::int64_t size_;
+  std::int64_t used_;
+  std::int64_t pieces_ = 0;
 };
 
 /// Converts `count` neighbours, from the type of the elements to the one that they are computed in or back.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/cascade.hpp"
 #include "core/column_access.hpp"
 #include "core/lanes.hpp"
 #include "core/spaces.hpp"
@@ -134,6 +135,9 @@ class PoolStepsDown {
 
  private:
   static constexpr int batch = 8;  ///< rows that are loaded together
+  /// Batches that are added up one after the other. However many rows there are, and partial results may be many, the
+  /// chains of additions are short.
+  static constexpr int chain = 16;
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(const Piece& piece, const StepTiles::Tile& tile,
@@ -143,14 +147,35 @@ class PoolStepsDown {
     const std::int64_t step = slots * piece.step * x.row;
     const X* at = static_cast<const X*>(x.data) + column_offset(arguments_.columns, x.column, tile.column) +
                   (piece.first + tile.slot * piece.step) * x.row;
-    int row = tile.slot;
+    if constexpr (F::keeps_rows) {
+      add_rows<Access>(at, step, piece.rows, tile.slot, piece.rows, states);
+    } else {
+      const int rows_of_chain = chain * batch * slots;
+      PORTOPS_NO_UNROLL
+      for (int row = tile.slot; row < piece.rows; row += rows_of_chain) {
+        const int end = piece.rows - row > rows_of_chain ? row + rows_of_chain : piece.rows;
+        State sums[Access::width];
+        PORTOPS_UNROLL
+        for (int i = 0; i < Access::width; ++i) sums[i] = arguments_.f.identity();
+        add_rows<Access>(at, step, piece.rows, row, end, sums);
+        PORTOPS_UNROLL
+        for (int i = 0; i < Access::width; ++i) states[i] = arguments_.f(states[i], sums[i]);
+      }
+    }
+  }
+
+  /// Adds the slot's rows from `row` on that are before `end`, which is `rows` or behind whole batches; `at` goes on.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t step, int rows, int row, int end,
+                                            State (&states)[Access::width]) const {
+    const int slots = tiles_.slots();
     PORTOPS_NO_UNROLL
-    for (; row < piece.rows; row += batch * slots) {
+    for (; row < end; row += batch * slots) {
       Word<X, Access::width> loaded[batch];
       PORTOPS_UNROLL
       for (int r = 0; r < batch; ++r) {
         loaded[r] = Word<X, Access::width>(static_cast<X>(F::fill()));
-        if (row + r * slots < piece.rows) Access::load(loaded[r], at, 1, Access::width);
+        if (row + r * slots < rows) Access::load(loaded[r], at, 1, Access::width);
         at = pinned(at + step);
       }
       PORTOPS_UNROLL
@@ -238,8 +263,6 @@ class PoolStepsHost {
  private:
   static constexpr int chunk = HostRows::chunk;
   static constexpr int most = StepHostItems::most_columns;
-  /// Rows that are added up before they are added to the sum: no chain of additions is long.
-  static constexpr int batch = 16;
 
   const X* row_of(const Piece& piece, std::int64_t row, std::int64_t column) const {
     const StepStrides& x = arguments_.x;
@@ -249,22 +272,26 @@ class PoolStepsHost {
 
   void add_up(const Piece& piece, std::int64_t column, int count) const {
     const std::int64_t stride = StepHostItems::column_stride(arguments_.columns, arguments_.x);
-    alignas(64) A sums[most];
-    alignas(64) A part[most];
-    std::fill(sums, sums + count, A(0));
-    for (int first = 0; first < piece.rows; first += batch) {
-      std::fill(part, part + count, A(0));
-      for (int row = first; row < std::min(first + batch, piece.rows); ++row) {
-        const X* const from = row_of(piece, row, column);
-        StepHostItems::for_each_chunk(count, [&](int c, int columns) {
-          alignas(64) A values[chunk];
-          HostRows::load<X>(values, from + c * stride, stride, columns);
-          for (int i = 0; i < columns; ++i) part[c + i] += values[i];
-        });
+    alignas(64) A sums[Cascade::most_levels][most];
+    const auto add = [&](int level, int to, bool first) {
+      if (first) {
+        std::copy(sums[level], sums[level] + count, sums[to]);
+      } else {
+        for (int i = 0; i < count; ++i) sums[to][i] += sums[level][i];
       }
-      for (int i = 0; i < count; ++i) sums[i] += part[i];
+    };
+    for (int row = 0; row < piece.rows; ++row) {
+      if (Cascade::begins(row)) std::fill(sums[0], sums[0] + count, A(0));
+      const X* const from = row_of(piece, row, column);
+      StepHostItems::for_each_chunk(count, [&](int c, int columns) {
+        alignas(64) A values[chunk];
+        HostRows::load<X>(values, from + c * stride, stride, columns);
+        for (int i = 0; i < columns; ++i) sums[0][c + i] += values[i];
+      });
+      Cascade::carry(row + 1, add);
     }
-    write(piece, column, count, sums);
+    const int total = Cascade::finish(piece.rows, add);
+    write(piece, column, count, sums[total]);
   }
 
   void find(const Piece& piece, std::int64_t column, int count) const {

@@ -59,13 +59,23 @@ KOKKOS_FORCEINLINE_FUNCTION A negated_with(A x, A value) {
                              (Kokkos::bit_cast<Bits>(x) & ~FloatFormat<A>::all_but_sign));
 }
 
-/// 2^−e for a number of exponent e, as near as normal numbers come.
+/// e for a number of magnitude 2^e to 2^(e + 1); one less than the least of normal numbers for those that are smaller,
+/// one more than the largest for Inf and NaN.
 template <class A>
-KOKKOS_FORCEINLINE_FUNCTION A power_of_two_near_inverse(A x) {
+KOKKOS_FORCEINLINE_FUNCTION typename FloatFormat<A>::Bits exponent_of(A x) {
   using Format = FloatFormat<A>;
   using Bits = typename Format::Bits;
-  const Bits exponent = 2 * Format::bias - (Kokkos::bit_cast<Bits>(x) >> Format::fraction_bits);
-  return Kokkos::bit_cast<A>(static_cast<Bits>((exponent > 1 ? exponent : 1) << Format::fraction_bits));
+  return ((Kokkos::bit_cast<Bits>(x) & Format::all_but_sign) >> Format::fraction_bits) - Format::bias;
+}
+
+/// 2^e, or the nearest power of two that is a normal number.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A power_of_two(typename FloatFormat<A>::Bits e) {
+  using Format = FloatFormat<A>;
+  using Bits = typename Format::Bits;
+  const Bits most = 2 * Format::bias;
+  const Bits bits = e + Format::bias;
+  return Kokkos::bit_cast<A>(static_cast<Bits>((bits > most ? most : bits > 1 ? bits : 1) << Format::fraction_bits));
 }
 
 /// Horner's scheme, from coefficient i on. No loop: one inside of a loop would keep that from becoming vectors.
@@ -138,6 +148,30 @@ KOKKOS_FORCEINLINE_FUNCTION float rough_exp2(float x) {
 }
 #endif
 
+/// A quotient x / n whose power is multiplied by a weight, such that neither it nor its power need be a number of type
+/// A: n and the weight have their exponents apart.
+template <class A>
+struct PowerOfQuotient {
+  A exponent;  ///< n = 2^exponent / inverse
+  A inverse;   ///< in (1/2, 1]; 0 if n is Inf
+  A mantissa;  ///< the weight is mantissa · scale; as large as 2 or, of a weight that is Inf or NaN, like that
+  A scale;     ///< a power of two
+
+  PowerOfQuotient() = default;
+  /// For n > 0.
+  KOKKOS_FORCEINLINE_FUNCTION PowerOfQuotient(A n, A weight) {
+    using Format = FloatFormat<A>;
+    const bool subnormal = n < Format::least_normal;
+    const A normal = subnormal ? n * Format::subnormal_factor : n;
+    const auto e = exponent_of(normal);
+    exponent = static_cast<A>(e - (subnormal ? Format::subnormal_shift : 0));
+    // By 2^(1 − e), because 2^−e is no normal number where e is the largest exponent.
+    inverse = n <= Format::most ? A(1) / (normal * power_of_two<A>(1 - e) * A(0.5)) : A(1) / n;
+    scale = power_of_two<A>(exponent_of(weight));
+    mantissa = weight / scale;
+  }
+};
+
 /// x ↦ x^p for x ≥ 0 and p ≠ 0. 0^p is 0 or, for p < 0, Inf; NaN stays NaN.
 template <class A>
 class Power {
@@ -178,30 +212,66 @@ class Power {
   /// bits on every backend.
   KOKKOS_FORCEINLINE_FUNCTION A exactly(A x) const {
     using Format = FloatFormat<A>;
-    using Bits = typename Format::Bits;
-    // x = 2^e · m, with m near 1.
     const bool subnormal = x < Format::least_normal;
     const A normal = subnormal ? x * Format::subnormal_factor : x;
-    const Bits bits = Kokkos::bit_cast<Bits>(normal);
-    const Bits exponent = (bits - Format::root_of_half) >> Format::fraction_bits;
-    const A m = Kokkos::bit_cast<A>(static_cast<Bits>(bits - (exponent << Format::fraction_bits)));
-    const A e = static_cast<A>(exponent - (subnormal ? Format::subnormal_shift : 0));
-    // p · log2 x = n + r, where n is an integer. The large part, p · e, is exact: `main` and `rest` together.
-    const A log = log2_near_one(m - A(1));
-    const A main = high_ * e;
-    const A rest = Kokkos::fma(high_, e, -main) + Kokkos::fma(high_, log, low_ * (e + log));
-    const A n = clamp(main + rest, Format::most_exponent) + Format::round_to_integer - Format::round_to_integer;
-    const A r = clamp((main - n) + rest, A(1));
-    // 2^n in two factors, neither of which overflows.
-    const Bits power = static_cast<Bits>(n);
-    const Bits half = power >> 1;
-    const A result = exp2_of_fraction(r) * two_to(half) * two_to(power - half);
+    const A result = raise<false>(normal, subnormal ? static_cast<A>(Format::subnormal_shift) : A(0), A(1), A(0));
     const A at_zero = high_ > A(0) ? A(0) : infinity;
     const A at_infinity = high_ > A(0) || x != x ? x : A(0);
     return x == A(0) ? at_zero : x < infinity ? result : at_infinity;
   }
 
+  /// weight · (x / n)^p, with the error that the power of x has, and p times that of a quotient. 0 times the weight for
+  /// x = 0, whatever the sign of p.
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, const PowerOfQuotient<A>& of) const {
+    using Format = FloatFormat<A>;
+    const A plain = x * of.inverse;
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<A, float>) {
+      if (x == 0.0f || of.inverse == 0.0f) return plain * of.mantissa;
+      const std::int32_t bits = Kokkos::bit_cast<std::int32_t>(plain);
+      const std::int32_t exponent = (bits - Format::root_of_half) >> Format::fraction_bits;
+      const float m = Kokkos::bit_cast<float>(bits - (exponent << Format::fraction_bits));
+      const float e = static_cast<float>(exponent) - of.exponent;
+      const float y = Kokkos::fma(high_, e, Kokkos::fma(high_, rough_log2(m), low_ * e));
+      if (Kokkos::abs(y) <= rough_exponents_ && plain >= Format::least_normal && plain <= Format::most) {
+        return (rough_exp2(y) * of.mantissa) * of.scale;
+      }
+    }
+#endif
+    // So small a number that its product with the inverse may be subnormal.
+    const bool is_small = x < A(4) * Format::least_normal;
+    const A normal = is_small ? (x * Format::subnormal_factor) * of.inverse : plain;
+    const A less = is_small ? of.exponent + static_cast<A>(Format::subnormal_shift) : of.exponent;
+    const A result = raise<true>(normal, less, of.mantissa, static_cast<A>(exponent_of(of.scale)));
+    const A at_infinity = high_ > A(0) || normal != normal ? normal : A(0);
+    return normal > A(0) && normal < infinity ? result : (normal == A(0) ? A(0) : at_infinity) * of.mantissa;
+  }
+
  private:
+  /// (x / 2^less)^p of a normal number and, if it has a weight, times mantissa · 2^more.
+  template <bool has_weight>
+  KOKKOS_FORCEINLINE_FUNCTION A raise(A x, A less, A mantissa, A more) const {
+    using Format = FloatFormat<A>;
+    using Bits = typename Format::Bits;
+    // x = 2^e · m, with m near 1.
+    const Bits bits = Kokkos::bit_cast<Bits>(x);
+    const Bits exponent = (bits - Format::root_of_half) >> Format::fraction_bits;
+    const A m = Kokkos::bit_cast<A>(static_cast<Bits>(bits - (exponent << Format::fraction_bits)));
+    const A e = static_cast<A>(exponent) - less;
+    // p · log2 x = n + r, where n is an integer. The large part, p · e, is exact: `main` and `rest` together.
+    const A log = log2_near_one(m - A(1));
+    const A main = high_ * e;
+    const A rest = Kokkos::fma(high_, e, -main) + Kokkos::fma(high_, log, low_ * (e + log));
+    constexpr A most = has_weight ? A(0x1p20) : Format::most_exponent;
+    const A n = clamp(main + rest, most) + Format::round_to_integer - Format::round_to_integer;
+    const A r = clamp((main - n) + rest, A(1));
+    // 2^n in two factors, neither of which overflows.
+    const Bits power = static_cast<Bits>(has_weight ? clamp(n + more, Format::most_exponent) : n);
+    const Bits half = power >> 1;
+    const A fraction = has_weight ? exp2_of_fraction(r) * mantissa : exp2_of_fraction(r);
+    return fraction * two_to(half) * two_to(power - half);
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION static A clamp(A x, A most) { return x > most ? most : x < -most ? -most : x; }
   KOKKOS_FORCEINLINE_FUNCTION static A two_to(typename FloatFormat<A>::Bits power) {
     using Format = FloatFormat<A>;

@@ -34,9 +34,7 @@ class ReduceAlong {
   std::size_t scratch_bytes() const { return threads / 32 * sizeof(A); }
   std::int64_t first_team = 0;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t thread) const
-    requires single_rows
-  {
+  KOKKOS_FUNCTION void operator()(std::int64_t thread) const requires single_rows {
     const std::int64_t group = thread >> lane_bits_;
     const bool active = group < groups_;
     const PartRange range{0, 1, 0, active ? static_cast<int>(rows_.parts.columns) : 0};
@@ -49,9 +47,7 @@ class ReduceAlong {
     }
   }
 
-  KOKKOS_FUNCTION void operator()(const Team& team) const
-    requires(!single_rows)
-  {
+  KOKKOS_FUNCTION void operator()(const Team& team) const requires(!single_rows) {
     auto* const scratch = scratch_of<A>(team);
     const int lane = team.team_rank() & (lanes() - 1);
     const std::int64_t group =
@@ -149,22 +145,28 @@ class ReduceAlong {
   template <class JoinGroup>
   KOKKOS_FUNCTION Partial<A> rescale(const T* x, const PartRange& range, int lane, const JoinGroup& join_group) const {
     A scale = f_.least_dominant();
-    for_each(x, range, lane, [&](A element) { scale = f_.dominant()(scale, Kokkos::abs(element)); });
+    for_each_pack(x, range, lane, scale, f_.dominant(), [](A element) { return Kokkos::abs(element); });
     scale = join_group(scale, f_.dominant());
     A total(0);
-    for_each(x, range, lane, [&](A element) { total += f_.raise(Kokkos::abs(element) / scale); });
+    for_each_pack(x, range, lane, total, f_.join(), [&](A element) { return f_.raise(Kokkos::abs(element) / scale); });
     return f_.rescaled(scale, join_group(total, f_.join()));
   }
 
-  template <class Visit>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each(const T* x, const PartRange& range, int lane, const Visit& visit) const {
+  /// Joins term(element), pack by pack, to the value of the lane.
+  template <class Join, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const T* x, const PartRange& range, int lane, A& value,
+                                                 const Join& join, const Term& term) const {
     PORTOPS_NO_UNROLL
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
       const T* const row = row_of(x, range, run);
       PORTOPS_NO_UNROLL
       for (int first = lane * rows_.pack; first < range.columns; first += lanes() * rows_.pack) {
+        A of_pack = term(static_cast<A>(row[first * rows_.x.column_stride]));
         PORTOPS_NO_UNROLL
-        for (int i = first; i < first + rows_.pack; ++i) visit(static_cast<A>(row[i * rows_.x.column_stride]));
+        for (int i = first + 1; i < first + rows_.pack; ++i) {
+          of_pack = join(of_pack, term(static_cast<A>(row[i * rows_.x.column_stride])));
+        }
+        value = join(value, of_pack);
       }
     }
   }

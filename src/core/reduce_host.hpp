@@ -124,24 +124,30 @@ class ReduceAlongHost : HostRows {
   Partial<A> rescale(const T* x, const PartRange& range) const {
     Lanes values;
     for (auto& of_warp : values) std::fill_n(of_warp, warp, f_.least_dominant());
-    for_each(x, range, values, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); });
+    for_each_pack(x, range, values, f_.dominant(), [](A element) { return std::abs(element); });
     const A scale = join_all(values, f_.dominant());
     for (auto& of_warp : values) std::fill_n(of_warp, warp, A(0));
-    for_each(x, range, values, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); });
+    for_each_pack(x, range, values, f_.join(), [&](A element) { return f_.raise(std::abs(element) / scale); });
     return f_.rescaled(scale, join_all(values, f_.join()));
   }
 
   /// A value for each lane of each warp. Those that a group lacks change nothing.
   using Lanes = A[most_warps][warp];
 
-  template <class Visit>
-  void for_each(const T* x, const PartRange& range, Lanes& values, const Visit& visit) const {
+  /// Joins term(element), pack by pack, to the values of the lanes.
+  template <class Join, class Term>
+  void for_each_pack(const T* x, const PartRange& range, Lanes& values, const Join& join, const Term& term) const {
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
       PORTOPS_NO_UNROLL
-      for (int c = 0; c < range.columns; ++c) {
-        const int lane = c / rows_.pack & (warps_ * lanes_ - 1);
-        visit(values[lane / warp][lane % warp], static_cast<A>(row[c * rows_.x.column_stride]));
+      for (int first = 0; first < range.columns; first += rows_.pack) {
+        const auto at = [&](int c) { return term(static_cast<A>(row[c * rows_.x.column_stride])); };
+        A of_pack = at(first);
+        PORTOPS_NO_UNROLL
+        for (int c = first + 1; c < first + rows_.pack; ++c) of_pack = join(of_pack, at(c));
+        const int lane = first / rows_.pack & (warps_ * lanes_ - 1);
+        A& value = values[lane / warp][lane % warp];
+        value = join(value, of_pack);
       }
     }
   }
@@ -210,10 +216,12 @@ class ReduceDownHost : HostRows {
   Partial<A> rescale(const T* x, const PartRange& range) const {
     A values[down_threads] = {};
     std::fill_n(values, slots_, f_.least_dominant());
-    for_each(x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
+    for_each(
+        x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
     const A scale = join_slots(values, f_.dominant());
     std::fill_n(values, slots_, A(0));
-    for_each(x, range, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); }, values);
+    for_each(
+        x, range, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); }, values);
     return f_.rescaled(scale, join_slots(values, f_.join()));
   }
 

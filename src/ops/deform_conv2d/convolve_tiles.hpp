@@ -109,9 +109,9 @@ class ConvolveTiles {
 
   std::int64_t tiles() const { return windows_.groups * row_tiles() * ceil_div(all_pixels(), tile_pixels_); }
 
-  static constexpr int scratch_bytes() {
-    constexpr int elements = Sizes::tile_columns * (Sizes::depth + most_rows);
-    return elements * static_cast<int>(sizeof(A));
+  int scratch_bytes() const {
+    const std::int64_t sums = blas::TileSums<A>::elements(tile_size, PackedWeight<A>{windows_}.pieces());
+    return (panel_size + static_cast<int>(sums)) * static_cast<int>(sizeof(A));
   }
 
   void operator()(const Team& team) const {
@@ -123,6 +123,8 @@ class ConvolveTiles {
   /// Output channels of a tile; a multiple of each processor's panel_rows.
   static constexpr int most_rows = 480;
   static_assert(most_rows % Sizes::panel_rows == 0);
+  static constexpr int panel_size = Sizes::tile_columns * Sizes::depth;
+  static constexpr int tile_size = Sizes::tile_columns * most_rows;
   static constexpr int width = Sizes::panel_columns;
   /// Channels that are blended together.
   static constexpr int pack = 64 / static_cast<int>(sizeof(A));
@@ -131,7 +133,6 @@ class ConvolveTiles {
   std::int64_t row_tiles() const { return ceil_div(windows_.group_out_channels(), most_rows); }
 
   void take(std::int64_t tile, A* panels) const {
-    A* const sums = panels + Sizes::tile_columns * Sizes::depth;
     const std::int64_t pixel_tiles = ceil_div(all_pixels(), tile_pixels_);
     const std::int64_t first_pixel = tile % pixel_tiles * tile_pixels_;
     const std::int64_t first_row = tile / pixel_tiles % row_tiles() * most_rows;
@@ -139,19 +140,22 @@ class ConvolveTiles {
     const int pixels = static_cast<int>(std::min<std::int64_t>(tile_pixels_, all_pixels() - first_pixel));
     const int rows = static_cast<int>(std::min<std::int64_t>(most_rows, windows_.group_out_channels() - first_row));
     const PackedWeight<A> packed{windows_};
+    blas::TileSums<A> tile_sums(panels + panel_size, tile_size, rows * Sizes::tile_columns);
     for (std::int64_t piece = 0; piece < packed.pieces(); ++piece) {
       const int depth = packed.depth(piece);
       make_columns(panels, group, piece * Sizes::depth, depth, first_pixel, pixels);
       const A* const weight = weight_ + packed.offset(group, piece, first_row / Sizes::panel_rows);
       // A panel of columns stays in the first-level cache while all rows pass by.
-      for (int j = 0; j < pixels; j += width) {
-        for (int i = 0; i < rows; i += Sizes::panel_rows) {
-          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
-                                piece == 0);
+      tile_sums.add_piece([&](A* sums, bool first) {
+        for (int j = 0; j < pixels; j += width) {
+          for (int i = 0; i < rows; i += Sizes::panel_rows) {
+            blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
+                                  first);
+          }
         }
-      }
+      });
     }
-    write(sums, group * windows_.group_out_channels() + first_row, rows, first_pixel, pixels);
+    write(tile_sums.finish(), group * windows_.group_out_channels() + first_row, rows, first_pixel, pixels);
   }
 
   /// The columns of so many pixels, elements [first, first + depth) of the inner axis, in panels [depth][width].

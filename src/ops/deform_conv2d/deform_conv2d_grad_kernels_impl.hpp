@@ -36,6 +36,27 @@ void DeformConv2dGradKernels<B, T>::rearrange_sums(const Context& ctx, const cha
   impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
 }
 
+/// Adds numbers to others or, where these are the first, writes them there. An item a number.
+template <class A>
+struct AddSums {
+  static constexpr int blocks = 0;
+  A* to;
+  const A* from;
+  std::int64_t count;
+  bool first;
+
+  std::int64_t items() const { return count; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = first ? from[i] : to[i] + from[i]; }
+};
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::add_sums(const Context& ctx, void* to, const void* from, std::int64_t count,
+                                             bool first) {
+  static const std::string label = "portops::deform_conv2d_grad::add[weight_grad]";
+  using A = Arithmetic<T>;
+  launch_by_items<B>(ctx, label, AddSums<A>{static_cast<A*>(to), static_cast<const A*>(from), count, first});
+}
+
 /// The parts of the memory of columns_grad.
 template <Backend B, class T>
 struct ColumnsGradMemory {

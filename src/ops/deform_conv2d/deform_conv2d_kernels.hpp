@@ -51,6 +51,8 @@ template <Backend B, class T>
 struct DeformConv2dGradKernels {
   /// Copies sums, which are f32 or f64, into elements of another layout, each rounded once.
   static void rearrange_sums(const Context& ctx, const char* label, const Rearrangement& what);
+  /// Adds sums to as many others or, where these are the first, writes them there.
+  static void add_sums(const Context& ctx, void* to, const void* from, std::int64_t count, bool first);
   /// The memory that columns_grad needs; perhaps more for fewer images.
   static std::size_t columns_grad_memory(const Context& ctx, const Windows& windows, bool wants_x_grad,
                                          bool wants_products);

@@ -85,7 +85,7 @@ void DeformConv2dKernels<B, T>::convolve(const Context& ctx, const Step& step, c
     const Kernel kernel(step, static_cast<const Arithmetic<T>*>(packed_weight), out, static_cast<const T*>(bias),
                         bias_stride, space.concurrency());
     typename Kernel::Policy policy(space, static_cast<int>(std::min(kernel.tiles(), most_teams)), 1, 1);
-    policy.set_scratch_size(1, Kokkos::PerTeam(Kernel::scratch_bytes() + Kernel::alignment));
+    policy.set_scratch_size(1, Kokkos::PerTeam(kernel.scratch_bytes() + Kernel::alignment));
     Kokkos::parallel_for(label, policy, kernel);
   }
 }

@@ -3,6 +3,7 @@
 #include "ops/deform_conv2d/im2col.hpp"
 
 #include "blas/gemm.hpp"
+#include "core/cascade.hpp"
 #include "core/dispatch.hpp"
 #include "core/memory_layout.hpp"
 #include "core/runtime.hpp"
@@ -11,6 +12,7 @@
 #include "ops/deform_conv2d/layouts.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace portops::impl {
 namespace {
@@ -103,6 +105,8 @@ Context of_products(const Context& ctx) {
   return ctx.backend() == Backend::cuda ? ctx : Context(ctx).deterministic(true);
 }
 
+std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (images - 1) / step + 1; }
+
 /// Calls action(first, count) for steps of images.
 template <class Action>
 void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
@@ -189,7 +193,8 @@ struct BackwardMemory {
   MemoryLayout layout;
   Operands operands;
   Part out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
-  Part x_grad, weight_grad;
+  Part x_grad;
+  std::array<Part, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
   Part columns_grad;
 
   BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
@@ -199,7 +204,10 @@ struct BackwardMemory {
       out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
     }
     if (t.x_grad) x_grad = Part(layout, step * windows.area() * windows.channels, arithmetic_size(type));
-    if (t.weight_grad) weight_grad = Part(layout, t.weight.size(), arithmetic_size(type));
+    const int levels = t.weight_grad ? Cascade::levels(steps_of(windows.images, step)) : 0;
+    for (int level = 0; level < levels; ++level) {
+      weight_grad[static_cast<std::size_t>(level)] = Part(layout, t.weight.size(), arithmetic_size(type));
+    }
     // Steps of fewer images may need more: they share out the channels.
     std::size_t bytes = 0;
     for (const std::int64_t images : {step, windows.images % step}) {
@@ -223,6 +231,13 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
   const Matrices matrix(ctx, type);
   const Matrices sums(ctx, arithmetic_type(type));
   const std::int64_t m = windows.group_out_channels(), k = windows.group_column();
+  using GradKernels = DeformConv2dGradKernels<B, T>;
+  const auto weight_grad = [&](int level) {
+    return plan.weight_grad[static_cast<std::size_t>(level)].in(memory.data());
+  };
+  const auto add_levels = [&](int level, int to, bool is_first) {
+    GradKernels::add_sums(ctx, weight_grad(to), weight_grad(level), t.weight.size(), is_first);
+  };
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
     const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     const std::int64_t p = count * windows.pixels();
@@ -237,12 +252,13 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     const TensorRef grads = matrix(out_grad, p, m, distance);
     const TensorRef columns = matrix(s.columns, p, k, windows.column());
     const auto add_to_weight_grad = [&] {
-      blas::gemm(of_products(ctx), Transpose::yes, Transpose::no, 1.0, grads, columns, first > 0 ? 1.0 : 0.0,
-                 sums(plan.weight_grad.in(memory.data()), m, k, k), Batch{windows.groups, m, k, m * k},
+      const std::int64_t index = first / step;
+      blas::gemm(of_products(ctx), Transpose::yes, Transpose::no, 1.0, grads, columns,
+                 Cascade::begins(index) ? 0.0 : 1.0, sums(weight_grad(0), m, k, k), Batch{windows.groups, m, k, m * k},
                  im2col.workspace());
+      Cascade::carry(index + 1, add_levels);
     };
     // The columns are made by the pass that reads their gradients where it can, else before these are computed.
-    using GradKernels = DeformConv2dGradKernels<B, T>;
     const bool makes_columns = t.weight_grad && wants_columns_grad(t) && GradKernels::can_make_columns(s);
     if (t.weight_grad && !makes_columns) {
       DeformConv2dKernels<B, T>::columns(ctx, s);
@@ -261,9 +277,9 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     }
   });
   if (t.weight_grad) {
-    DeformConv2dGradKernels<B, T>::rearrange_sums(
-        ctx, "portops::deform_conv2d_grad::weight_grad[strided]",
-        from_channels_last(t.weight_grad, 0, windows.out_channels, plan.weight_grad.in(memory.data())));
+    const int total = Cascade::finish(steps_of(windows.images, step), add_levels);
+    GradKernels::rearrange_sums(ctx, "portops::deform_conv2d_grad::weight_grad[strided]",
+                                from_channels_last(t.weight_grad, 0, windows.out_channels, weight_grad(total)));
   }
 }
 

@@ -155,18 +155,12 @@ class NormGrad {
  public:
   static constexpr bool counts = order == NormOrder::infinite;
 
-  /// What is computed once a row: |x|^(p − 1) · weight, of which the general order has the inverse norm apart, because
-  /// neither power of it alone need be representable.
+  /// What is computed once a row: |x · factor|^(p − 1) · weight, and for the general order a power of a quotient.
   struct alignas(8) SmallRow {
-    A factor;  ///< a power of two: (out + epsilon) · factor is about 1, so that nothing overflows; for ±inf, out
+    A factor;  ///< a power of two, with which neither x nor the weight loses digits; for ±inf, out
     A weight;  ///< out_grad / ((out + epsilon) · factor)^(p − 1); for p = 0, 1, out_grad; for ±inf, a tie's share of it
   };
-  struct GeneralRow {
-    A factor;
-    A weight;   ///< out_grad
-    A inverse;  ///< 1 / ((out + epsilon) · factor)
-  };
-  using Row = std::conditional_t<order == NormOrder::general, GeneralRow, SmallRow>;
+  using Row = std::conditional_t<order == NormOrder::general, PowerOfQuotient<A>, SmallRow>;
 
   NormGrad(double porder, double epsilon)
       : epsilon_(static_cast<A>(epsilon)), power_(make_norm_power<A, order, 1>(porder)) {}
@@ -177,11 +171,11 @@ class NormGrad {
     const A norm = out + epsilon_;
     // Weights of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
     if (norm == A(0) || (out_grad == A(0) && norm == norm)) return Row{};
-    const A factor = power_of_two_near_inverse(norm);
     if constexpr (order == NormOrder::general) {
-      return {factor, out_grad, A(1) / (norm * factor)};
+      return {norm, out_grad};
     } else {
       constexpr A most = FloatFormat<A>::most;
+      const A factor = factor_of(norm, out_grad);
       const A weight = out_grad / raise(norm * factor);
       // Overflows for a subnormal norm and a huge gradient alone: no Inf, which would make NaN of zeros.
       const bool overflows = Kokkos::abs(weight) > most && Kokkos::abs(out_grad) <= most;
@@ -205,23 +199,45 @@ class NormGrad {
     if constexpr (order == NormOrder::one) return x > A(0) ? row.weight : x < A(0) ? -row.weight : x;
     if constexpr (counts) return is_tie(x, row) ? negated_with(x, row.weight) : A(0);
     if constexpr (order == NormOrder::general) {
-      const A ratio = (x * row.factor) * row.inverse;
-      const A magnitude = Kokkos::abs(ratio);
-      const A power = magnitude == A(0) ? A(0) : power_(magnitude);
-      return (ratio < A(0) ? -power : power) * row.weight;
+      const A magnitude = power_(Kokkos::abs(x), row);
+      return x < A(0) ? -magnitude : magnitude;
+    } else {
+      // The weight first: no product vanishes or overflows before the result does.
+      const A scaled = x * row.factor;
+      const A weighted = scaled * row.weight;
+      const A magnitude = Kokkos::abs(scaled);
+      if constexpr (order == NormOrder::two) return weighted;
+      if constexpr (order == NormOrder::three) return weighted * magnitude;
+      if constexpr (order == NormOrder::four) return (weighted * magnitude) * magnitude;
+      if constexpr (order == NormOrder::five_halves) return weighted * rough_root(magnitude);
+      return Kokkos::copysign(rough_root(magnitude), scaled) * row.weight;
     }
-    // The weight first: |scaled| is at most about 2, and no product vanishes before the result does.
-    const A scaled = x * row.factor;
-    const A weighted = scaled * row.weight;
-    const A magnitude = Kokkos::abs(scaled);
-    if constexpr (order == NormOrder::two) return weighted;
-    if constexpr (order == NormOrder::three) return weighted * magnitude;
-    if constexpr (order == NormOrder::four) return (weighted * magnitude) * magnitude;
-    if constexpr (order == NormOrder::five_halves) return weighted * rough_root(magnitude);
-    return Kokkos::copysign(rough_root(magnitude), scaled) * row.weight;
   }
 
  private:
+  /// The power of two that brings the norm near 1 or, while the weight stays normal, a larger one, which leaves the
+  /// smallest x its digits.
+  KOKKOS_FORCEINLINE_FUNCTION static A factor_of(A norm, A out_grad) {
+    using Format = FloatFormat<A>;
+    using Bits = typename Format::Bits;
+    // The weight's exponent is that of out_grad, less that of (norm · factor)^(p − 1), which must not overflow.
+    constexpr int twice_less = order == NormOrder::three_halves  ? 1
+                               : order == NormOrder::two         ? 2
+                               : order == NormOrder::five_halves ? 3
+                               : order == NormOrder::three       ? 4
+                                                                 : 6;
+    constexpr Bits margin = 6;
+    const Bits of_grad = exponent_of(out_grad);
+    const Bits room = (of_grad < 0 ? of_grad : 0) + Format::bias - margin;
+    const Bits near_one = -exponent_of(norm);
+    const Bits of_weight = near_one + room * 2 / twice_less;
+    const Bits of_norm = near_one + Format::bias - 1;
+    Bits largest = Format::fraction_bits;
+    if (of_norm < largest) largest = of_norm;
+    if (of_weight < largest) largest = of_weight;
+    return power_of_two<A>(near_one > largest ? near_one : largest);
+  }
+
   /// x^(p − 1) for x ≥ 0
   KOKKOS_FORCEINLINE_FUNCTION A raise(A x) const {
     if constexpr (order == NormOrder::two) return x;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace portops {
 namespace {
@@ -59,6 +60,12 @@ impl::Loop make_loop(const TensorRef& x, const TensorRef& out, const Reduction& 
   const TensorOrNumber out_operand = impl::with_reduced_axes(out, x.extents(), reduction.reduced, keepdim);
   // x stands where outputs do: its strides give the order of the axes.
   return impl::make_loop(x.type(), x.extents(), std::array{&out_operand}, std::array{&x}, reduction.reduced);
+}
+
+/// The norm of one element is its magnitude, of which no power and root need be taken.
+double order_of(const TensorRef& x, const TensorRef& out, const PNormParams& params) {
+  const bool is_magnitude = params.porder != 0.0 && x.size() == out.size();
+  return is_magnitude ? std::numeric_limits<double>::infinity() : params.porder;
 }
 
 /// Whether the gradient depends on the elements of out.
@@ -111,7 +118,7 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
     using Kernels = impl::PNormKernels<B, T>;
     if (x.size() > 0) {
       const impl::Loop loop = make_loop(x, out, reduction, params.keepdim);
-      return Kernels::p_norm(ctx, impl::make_reduce_plan(loop), params.porder);
+      return Kernels::p_norm(ctx, impl::make_reduce_plan(loop), order_of(x, out, params));
     }
     const TensorRef results = impl::with_reduced_axes(out, x.extents(), reduction.reduced, params.keepdim);
     Kernels::zeros(ctx, impl::make_loop(x.type(), x.extents(), {}, std::array{&results}));

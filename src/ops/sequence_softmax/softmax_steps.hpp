@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/cascade.hpp"
 #include "core/column_access.hpp"
 #include "core/lanes.hpp"
 #include "core/spaces.hpp"
@@ -192,17 +193,34 @@ class SoftmaxStepsHost {
 
   void take(const Piece& piece, std::int64_t column, int count) const {
     const std::int64_t at = piece.partial * arguments_.columns.columns + column;
-    State states[chunk];
-    if (arguments_.joined == nullptr) {
-      std::fill(states, states + count, F::identity());
-      for (int row = 0; row < piece.rows; row += batch) add(states, piece, row, column, count);
-      if (piece.partial >= 0) {
-        std::copy(states, states + count, arguments_.partials + at);
-        return;
-      }
+    if (arguments_.joined != nullptr) return write_rows(arguments_.joined + at, piece, column, count);
+    State states[Cascade::most_levels][chunk];
+    const State* const all = add_up(states, piece, column, count);
+    if (piece.partial >= 0) {
+      std::copy(all, all + count, arguments_.partials + at);
     } else {
-      std::copy(arguments_.joined + at, arguments_.joined + at + count, states);
+      write_rows(all, piece, column, count);
     }
+  }
+
+  /// What the rows of the piece add up to: one of the levels.
+  const State* add_up(State (&states)[Cascade::most_levels][chunk], const Piece& piece, std::int64_t column,
+                      int count) const {
+    const auto join = [&](int level, int to, bool first) {
+      for (int i = 0; i < count; ++i) {
+        states[to][i] = first ? states[level][i] : F()(states[to][i], states[level][i]);
+      }
+    };
+    std::int64_t batches = 0;
+    for (int row = 0; row < piece.rows; row += batch) {
+      if (Cascade::begins(batches)) std::fill(states[0], states[0] + count, F::identity());
+      add(states[0], piece, row, column, count);
+      Cascade::carry(++batches, join);
+    }
+    return states[Cascade::finish(batches, join)];
+  }
+
+  void write_rows(const State* states, const Piece& piece, std::int64_t column, int count) const {
     for (int row = 0; row < piece.rows; ++row) write(states, piece, row, column, count);
   }
 
@@ -271,19 +289,31 @@ class JoinStates {
     const std::int64_t column = item - join * columns;
     const Piece& piece = joins[join];
     const State* const from = partials + piece.first * columns + column;
-    State state = F::identity();
-    // Several are loaded together, and joined by a tree.
-    constexpr int batch = 8;
-    PORTOPS_NO_UNROLL
-    for (int row = 0; row < piece.rows; row += batch) {
+    joined[item] = join_rows<levels>(from, 0, piece.rows);
+  }
+
+ private:
+  static constexpr int levels = 4;
+
+  /// The states of rows [begin, end), by a tree: of level 0 are 8, which are loaded together, of each other level 16 of
+  /// the level below, or all that there are.
+  template <int level>
+  KOKKOS_FUNCTION State join_rows(const State* from, std::int64_t begin, std::int64_t end) const {
+    if constexpr (level == 0) {
+      constexpr int batch = 8;
       State states[batch];
       PORTOPS_UNROLL
-      for (int r = 0; r < batch; ++r) {
-        states[r] = row + r < piece.rows ? from[(row + r) * columns] : F::identity();
+      for (int r = 0; r < batch; ++r) states[r] = begin + r < end ? from[(begin + r) * columns] : F::identity();
+      return join_array(states, F());
+    } else {
+      constexpr std::int64_t step = std::int64_t{8} << 4 * (level - 1);
+      State state = F::identity();
+      PORTOPS_NO_UNROLL
+      for (std::int64_t row = begin; row < end; row += step) {
+        state = F()(state, join_rows<level - 1>(from, row, end - row > step ? row + step : end));
       }
-      state = F()(state, join_array(states, F()));
+      return state;
     }
-    joined[item] = state;
   }
 };
 
