@@ -83,20 +83,20 @@ TEST_P(DeformConv2dGradTest, does_not_drift_over_constant_data) {
       // Long sums over pixels, over steps of images, over channels.
       for (const DeformConv2dCase& c :
            {DeformConv2dCase{.images = 1,
-           .channels = 1,
-           .height = 256,
-           .width = 256,
-           .out_channels = 1,
-           .kernel = {1, 1},
-           .padding = {0, 0}},
+                             .channels = 1,
+                             .height = 256,
+                             .width = 256,
+                             .out_channels = 1,
+                             .kernel = {1, 1},
+                             .padding = {0, 0}},
             DeformConv2dCase{.images = 500,
-            .channels = 1,
-            .height = 2,
-            .width = 2,
-            .out_channels = 1,
-            .kernel = {1, 1},
-            .padding = {0, 0},
-            .im2col_step = 1},
+                             .channels = 1,
+                             .height = 2,
+                             .width = 2,
+                             .out_channels = 1,
+                             .kernel = {1, 1},
+                             .padding = {0, 0},
+                             .im2col_step = 1},
             DeformConv2dCase{.images = 1, .channels = 512, .height = 3, .width = 3, .out_channels = 4}}) {
         DeformConv2dProblem<T> problem(ctx, c);
         fill(problem, constant);

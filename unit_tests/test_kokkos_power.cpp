@@ -119,8 +119,7 @@ std::vector<A> powers_on_device(long double p, const std::vector<A>& x) {
   Kokkos::deep_copy(values, Host(x.data(), x.size()));
   const impl::Power<A> power(p);
   A* const data = values.data();
-  Kokkos::parallel_for(
-      "powers", static_cast<int>(x.size()), KOKKOS_LAMBDA(int i) { data[i] = power(data[i]); });
+  Kokkos::parallel_for("powers", static_cast<int>(x.size()), KOKKOS_LAMBDA(int i) { data[i] = power(data[i]); });
   std::vector<A> results(x.size());
   Kokkos::deep_copy(Kokkos::View<A*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(results.data(), x.size()), values);
   return results;

@@ -34,7 +34,9 @@ class ReduceAlong {
   std::size_t scratch_bytes() const { return threads / 32 * sizeof(A); }
   std::int64_t first_team = 0;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t thread) const requires single_rows {
+  KOKKOS_FUNCTION void operator()(std::int64_t thread) const
+    requires single_rows
+  {
     const std::int64_t group = thread >> lane_bits_;
     const bool active = group < groups_;
     const PartRange range{0, 1, 0, active ? static_cast<int>(rows_.parts.columns) : 0};
@@ -47,7 +49,9 @@ class ReduceAlong {
     }
   }
 
-  KOKKOS_FUNCTION void operator()(const Team& team) const requires(!single_rows) {
+  KOKKOS_FUNCTION void operator()(const Team& team) const
+    requires(!single_rows)
+  {
     auto* const scratch = scratch_of<A>(team);
     const int lane = team.team_rank() & (lanes() - 1);
     const std::int64_t group =

@@ -216,12 +216,10 @@ class ReduceDownHost : HostRows {
   Partial<A> rescale(const T* x, const PartRange& range) const {
     A values[down_threads] = {};
     std::fill_n(values, slots_, f_.least_dominant());
-    for_each(
-        x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
+    for_each(x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
     const A scale = join_slots(values, f_.dominant());
     std::fill_n(values, slots_, A(0));
-    for_each(
-        x, range, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); }, values);
+    for_each(x, range, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); }, values);
     return f_.rescaled(scale, join_slots(values, f_.join()));
   }
 
