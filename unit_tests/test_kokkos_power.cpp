@@ -83,7 +83,6 @@ TYPED_TEST(PowerTest, knows_exponents_and_powers_of_two) {
     EXPECT_EQ(impl::exponent_of(std::ldexp(TypeParam(-1.9), e)), e);
   }
   EXPECT_EQ(impl::power_of_two<TypeParam>(-5000), Limits::min());
-  EXPECT_EQ(impl::power_of_two<TypeParam>(5000), std::ldexp(TypeParam(1), Limits::max_exponent - 1));
   EXPECT_EQ(impl::exponent_of(TypeParam(0)), Limits::min_exponent - 2);
   EXPECT_EQ(impl::exponent_of(Limits::denorm_min()), Limits::min_exponent - 2);
   EXPECT_EQ(impl::exponent_of(Limits::infinity()), Limits::max_exponent);

@@ -8,13 +8,10 @@ namespace portops::blas {
 
 namespace {
 
+/// sums = or += the product of so many columns of a and rows of b, rows of sums `stride` apart. The loops over
+/// registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in registers.
 template <class A>
-using PanelSums = typename Blocks<A>::Vector[Blocks<A>::panel_rows][Blocks<A>::vectors];
-
-/// sums = the product of so many columns of a and rows of b. The loops over registers have fixed bounds and no other
-/// way in or out than whole vectors: so compilers keep them in registers.
-template <class A>
-inline void multiply_chain(PanelSums<A>& sums, const A* a, const A* b, int depth) {
+inline void multiply_chain(A* sums, int stride, const A* a, const A* b, int depth, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   Vector sum[Sizes::panel_rows][Sizes::vectors];
@@ -31,7 +28,13 @@ inline void multiply_chain(PanelSums<A>& sums, const A* a, const A* b, int depth
     b += Sizes::panel_columns;
   }
   for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) sums[i][j] = sum[i][j];
+    for (int j = 0; j < Sizes::vectors; ++j) {
+      A* to = sums + i * stride + j * Sizes::lanes;
+      Vector before{};
+      if (!first) std::memcpy(&before, to, sizeof(Vector));
+      before += sum[i][j];
+      std::memcpy(to, &before, sizeof(Vector));
+    }
   }
 }
 
@@ -40,24 +43,16 @@ inline void multiply_chain(PanelSums<A>& sums, const A* a, const A* b, int depth
 template <class A>
 void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
   using Sizes = Blocks<A>;
-  using Vector = typename Sizes::Vector;
-  PanelSums<A> sum;
-  multiply_chain<A>(sum, a, b, std::min(depth, Sizes::chain));
-  for (int k = Sizes::chain; k < depth; k += Sizes::chain) {
-    PanelSums<A> more;
-    multiply_chain<A>(more, a + k * Sizes::panel_rows, b + k * Sizes::panel_columns, std::min(depth - k, Sizes::chain));
-    for (int i = 0; i < Sizes::panel_rows; ++i) {
-      for (int j = 0; j < Sizes::vectors; ++j) sum[i][j] += more[i][j];
-    }
+  if (depth <= Sizes::chain) return multiply_chain(sums, Sizes::tile_columns, a, b, depth, first);
+  alignas(Sizes::vector_bytes) A piece[Sizes::panel_rows * Sizes::panel_columns];
+  for (int k = 0; k < depth; k += Sizes::chain) {
+    multiply_chain(piece, Sizes::panel_columns, a + k * Sizes::panel_rows, b + k * Sizes::panel_columns,
+                   std::min(depth - k, Sizes::chain), k == 0);
   }
   for (int i = 0; i < Sizes::panel_rows; ++i) {
-    for (int j = 0; j < Sizes::vectors; ++j) {
-      A* to = sums + i * Sizes::tile_columns + j * Sizes::lanes;
-      Vector before{};
-      if (!first) std::memcpy(&before, to, sizeof(Vector));
-      before += sum[i][j];
-      std::memcpy(to, &before, sizeof(Vector));
-    }
+    A* const to = sums + i * Sizes::tile_columns;
+    const A* const from = piece + i * Sizes::panel_columns;
+    for (int j = 0; j < Sizes::panel_columns; ++j) to[j] = first ? from[j] : to[j] + from[j];
   }
 }
 

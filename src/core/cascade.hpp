@@ -16,6 +16,8 @@ namespace portops::impl {
 class Cascade {
  public:
   static constexpr int most_levels = 5;
+  /// The terms of a sum.
+  static constexpr int radix = 16;
 
   /// The levels that so many terms take.
   static constexpr int levels(std::int64_t terms) {
@@ -42,8 +44,8 @@ class Cascade {
   template <class Add>
   static int finish(std::int64_t terms, const Add& add) {
     int total = -1;
-    for (int level = 0; level < most_levels; ++level) {
-      const bool is_empty = level + 1 < most_levels ? terms % radix == 0 : terms == 0;
+    for (int level = 0; level < most_levels && terms > 0; ++level) {
+      const bool is_empty = level + 1 < most_levels && terms % radix == 0;
       terms /= radix;
       if (is_empty) continue;
       if (total >= 0) add(total, level, false);
@@ -51,9 +53,6 @@ class Cascade {
     }
     return total < 0 ? 0 : total;
   }
-
- private:
-  static constexpr std::int64_t radix = 16;
 };
 
 }  // namespace portops::impl

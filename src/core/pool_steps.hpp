@@ -280,15 +280,19 @@ class PoolStepsHost {
         for (int i = 0; i < count; ++i) sums[to][i] += sums[level][i];
       }
     };
-    for (int row = 0; row < piece.rows; ++row) {
-      if (Cascade::begins(row)) std::fill(sums[0], sums[0] + count, A(0));
-      const X* const from = row_of(piece, row, column);
-      StepHostItems::for_each_chunk(count, [&](int c, int columns) {
-        alignas(64) A values[chunk];
-        HostRows::load<X>(values, from + c * stride, stride, columns);
-        for (int i = 0; i < columns; ++i) sums[0][c + i] += values[i];
-      });
-      Cascade::carry(row + 1, add);
+    for (int first = 0; first < piece.rows; first += Cascade::radix) {
+      const int end = std::min(first + Cascade::radix, piece.rows);
+      A* const sum = sums[0];
+      std::fill(sum, sum + count, A(0));
+      for (int row = first; row < end; ++row) {
+        const X* const from = row_of(piece, row, column);
+        StepHostItems::for_each_chunk(count, [&](int c, int columns) {
+          alignas(64) A values[chunk];
+          HostRows::load<X>(values, from + c * stride, stride, columns);
+          for (int i = 0; i < columns; ++i) sum[c + i] += values[i];
+        });
+      }
+      Cascade::carry(end, add);
     }
     const int total = Cascade::finish(piece.rows, add);
     write(piece, column, count, sums[total]);

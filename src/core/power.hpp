@@ -68,14 +68,13 @@ KOKKOS_FORCEINLINE_FUNCTION typename FloatFormat<A>::Bits exponent_of(A x) {
   return ((Kokkos::bit_cast<Bits>(x) & Format::all_but_sign) >> Format::fraction_bits) - Format::bias;
 }
 
-/// 2^e, or the nearest power of two that is a normal number.
+/// 2^e, for less than the least normal number that number.
 template <class A>
 KOKKOS_FORCEINLINE_FUNCTION A power_of_two(typename FloatFormat<A>::Bits e) {
   using Format = FloatFormat<A>;
   using Bits = typename Format::Bits;
-  const Bits most = 2 * Format::bias;
   const Bits bits = e + Format::bias;
-  return Kokkos::bit_cast<A>(static_cast<Bits>((bits > most ? most : bits > 1 ? bits : 1) << Format::fraction_bits));
+  return Kokkos::bit_cast<A>(static_cast<Bits>((bits > 1 ? bits : 1) << Format::fraction_bits));
 }
 
 /// Horner's scheme, from coefficient i on. No loop: one inside of a loop would keep that from becoming vectors.
@@ -167,7 +166,8 @@ struct PowerOfQuotient {
     exponent = static_cast<A>(e - (subnormal ? Format::subnormal_shift : 0));
     // By 2^(1 − e), because 2^−e is no normal number where e is the largest exponent.
     inverse = n <= Format::most ? A(1) / (normal * power_of_two<A>(1 - e) * A(0.5)) : A(1) / n;
-    scale = power_of_two<A>(exponent_of(weight));
+    const auto of_weight = exponent_of(weight);
+    scale = power_of_two<A>(of_weight < Format::bias ? of_weight : Format::bias);
     mantissa = weight / scale;
   }
 };

@@ -94,8 +94,10 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
 ///
 /// The derivative of a sample is that of the bilinear interpolation between the pixels around floor(v), floor(u), and 0
 /// where the sample is 0 for being outside. A sample at an offset that is NaN gives NaN to offset_grad, mask_grad and
-/// weight_grad, and nothing to x_grad. Sums are accumulated in f32 (f64 for f64) and rounded once. Tensors without
-/// elements are valid; sums over nothing are 0.
+/// weight_grad, and nothing to x_grad. Sums are accumulated in f32 (f64 for f64) and rounded once. All but x_grad are
+/// summed by trees. An element of x_grad adds up the samples that its pixel is a corner of, one after the other: a few
+/// for each tap as a rule; where offsets make n of them meet in one pixel, its error can grow to n · 2^-25 (f64:
+/// n · 2^-54) of the magnitudes summed. Tensors without elements are valid; sums over nothing are 0.
 ///
 /// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run and for any number
 /// of threads; else x_grad on a GPU is summed by atomic additions, in any order.

@@ -229,13 +229,13 @@ class NormGrad {
     constexpr Bits margin = 6;
     const Bits of_grad = exponent_of(out_grad);
     const Bits room = (of_grad < 0 ? of_grad : 0) + Format::bias - margin;
+    Bits beyond_one = room * 2 / twice_less;
+    if (twice_less == 1 && beyond_one > Format::bias - 1) beyond_one = Format::bias - 1;
     const Bits near_one = -exponent_of(norm);
-    const Bits of_weight = near_one + room * 2 / twice_less;
-    const Bits of_norm = near_one + Format::bias - 1;
-    Bits largest = Format::fraction_bits;
-    if (of_norm < largest) largest = of_norm;
-    if (of_weight < largest) largest = of_weight;
-    return power_of_two<A>(near_one > largest ? near_one : largest);
+    const Bits enough = Format::fraction_bits;
+    const Bits largest = near_one + beyond_one;
+    const Bits wanted = enough < largest ? enough : largest;
+    return power_of_two<A>(near_one > wanted ? near_one : wanted);
   }
 
   /// x^(p − 1) for x ≥ 0

@@ -38,7 +38,9 @@ struct PNormParams {
 /// for p = 0, 1, 2, 3, 4 and ±inf, also on every backend (NaN payloads apart). Nothing overflows or underflows on the
 /// way to a result that the element type can hold: where the plain sum comes out zero, not finite or so small that
 /// terms were lost, it is taken anew, relative to the element that dominates it. A result too large for the element
-/// type is Inf.
+/// type is Inf. The error is within 1e-12 (f64) and 2e-6 (other types, and one rounding of the 16-bit ones) of the
+/// result; for 0 < |p| < 1 within 1/|p| times that, because the root multiplies the error of the sum. The norm of one
+/// element is its magnitude, for every p but 0.
 ///
 /// A NaN gives NaN (for p = 0 it counts as non-zero), an Inf gives Inf for p > 0. For p < 0 a zero gives 0. An axis
 /// without elements gives 0 for every p. `epsilon` is not used. Tensors without elements are valid.
@@ -67,9 +69,12 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 ///
 /// A zero vector has gradient 0, and so has a zero element for p ≤ 1; finite arguments never give NaN. For p = 0 the
 /// gradient is 0 whatever x holds. For other p a NaN in x gives NaN there, and a NaN in `out` gives NaN in its whole
-/// row (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). For p < 1 an element is taken for
-/// zero where its ratio to the norm is too small for a number. The 16-bit types compute in f32 and round once. The
-/// result has the same bits on every run and, as those of p_norm, on every backend. Tensors without elements are valid.
+/// row (for p = ±inf only where x is NaN; for p = 1 nowhere, as out is not used). The 16-bit types compute in f32 and
+/// round once. The error grows with the order: in f32 it is within 1.5e-7 · |p − 1| of the result, and so beyond 2e-6
+/// from |p − 1| = 14 on. For p = 1.5, 2, 2.5, 3 and 4 the result may be too small where out + epsilon is subnormal in
+/// what is computed in (f32 but for f64), and out_grad so large that |out_grad| / (2^127 · (out + epsilon))^(p−1)
+/// exceeds the largest number (in f64 with 2^1023). The result has the same bits on every run and, as those of p_norm,
+/// on every backend. Tensors without elements are valid.
 ///
 /// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives, or x_grad
 /// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes;
