@@ -16,8 +16,6 @@ namespace portops::impl {
 class Cascade {
  public:
   static constexpr int most_levels = 5;
-  /// The terms of a sum.
-  static constexpr int radix = 16;
 
   /// The levels that so many terms take.
   static constexpr int levels(std::int64_t terms) {
@@ -53,6 +51,9 @@ class Cascade {
     }
     return total < 0 ? 0 : total;
   }
+
+ private:
+  static constexpr std::int64_t radix = 16;
 };
 
 }  // namespace portops::impl

@@ -263,6 +263,8 @@ class PoolStepsHost {
  private:
   static constexpr int chunk = HostRows::chunk;
   static constexpr int most = StepHostItems::most_columns;
+  /// Rows that are added up one after the other.
+  static constexpr int batch = 16;
 
   const X* row_of(const Piece& piece, std::int64_t row, std::int64_t column) const {
     const StepStrides& x = arguments_.x;
@@ -271,31 +273,43 @@ class PoolStepsHost {
   }
 
   void add_up(const Piece& piece, std::int64_t column, int count) const {
-    const std::int64_t stride = StepHostItems::column_stride(arguments_.columns, arguments_.x);
-    alignas(64) A sums[Cascade::most_levels][most];
-    const auto add = [&](int level, int to, bool first) {
-      if (first) {
-        std::copy(sums[level], sums[level] + count, sums[to]);
-      } else {
-        for (int i = 0; i < count; ++i) sums[to][i] += sums[level][i];
-      }
+    alignas(64) A part[most];
+    add_rows(part, piece, 0, column, count);
+    if (piece.rows > batch) add_batches(part, piece, column, count);
+    write(piece, column, count, part);
+  }
+
+  /// sums += all rows behind the first batch, whose sums they are.
+  void add_batches(A (&sums)[most], const Piece& piece, std::int64_t column, int count) const {
+    alignas(64) A part[most];
+    alignas(64) A levels[Cascade::most_levels][most];
+    std::copy(sums, sums + count, levels[0]);
+    const auto add = [count](A* to, const A* from, bool first) {
+      for (int i = 0; i < count; ++i) to[i] = first ? from[i] : to[i] + from[i];
     };
-    for (int first = 0; first < piece.rows; first += Cascade::radix) {
-      const int end = std::min(first + Cascade::radix, piece.rows);
-      A* const sum = sums[0];
-      std::fill(sum, sum + count, A(0));
-      for (int row = first; row < end; ++row) {
-        const X* const from = row_of(piece, row, column);
-        StepHostItems::for_each_chunk(count, [&](int c, int columns) {
-          alignas(64) A values[chunk];
-          HostRows::load<X>(values, from + c * stride, stride, columns);
-          for (int i = 0; i < columns; ++i) sum[c + i] += values[i];
-        });
-      }
-      Cascade::carry(end, add);
+    const auto add_level = [&](int level, int to, bool first) { add(levels[to], levels[level], first); };
+    std::int64_t batches = 1;
+    for (int first = batch; first < piece.rows; first += batch) {
+      add_rows(part, piece, first, column, count);
+      add(levels[0], part, Cascade::begins(batches));
+      Cascade::carry(++batches, add_level);
     }
-    const int total = Cascade::finish(piece.rows, add);
-    write(piece, column, count, sums[total]);
+    const A* const total = levels[Cascade::finish(batches, add_level)];
+    std::copy(total, total + count, sums);
+  }
+
+  /// sums = a batch of rows from `first` on.
+  void add_rows(A (&sums)[most], const Piece& piece, int first, std::int64_t column, int count) const {
+    const std::int64_t stride = StepHostItems::column_stride(arguments_.columns, arguments_.x);
+    std::fill(sums, sums + count, A(0));
+    for (int row = first; row < std::min(first + batch, piece.rows); ++row) {
+      const X* const from = row_of(piece, row, column);
+      StepHostItems::for_each_chunk(count, [&](int c, int columns) {
+        alignas(64) A values[chunk];
+        HostRows::load<X>(values, from + c * stride, stride, columns);
+        for (int i = 0; i < columns; ++i) sums[c + i] += values[i];
+      });
+    }
   }
 
   void find(const Piece& piece, std::int64_t column, int count) const {

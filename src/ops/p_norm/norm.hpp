@@ -175,8 +175,12 @@ class NormGrad {
       return {norm, out_grad};
     } else {
       constexpr A most = FloatFormat<A>::most;
-      const A factor = factor_of(norm, out_grad);
-      const A weight = out_grad / raise(norm * factor);
+      A factor = usual_factor(norm);
+      A weight = out_grad / raise(norm * factor);
+      if (!keeps_digits(out_grad, weight)) [[unlikely]] {
+        factor = careful_factor(norm, out_grad);
+        weight = out_grad / raise(norm * factor);
+      }
       // Overflows for a subnormal norm and a huge gradient alone: no Inf, which would make NaN of zeros.
       const bool overflows = Kokkos::abs(weight) > most && Kokkos::abs(out_grad) <= most;
       // One that vanishes makes nothing of any x, however large.
@@ -215,17 +219,39 @@ class NormGrad {
   }
 
  private:
+  /// 2 · (p − 1), for the orders of SmallRow that scale x.
+  static constexpr int twice_less = order == NormOrder::three_halves  ? 1
+                                    : order == NormOrder::two         ? 2
+                                    : order == NormOrder::five_halves ? 3
+                                    : order == NormOrder::three       ? 4
+                                                                      : 6;
+
+  /// The power of two that brings the norm near 1: an x that is subnormal then makes a result that is too small for a
+  /// number, if the power is above 1. Otherwise a larger one, unless the norm is tiny: no x times it is subnormal.
+  KOKKOS_FORCEINLINE_FUNCTION static A usual_factor(A norm) {
+    using Bits = typename FloatFormat<A>::Bits;
+    const Bits near_one = -exponent_of(norm);
+    constexpr Bits enough = FloatFormat<A>::fraction_bits;
+    return power_of_two<A>(twice_less > 2 || near_one > enough ? near_one : enough);
+  }
+
+  /// Whether nothing is lost with the usual factor that a result depends on.
+  KOKKOS_FORCEINLINE_FUNCTION static bool keeps_digits(A out_grad, A weight) {
+    using Format = FloatFormat<A>;
+    if constexpr (twice_less <= 2) {
+      return Kokkos::abs(weight) >= Format::least_normal;
+    } else {
+      constexpr auto most = (Format::bias - 1) * twice_less / 2 - Format::bias - Format::fraction_bits;
+      return most >= Format::bias || Kokkos::abs(out_grad) <= power_of_two<A>(most);
+    }
+  }
+
   /// The power of two that brings the norm near 1 or, while the weight stays normal, a larger one, which leaves the
   /// smallest x its digits.
-  KOKKOS_FORCEINLINE_FUNCTION static A factor_of(A norm, A out_grad) {
+  KOKKOS_FORCEINLINE_FUNCTION static A careful_factor(A norm, A out_grad) {
     using Format = FloatFormat<A>;
     using Bits = typename Format::Bits;
     // The weight's exponent is that of out_grad, less that of (norm · factor)^(p − 1), which must not overflow.
-    constexpr int twice_less = order == NormOrder::three_halves  ? 1
-                               : order == NormOrder::two         ? 2
-                               : order == NormOrder::five_halves ? 3
-                               : order == NormOrder::three       ? 4
-                                                                 : 6;
     constexpr Bits margin = 6;
     const Bits of_grad = exponent_of(out_grad);
     const Bits room = (of_grad < 0 ? of_grad : 0) + Format::bias - margin;
