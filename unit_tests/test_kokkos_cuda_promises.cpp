@@ -5,6 +5,7 @@
 
 #if defined(KOKKOS_ENABLE_CUDA)
 
+#include <portops/core/error.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/sequence_reverse.hpp>
 
