@@ -193,7 +193,7 @@ TEST(CudaDeformConv2dTest, refuses_images_whose_contributions_have_no_number) {
   const Context ctx = Context(Kokkos::Cuda()).deterministic(true);
   try {
     deform_conv2d_grad(ctx, x, spread({1, 2, 2 * half, 2 * half}), x, spread({1, 1, 2 * half, 2 * half}), x_grad, {},
-                       {}, {}, {}, {.padding = {half, half - 1, half, half - 1}});
+                       {}, {}, {}, {.padding = {half, half, half - 1, half - 1}});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_STREQ(

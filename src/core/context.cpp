@@ -39,6 +39,7 @@ std::shared_ptr<const Kokkos::Cuda> make_cuda_instance(cudaStream_t stream) {
 
 /// Kokkos' own fence ends the process where the device has failed.
 void fence_cuda(const Kokkos::Cuda& space) {
+  const impl::BesideCaptures beside;
   std::uint64_t id = 0;
   const bool is_watched = Kokkos::Tools::profileLibraryLoaded();
   if (is_watched) Kokkos::Tools::beginFence(fence_label, Kokkos::Tools::Experimental::device_id(space), &id);

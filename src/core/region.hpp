@@ -4,7 +4,9 @@
 
 namespace portops::impl {
 
-/// A Kokkos profiling region from here to the end of the scope. Costs nothing unless a tool is loaded.
+/// A call of the library, from here to the end of the scope: a Kokkos profiling region, where a tool is loaded. What
+/// the call does besides enqueuing on its own stream (allocating, asking, copying) leaves the captures of other host
+/// threads alone.
 class Region {
  public:
   explicit Region(const char* name);
@@ -14,6 +16,7 @@ class Region {
 
  private:
   bool active_;
+  int capture_mode_ = 0;  ///< of the thread before
 };
 
 }  // namespace portops::impl
