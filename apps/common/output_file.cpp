@@ -117,10 +117,13 @@ void OutputFile::create_temporary() {
   while (descriptor < 0) {
     const std::string unique = std::to_string(getpid()) + "-" + std::to_string(count++);
     temporary_ = destination_.parent_path() / (".portops-" + unique + ".part");
+    remember(temporary_.c_str());  // before it is there: a signal may come as soon as it is
     descriptor = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno != EEXIST) fail(name_, errno);
+    if (descriptor >= 0) break;
+    const int error = errno;
+    forget(temporary_.c_str());
+    if (error != EEXIST) fail(name_, error);
   }
-  remember(temporary_.c_str());
   // The mode that a file gets here may not let it be opened again: it has its own only once it is finished.
   struct stat status{};
   if (!existed_ && fstat(descriptor, &status) == 0) mode_ = status.st_mode & 07777;
