@@ -22,8 +22,8 @@ namespace {
 
 using portops::Runtime;
 
-/// Never destroyed.
-Runtime* kept = nullptr;
+/// Never destroyed. Volatile, so that it stays where sanitizers look for it.
+Runtime* volatile kept = nullptr;
 
 /// Made before main, and so destroyed after everything that main makes.
 std::unique_ptr<Runtime> static_before;
