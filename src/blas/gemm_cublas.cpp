@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_paths.hpp"
-#include "core/cuda_calls.hpp"
+#include "core/check.hpp"
 #include "core/cuda_device.hpp"
 #include "core/spaces.hpp"
 
@@ -23,9 +23,7 @@ void check(cublasStatus_t status, const char* call) {
   }
 }
 
-/// Allocates, which no capture by another host thread need fear.
 cublasHandle_t make_handle() {
-  const impl::BesideCaptures beside;
   cublasHandle_t handle = nullptr;
   check(cublasCreate(&handle), "cublasCreate");
   // Halves are rounded once: partial sums stay in f32, also where several blocks share the inner axis.

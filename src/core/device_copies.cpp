@@ -138,7 +138,6 @@ class EndedCopies {
  private:
   /// Where CUDA is gone, because the program is ending, none is idle.
   void remove_idle() {
-    const BesideCaptures beside;
     copies_.remove_if([](const Copy& copy) { return copy.is_idle(); });
   }
 
@@ -157,20 +156,21 @@ EndedCopies& ended_copies() {
 class DeviceCopies::OnDevice {
  public:
   OnDevice(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
-  ~OnDevice() { ended_copies().take(copies_); }
+  ~OnDevice() {
+    const BesideCaptures beside;  // this is no call, and has no Region
+    ended_copies().take(copies_);
+  }
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
 
   Held acquire(const Kokkos::Cuda& space) {
     const std::lock_guard lock(mutex_);
-    const BesideCaptures beside;
     const CurrentDevice current(space.cuda_device());
     return copy_on(space.cuda_device()).acquire(space.cuda_stream());
   }
 
   void release(const Kokkos::Cuda& space, Use& use) {
     const std::lock_guard lock(mutex_);
-    const BesideCaptures beside;
     copy_on(space.cuda_device()).release(space.cuda_stream(), use);
   }
 

@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "portops/core/config.hpp"
+
+#if defined(PORTOPS_HAS_CUDA)
+#include "core/cuda_calls.hpp"
+#endif
+
 namespace portops::impl {
 
 /// A call of the library, from here to the end of the scope: a Kokkos profiling region, where a tool is loaded. What
@@ -15,8 +21,10 @@ class Region {
   Region& operator=(const Region&) = delete;
 
  private:
+#if defined(PORTOPS_HAS_CUDA)
+  BesideCaptures beside_;
+#endif
   bool active_;
-  int capture_mode_ = 0;  ///< of the thread before
 };
 
 }  // namespace portops::impl

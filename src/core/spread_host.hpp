@@ -67,7 +67,7 @@ class SpreadFlatHost {
       alignas(64) A values[pack];
       convert_pack<B, T, pack>(values, read_pack<B, T, pack>(x_ + at), pack);
       for (int i = 0; i < pack;) {
-        if (cursor.left == 0) cursor = cursor_at(at + i);
+        if (cursor.left == 0) cursor = {cursor.row + 1, columns_, row(cursor.row + 1)};
         const int end = i + static_cast<int>(std::min<std::int64_t>(cursor.left, pack - i));
         cursor.left -= end - i;
         const Row value = cursor.value;
@@ -85,10 +85,13 @@ class SpreadFlatHost {
   }
 
   Cursor cursor_at(std::int64_t at) const {
-    const std::int64_t row = at / columns_;
-    return {row, (row + 1) * columns_ - at,
-            f_.row(static_cast<A>(out_.data[row * out_.stride[0]]),
-                   static_cast<A>(out_grad_.data[row * out_grad_.stride[0]]))};
+    const std::int64_t number = at / columns_;
+    return {number, (number + 1) * columns_ - at, row(number)};
+  }
+
+  Row row(std::int64_t number) const {
+    return f_.row(static_cast<A>(out_.data[number * out_.stride[0]]),
+                  static_cast<A>(out_grad_.data[number * out_grad_.stride[0]]));
   }
 
   F f_;

@@ -39,7 +39,6 @@ cudaMemPool_t pool_of_device(int device, const char* label) {
   const std::lock_guard lock(mutex);
   cudaMemPool_t& pool = pools.at(static_cast<std::size_t>(device));
   if (pool != nullptr) return pool;
-  const BesideCaptures beside;
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
