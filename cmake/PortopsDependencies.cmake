@@ -18,7 +18,6 @@ endforeach()
 if(NOT PORTOPS_BACKENDS)
   message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} has none of the backends CUDA, OPENMP and SERIAL")
 endif()
-list(GET PORTOPS_BACKENDS 0 PORTOPS_FIRST_BACKEND)
 
 if(PORTOPS_HAS_CUDA)
   find_package(CUDAToolkit 12 REQUIRED)

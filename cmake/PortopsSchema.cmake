@@ -20,7 +20,22 @@ macro(_portops_find_schema_python)
   endif()
 endmacro()
 
-# Adds the tables of all operators to a library that holds core/registry.cpp.
+# Sets the variable to the names of the operators in the schema, gradients left out.
+function(portops_operator_families variable)
+  _portops_find_schema_python()
+  set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
+  set(schema "${PORTOPS_SCHEMA_ROOT}/src/ops/ops.yaml")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${schema}")
+  execute_process(COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" families "${schema}"
+    OUTPUT_VARIABLE families ERROR_VARIABLE messages RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${messages}")
+  endif()
+  string(REPLACE "\n" ";" families "${families}")
+  set(${variable} ${families} PARENT_SCOPE)
+endfunction()
+
+# Adds the tables of all operators to a library that holds core/schema/registry.cpp.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
@@ -37,13 +52,17 @@ function(portops_add_schema target)
   target_sources(${target} PRIVATE "${tables}")
 endfunction()
 
-# Adds the tests of the schema: its rules, the committed reference pages, and the promises of the last release.
-function(portops_add_schema_tests)
+# Adds the tests of the scripts, among them those of the schema (its rules, the committed reference pages, the promises of
+# the last release) and of the includes. That of scripts/sweep needs more than Python itself, and is left out.
+function(portops_add_script_tests)
   _portops_find_schema_python()
-  set(ops "${PORTOPS_SCHEMA_ROOT}/src/ops")
-  foreach(test test_schema test_schema_compatibility test_schema_gradients test_schema_lists test_schema_output)
-    add_test(NAME ${test} COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${PORTOPS_SCHEMA_ROOT}/unit_tests/${test}.py")
+  file(GLOB files CONFIGURE_DEPENDS "${PORTOPS_SCHEMA_ROOT}/unit_tests/scripts/test_*.py")
+  list(FILTER files EXCLUDE REGEX "/test_sweep\\.py$")
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM test)
+    add_test(NAME ${test} COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${file}")
   endforeach()
+  set(ops "${PORTOPS_SCHEMA_ROOT}/src/ops")
   add_test(NAME released_schema
            COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${PORTOPS_SCHEMA_ROOT}/scripts/schema.py" check "${ops}/released.yaml"
                    "${ops}/ops.yaml")

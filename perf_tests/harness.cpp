@@ -49,6 +49,12 @@ void register_run(Backend backend, const std::string& name, const Run& run) {
       ->Unit(benchmark::kMicrosecond);
 }
 
+/// What registers the benchmarks of a file, by its name.
+std::map<std::string, void (*)(Backend), std::less<>>& files() {
+  static std::map<std::string, void (*)(Backend), std::less<>> files;
+  return files;
+}
+
 std::vector<Call> make_calls(const Context& ctx, const Case& benchmark_case) {
   const std::int64_t fewest = benchmark_case.bytes < 8 * rotated_bytes ? 2 : 1;
   const std::int64_t sets =
@@ -286,6 +292,12 @@ double gemm_rate(Backend backend, ElementType type, Math math) {
 }
 
 void forget_calls() { prepared = {}; }
+
+Benchmarks::Benchmarks(std::string_view name, void (*register_on)(Backend)) { files().emplace(name, register_on); }
+
+void register_benchmarks(Backend backend) {
+  for (const auto& [name, register_on] : files()) register_on(backend);
+}
 
 void register_case(Backend backend, const Case& benchmark_case) {
   register_run(backend, benchmark_case.name,

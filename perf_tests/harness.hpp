@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace portops::perf {
@@ -54,6 +55,15 @@ struct Case {
 /// case with products also floating-point operations a second, and `of_floor`, the share of the time that is taken by
 /// the bytes at the copy rate or, where that is longer, the products at the rate of a large one.
 void register_case(Backend backend, const Case& benchmark_case);
+
+/// What a perf_*.cpp measures: one at namespace scope in each, by name.
+class Benchmarks {
+ public:
+  Benchmarks(std::string_view name, void (*register_on)(Backend));
+};
+
+/// Registers those of all files, by their names' order.
+void register_benchmarks(Backend backend);
 
 /// Frees what the last case keeps for its next repetition.
 void forget_calls();

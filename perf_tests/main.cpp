@@ -5,17 +5,6 @@
 //   portops_perf --benchmark_filter='cuda/lerp.*f16' --benchmark_format=json
 
 #include "harness.hpp"
-#include "perf_add.hpp"
-#include "perf_concat.hpp"
-#include "perf_deform_conv2d.hpp"
-#include "perf_kokkos_kernels.hpp"
-#include "perf_launch.hpp"
-#include "perf_lerp.hpp"
-#include "perf_p_norm.hpp"
-#include "perf_reshape.hpp"
-#include "perf_sequence.hpp"
-#include "perf_sparse_rows.hpp"
-#include "perf_trace.hpp"
 
 #include <portops/core/config.hpp>
 #include <portops/core/runtime.hpp>
@@ -43,19 +32,7 @@ int main(int argc, char** argv) {
       const std::string backend(portops::name_of(device.backend));
       benchmark::AddCustomContext(backend, device.name + ", concurrency " + std::to_string(device.concurrency));
       portops::perf::register_ceilings(device.backend);
-      portops::perf::register_launch(device.backend);
-      portops::perf::register_lerp(device.backend);
-      portops::perf::register_p_norm(device.backend);
-      portops::perf::register_deform_conv2d(device.backend);
-      portops::perf::register_add(device.backend);
-      portops::perf::register_reshape(device.backend);
-      portops::perf::register_trace(device.backend);
-      portops::perf::register_sparse_rows(device.backend);
-      portops::perf::register_concat(device.backend);
-      portops::perf::register_sequence(device.backend);
-#if defined(PORTOPS_PERF_KOKKOS_KERNELS)
-      portops::perf::register_kokkos_kernels(device.backend);
-#endif
+      portops::perf::register_benchmarks(device.backend);
     }
     benchmark::RunSpecifiedBenchmarks();
     portops::perf::forget_calls();

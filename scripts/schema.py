@@ -30,6 +30,10 @@ def generate(schema: str, output: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def print_families(schema: str) -> None:
+    print("\n".join(dict.fromkeys(op.family for op in loader.load(schema).operators)))
+
+
 def write_reference(schema: str, folder: str) -> None:
     pages = reference.pages(loader.load(schema))
     path = pathlib.Path(folder)
@@ -52,6 +56,9 @@ def main(arguments: list[str]) -> int:
     command.add_argument("schema")
     command.add_argument("output", help="the C++ file to write")
     command.set_defaults(action=lambda given: generate(given.schema, given.output))
+    command = commands.add_parser("families", help="list the operators, gradients left out")
+    command.add_argument("schema")
+    command.set_defaults(action=lambda given: print_families(given.schema))
     command = commands.add_parser("reference", help="write the reference pages; pages of no operator are removed")
     command.add_argument("schema")
     command.add_argument("folder", help="the folder of the pages")

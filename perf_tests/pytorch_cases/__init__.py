@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The cases of compare_with_pytorch.py, one family of operators a module.
 
-A family is a module with a function `cases(device)` that lists its cases for "cuda" or "cpu", each a common.Case.
+A family is a module with a function `cases(device)` that lists its cases for "cuda" or "cpu", each a common.Case. It is
+found by that.
 """
-from . import add, concat, deform_conv2d, lerp, p_norm, reshape, sequence, sparse_rows, trace
+import importlib
+import pkgutil
 
-FAMILIES = (lerp, p_norm, deform_conv2d, add, reshape, trace, sparse_rows, concat, sequence)
+MODULES = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
 
 
 def cases(device):
-    return [case for family in FAMILIES for case in family.cases(device)]
+    return [case for module in MODULES if hasattr(module, "cases") for case in module.cases(device)]

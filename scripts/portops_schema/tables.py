@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the C++ tables that core/registry.cpp stands on."""
+"""Writes the C++ tables that core/schema/registry.cpp stands on."""
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Iterable
 
 from .model import Attribute, Input, Operator, Output, Schema
@@ -13,7 +14,7 @@ HEADER = """\
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Made from src/ops/ops.yaml by scripts/schema.py: edits are lost.
-#include "core/registry_table.hpp"
+#include "core/schema/registry_table.hpp"
 """
 
 CPP_TYPES = {
@@ -26,8 +27,8 @@ CPP_TYPES = {
 
 
 def generate(schema: Schema) -> str:
-    headers = {f"ops/{op.family}/{op.family}.hpp" for op in schema.operators}
-    headers |= {f"ops/{op.family}/{op.family}_extents.hpp" for op in schema.operators if op.computed}
+    headers = {f"portops/ops/{op.family}.hpp" for op in schema.operators}
+    headers |= {_extents_header(schema, op) for op in schema.operators if op.computed}
     return "\n".join(
         [
             HEADER,
@@ -53,6 +54,15 @@ def generate(schema: Schema) -> str:
             "",
         ]
     )
+
+
+def _extents_header(schema: Schema, op: Operator) -> str:
+    """What declares the function behind the rule `computed`: in the operator's folder, wherever that is below the
+    schema's."""
+    ops = pathlib.Path(schema.file).parent
+    name = f"{op.family}/{op.family}_extents.hpp"
+    found = next((file.relative_to(ops).as_posix() for file in ops.glob(f"**/{name}")), name)
+    return f"ops/{found}"
 
 
 def _info(op: Operator) -> str:

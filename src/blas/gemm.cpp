@@ -4,10 +4,10 @@
 
 #include "blas/gemm_paths.hpp"
 #include "blas/gemm_sm90.hpp"
-#include "core/check.hpp"
-#include "core/cuda_device.hpp"
-#include "core/region.hpp"
-#include "core/workspace.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
+#include "core/exec/region.hpp"
+#include "core/exec/workspace.hpp"
 #include "portops/core/config.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_paths.hpp"
-#include "core/check.hpp"
-#include "core/cuda_device.hpp"
-#include "core/spaces.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
+#include "core/exec/spaces.hpp"
 
 #include <cublas_v2.h>
 

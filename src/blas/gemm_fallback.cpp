@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_fallback.hpp"
 
-#include "core/dispatch.hpp"
+#include "core/exec/dispatch.hpp"
 
 namespace portops::blas {
 namespace {

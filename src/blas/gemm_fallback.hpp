@@ -4,7 +4,7 @@
 
 #include "blas/gemm_paths.hpp"
 #include "blas/panels.hpp"
-#include "core/spaces.hpp"
+#include "core/exec/spaces.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm_paths.hpp"
-#include "core/dispatch.hpp"
-#include "core/spaces.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/spaces.hpp"
 
 #include <KokkosBlas3_gemm.hpp>
 

@@ -3,9 +3,9 @@
 #include "blas/gemm_sm90.hpp"
 
 #include "blas/tensor_cores_sm90.hpp"
-#include "core/cuda_calls.hpp"
-#include "core/divide.hpp"
-#include "core/tile_shape.hpp"
+#include "core/exec/cuda/cuda_calls.hpp"
+#include "core/lanes/divide.hpp"
+#include "core/lanes/tile_shape.hpp"
 
 #include <algorithm>
 #include <cstddef>

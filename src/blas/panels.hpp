@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/cascade.hpp"
-#include "core/pack.hpp"
+#include "core/lanes/cascade.hpp"
+#include "core/lanes/pack.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/add/add.hpp"
 
-#include "core/check.hpp"
-#include "core/dispatch.hpp"
-#include "core/loop.hpp"
-#include "core/overlap.hpp"
-#include "core/reduce_plan.hpp"
-#include "core/region.hpp"
-#include "core/sum_plan.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "core/loop/loop.hpp"
+#include "core/map/sum_plan.hpp"
+#include "core/reduce/reduce_plan.hpp"
+#include "core/types/overlap.hpp"
 #include "ops/add/add_kernels.hpp"
 
 #include <array>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/map.hpp"
-#include "core/reduce.hpp"
-#include "core/sum.hpp"
+#include "core/map/map.hpp"
+#include "core/reduce/reduce.hpp"
+#include "core/reduce/sum.hpp"
 #include "ops/add/add_kernels.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/tile_shape.hpp"
+#include "core/lanes/tile_shape.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/deform_conv2d/sampling.hpp"
 

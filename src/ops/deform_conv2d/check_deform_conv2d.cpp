@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/deform_conv2d/check_deform_conv2d.hpp"
 
-#include "core/check.hpp"
+#include "core/check/check.hpp"
 #include "ops/deform_conv2d/deform_conv2d_extents.hpp"
 
 #include <algorithm>

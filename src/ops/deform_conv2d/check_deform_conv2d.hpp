@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/context.hpp"
+#include "core/exec/context.hpp"
 #include "ops/deform_conv2d/deform_conv2d.hpp"
 #include "ops/deform_conv2d/windows.hpp"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes.hpp"
-#include "core/launch.hpp"
+#include "core/exec/launch.hpp"
+#include "core/lanes/lanes.hpp"
 #include "ops/deform_conv2d/sampling.hpp"
 
 namespace portops::impl {

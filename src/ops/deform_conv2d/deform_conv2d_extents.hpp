@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/tensor_ref.hpp"
+#include "core/types/tensor_ref.hpp"
 #include "ops/deform_conv2d/deform_conv2d.hpp"
 
 #include <map>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/context.hpp"
-#include "core/rearrangement.hpp"
-#include "core/reduce_plan.hpp"
-#include "core/tensor_ref.hpp"
+#include "core/copy/rearrangement.hpp"
+#include "core/exec/context.hpp"
+#include "core/reduce/reduce_plan.hpp"
+#include "core/types/tensor_ref.hpp"
 #include "ops/deform_conv2d/windows.hpp"
 
 #include <cstddef>

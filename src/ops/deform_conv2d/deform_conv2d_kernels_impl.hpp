@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/rearrange.hpp"
+#include "core/copy/rearrange.hpp"
 #include "ops/deform_conv2d/channel_packs.hpp"
 #include "ops/deform_conv2d/columns.hpp"
 #include "ops/deform_conv2d/convolve_tiles.hpp"

@@ -3,11 +3,11 @@
 #include "ops/deform_conv2d/im2col.hpp"
 
 #include "blas/gemm.hpp"
-#include "core/cascade.hpp"
-#include "core/dispatch.hpp"
-#include "core/memory_layout.hpp"
-#include "core/runtime.hpp"
-#include "core/workspace.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/exec/runtime.hpp"
+#include "core/exec/workspace.hpp"
+#include "core/lanes/cascade.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
 

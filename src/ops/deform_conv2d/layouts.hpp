@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/rearrangement.hpp"
-#include "core/tensor_ref.hpp"
+#include "core/copy/rearrangement.hpp"
+#include "core/types/tensor_ref.hpp"
 #include "ops/deform_conv2d/windows.hpp"
 
 // How tensors of four axes lie in memory, and copies of them with the second axis, the channels, last.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/macros.hpp"
+#include "core/types/macros.hpp"
 #include "ops/deform_conv2d/windows.hpp"
 
 #include <cmath>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/column_access.hpp"
-#include "core/pack.hpp"
+#include "core/lanes/column_access.hpp"
+#include "core/lanes/pack.hpp"
 #include "ops/deform_conv2d/sample.hpp"
 
 #include <Kokkos_Core.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/deform_conv2d/tiles.hpp"
 
-#include "core/dispatch.hpp"
-#include "core/memory_layout.hpp"
-#include "core/workspace.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/exec/workspace.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/divide.hpp"
-#include "core/macros.hpp"
+#include "core/lanes/divide.hpp"
+#include "core/types/macros.hpp"
 
 #include <cstdint>
 #include <numeric>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/lerp/lerp.hpp"
 
-#include "core/check.hpp"
-#include "core/dispatch.hpp"
-#include "core/loop.hpp"
-#include "core/region.hpp"
-#include "core/sum_plan.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "core/loop/loop.hpp"
+#include "core/map/sum_plan.hpp"
 #include "ops/lerp/lerp_kernels.hpp"
 
 #include <array>

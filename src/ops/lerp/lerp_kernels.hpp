@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/context.hpp"
-#include "core/loop.hpp"
+#include "core/exec/context.hpp"
+#include "core/loop/loop.hpp"
 
 namespace portops::impl {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/map.hpp"
+#include "core/map/map.hpp"
 #include "ops/lerp/lerp_kernels.hpp"
 
 #include <array>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes.hpp"
-#include "core/power.hpp"
-#include "core/rows.hpp"
+#include "core/lanes/lanes.hpp"
+#include "core/reduce/rows.hpp"
 #include "ops/p_norm/norm_order.hpp"
+#include "ops/p_norm/power.hpp"
 
 #include <limits>
 

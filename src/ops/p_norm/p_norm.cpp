@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/p_norm/p_norm.hpp"
 
-#include "core/axes.hpp"
-#include "core/check.hpp"
-#include "core/dispatch.hpp"
-#include "core/region.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "core/loop/axes.hpp"
 #include "ops/p_norm/p_norm_kernels.hpp"
 
 #include <array>

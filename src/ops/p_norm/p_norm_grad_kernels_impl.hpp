@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/spread.hpp"
+#include "core/reduce/spread.hpp"
 #include "ops/p_norm/norm.hpp"
 #include "ops/p_norm/p_norm_kernels.hpp"
 

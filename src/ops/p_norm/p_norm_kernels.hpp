@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/context.hpp"
-#include "core/reduce_plan.hpp"
+#include "core/exec/context.hpp"
+#include "core/reduce/reduce_plan.hpp"
 
 namespace portops::impl {
 

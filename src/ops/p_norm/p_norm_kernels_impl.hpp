@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/reduce.hpp"
-#include "core/sum_partials.hpp"
+#include "core/map/sum_partials.hpp"
+#include "core/reduce/reduce.hpp"
 #include "ops/p_norm/norm.hpp"
 #include "ops/p_norm/p_norm_kernels.hpp"
 
@@ -20,7 +20,7 @@ void PNormKernels<B, T>::p_norm(const Context& ctx, const ReducePlan& plan, doub
 template <Backend B, class T>
 void PNormKernels<B, T>::zeros(const Context& ctx, const Loop& loop) {
   static const std::string label = "portops::p_norm::zeros";
-  for (const SumPlan& sum : make_empty_sum_plans(loop)) SumPartialsLauncher<B, T>::launch(ctx, label, sum, nullptr);
+  for (const SumPlan& sum : make_empty_sum_plans(loop)) SumPartialsKernels<B, T>::launch(ctx, label, sum, nullptr);
 }
 
 }  // namespace portops::impl

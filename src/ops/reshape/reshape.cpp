@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/reshape/reshape.hpp"
 
-#include "core/check.hpp"
-#include "core/overlap.hpp"
-#include "core/region.hpp"
-#include "core/strided_copy.hpp"
+#include "core/check/check.hpp"
+#include "core/copy/strided_copy.hpp"
+#include "core/exec/region.hpp"
+#include "core/types/overlap.hpp"
 #include "ops/reshape/reshape_extents.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/reshape/reshape_extents.hpp"
 
-#include "core/check.hpp"
+#include "core/check/check.hpp"
 
 #include <algorithm>
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/column_access.hpp"
-#include "core/divisor_of.hpp"
-#include "core/macros.hpp"
-#include "core/spaces.hpp"
-#include "core/tile_shape.hpp"
+#include "core/exec/spaces.hpp"
+#include "core/lanes/column_access.hpp"
+#include "core/lanes/divisor_of.hpp"
+#include "core/lanes/tile_shape.hpp"
+#include "core/types/macros.hpp"
 #include "ops/trace/diagonal_plan.hpp"
 
 #include <algorithm>

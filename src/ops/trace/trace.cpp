@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/trace/trace.hpp"
 
-#include "core/axes.hpp"
-#include "core/check.hpp"
-#include "core/dispatch.hpp"
-#include "core/region.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "core/loop/axes.hpp"
 #include "ops/trace/trace_extents.hpp"
 #include "ops/trace/trace_kernels.hpp"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/launch.hpp"
-#include "core/reduce.hpp"
-#include "core/sum.hpp"
+#include "core/exec/launch.hpp"
+#include "core/reduce/reduce.hpp"
+#include "core/reduce/sum.hpp"
 #include "ops/trace/fill_diagonals.hpp"
 #include "ops/trace/trace_kernels.hpp"
 

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/types/fail.hpp"
+#include "core/types/tensor_ref.hpp"
+
+#include <span>
+#include <string_view>
+
+// The checks that every operator makes of its arguments. All throw Error with a message that starts with the
+// operator's name and says what was found and what was expected.
+
+namespace portops::impl {
+
+/// A tensor argument and its name in the operator's signature.
+struct Named {
+  std::string_view name;
+  const TensorRef& tensor;
+};
+
+/// The tensor is given and lies where the context's backend reaches it; its element type is `type`, that of the
+/// argument called `like`, which is one to compute with: not i64.
+void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like);
+
+/// The same, for an input of which only the extents are read.
+void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like);
+
+/// The same as check_input, and that the tensor can be written: not read-only, no two elements at one address, and of
+/// the expected extents; `origin` says in the message where these come from: "the extents of y".
+void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
+                  const Extents& expected, std::string_view origin);
+
+/// As check_input and check_output for a tensor of i64.
+void check_index_input(std::string_view op, const Context& ctx, const Named& input);
+void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
+                        std::string_view origin);
+
+/// No element of the output lies in any of the other tensors, whether their elements are read or not. Empty references
+/// and those without data are passed over.
+void check_no_overlap(std::string_view op, const Named& output, std::span<const Named> others);
+
+/// As check_no_overlap for one tensor, which the output may coincide with, element for element.
+void check_in_place(std::string_view op, const Named& output, const Named& input);
+
+/// The extents to which the tensors broadcast, aligned at the last axis: along each axis all extents are equal or 1.
+Extents broadcast_extents(std::string_view op, std::span<const Named> tensors);
+
+/// The tensor, or a stand-in of the extents that a number has.
+const TensorRef& shape_of(const TensorOrNumber& operand);
+
+}  // namespace portops::impl

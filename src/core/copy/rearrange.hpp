@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/copy/rearrange_blocks.hpp"
+#include "core/copy/rearrange_tiles.hpp"
+#include "core/copy/rearrangement.hpp"
+#include "core/exec/launch.hpp"
+
+namespace portops::impl {
+
+/// Enqueues to(b, r, y, x) = from(b, r, y, x) from elements of type From into those of type To, rounded once where the
+/// types differ.
+template <Backend B, class From, class To>
+void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what) {
+  if (what.size() == 0) return;
+  if constexpr (B == Backend::cuda) {
+    constexpr bool are_halves = sizeof(From) == 2 && sizeof(To) == 2;
+    constexpr int side = are_halves ? 8 : 4;  // 16 bytes where both types allow it
+    using Blocks = RearrangeBlocks<B, From, To, side, side>;
+    if (Blocks::suits(what)) return launch_by_teams<B>(ctx, label, Blocks(what));
+    if constexpr (are_halves) {
+      using NarrowBlocks = RearrangeBlocks<B, From, To, 2, side>;
+      if (NarrowBlocks::suits(what)) return launch_by_teams<B>(ctx, label, NarrowBlocks(what));
+    }
+  }
+  launch_by_teams<B>(ctx, label, RearrangeTiles<B, From, To>(what));
+}
+
+}  // namespace portops::impl

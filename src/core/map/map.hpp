@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "core/exec/workspace.hpp"
+#include "core/map/map_any_tiles.hpp"
+#include "core/map/map_flat.hpp"
+#include "core/map/map_host_tiles.hpp"
+#include "core/map/map_tiles.hpp"
+#include "core/map/sum_partials.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of an operator's kernels and temporaries, made once.
+struct MapLabels {
+  explicit MapLabels(const std::string& op)
+      : flat("portops::" + op + "::map[flat]"),
+        rows("portops::" + op + "::map[rows]"),
+        gather("portops::" + op + "::map[gather]"),
+        down("portops::" + op + "::map[down]"),
+        along("portops::" + op + "::map[along]"),
+        tiles("portops::" + op + "::map[tiles]"),
+        sum("portops::" + op + "::sum[partials]"),
+        partials("portops::" + op + "::partials") {}
+
+  std::string flat;
+  std::string rows;
+  std::string gather;
+  std::string down;
+  std::string along;
+  std::string tiles;
+  std::string sum;
+  std::string partials;
+};
+
+template <Backend B, class T, class F, FlatForm form>
+void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {
+  const MapFlat<B, T, F, form> functor(f, plan);
+  launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
+}
+
+/// Which inputs a plan reads by packs, bit by bit.
+inline unsigned pack_inputs_of(const TilePlan& plan, int inputs) {
+  unsigned pack_inputs = 0;
+  for (int k = 0; k < inputs; ++k) pack_inputs |= plan.operand[k].access == Access::packs ? 1u << k : 0u;
+  return pack_inputs;
+}
+
+/// Calls launch<pack_inputs>() for what F::pack_inputs has of it, else for unknown_inputs.
+template <class F, class Launch, std::size_t i = 0>
+void with_pack_inputs(unsigned pack_inputs, const Launch& launch) {
+  if constexpr (i == F::pack_inputs.size()) {
+    launch.template operator()<unknown_inputs>();
+  } else if (pack_inputs == F::pack_inputs[i]) {
+    launch.template operator()<F::pack_inputs[i]>();
+  } else {
+    with_pack_inputs<F, Launch, i + 1>(pack_inputs, launch);
+  }
+}
+
+/// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
+/// One pass over the inputs, and a second kernel where sums go beyond a tile (a third where they go far beyond).
+///
+/// F is a functor `void operator()(const A (&in)[inputs], A (&out)[outputs]) const` on numbers of type Arithmetic<T>,
+/// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed, and `pack_inputs`, an
+/// array of the sets of inputs, bit by bit, that are as large as the loop in calls worth a kernel of their own.
+template <Backend B, class T, class F>
+void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& loop) {
+  if (loop.size() == 0) {
+    for (const SumPlan& sum : make_empty_sum_plans(loop)) {
+      SumPartialsKernels<B, T>::launch(ctx, labels.sum, sum, nullptr);
+    }
+    return;
+  }
+  if (is_flat(loop, B)) {
+    const FlatPlan plan = make_flat_plan(loop, B);
+    if constexpr (has_flat_rows(B, ElementTypeOf<T>::value)) {
+      if (plan.form == FlatForm::rows) return launch_flat<B, T, F, FlatForm::rows>(ctx, labels.rows, f, plan);
+    }
+    return plan.form == FlatForm::packs ? launch_flat<B, T, F, FlatForm::packs>(ctx, labels.flat, f, plan)
+                                        : launch_flat<B, T, F, FlatForm::elements>(ctx, labels.gather, f, plan);
+  }
+  const TilePlan plan = make_tile_plan(loop, B);
+  const std::vector<SumPlan> sums = make_sum_plans(loop, plan);
+  const Temporary partials(ctx, labels.partials.c_str(),
+                           static_cast<std::size_t>(partial_elements(plan, sums)) * sizeof(Arithmetic<T>));
+  auto* const sums_of_tiles = static_cast<Arithmetic<T>*>(partials.data());
+  if constexpr (B == Backend::cuda) {
+    const auto launch = [&]<class Tiles>(const std::string& label) {
+      const Tiles functor(f, plan, sums_of_tiles);
+      launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots,
+                                     functor.scratch_bytes());
+    };
+    with_pack_inputs<F>(pack_inputs_of(plan, F::inputs), [&]<unsigned pack_inputs>() {
+      switch (plan.walk) {
+        case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down, pack_inputs>>(labels.down); break;
+        case Walk::along: launch.template operator()<MapTiles<B, T, F, Walk::along, pack_inputs>>(labels.along); break;
+        case Walk::none: launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles); break;
+      }
+    });
+  } else {
+    launch_by_items<B>(ctx, labels.tiles, MapHostTiles<B, T, F>(f, plan, sums_of_tiles));
+  }
+  for (const SumPlan& sum : sums) SumPartialsKernels<B, T>::launch(ctx, labels.sum, sum, partials.data());
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes/divide.hpp"
+#include "core/lanes/pack.hpp"
+#include "core/map/flat_plan.hpp"
+#include "core/types/macros.hpp"
+
+namespace portops::impl {
+
+/// outputs = f(inputs) over a FlatPlan.
+///
+/// The first work items take a run of packs each (one pack on a GPU, more on a host), the next ones the packs that are
+/// left, the last ones the elements before the first pack and after the last. `form` is the plan's: the code for more
+/// than it needs would cost registers.
+template <Backend B, class T, class F, FlatForm form>
+class MapFlat {
+ public:
+  using A = Arithmetic<T>;
+  static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
+  static constexpr int inputs = F::inputs;
+  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
+  static constexpr int blocks = form != FlatForm::elements && inputs + F::outputs <= 4 ? 8 : 0;
+
+  MapFlat(const F& f, const FlatPlan& plan)
+      : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
+    // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
+    host_packs_ = plan.streaming ? 512 : 8;
+    const std::int64_t packs = (plan.size - plan.head) / pack;
+    runs_ = packs / run_packs();
+    single_packs_ = static_cast<int>(packs % run_packs());
+    if constexpr (form != FlatForm::packs) {
+      for (int axis = 0; axis < plan.rank; ++axis) {
+        stride_.extent[axis] = static_cast<Stride>(plan.extent[axis]);
+        if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
+      }
+    }
+    for (int k = 0; k < inputs + F::outputs; ++k) {
+      const FlatPlan::Operand& operand = plan.operand[k];
+      operand_[k].data = reinterpret_cast<T*>(operand.data);
+      operand_[k].number = static_cast<A>(operand.number);
+      operand_[k].access = operand.access;
+      if constexpr (form != FlatForm::packs) {
+        for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = static_cast<Stride>(operand.stride[axis]);
+      }
+    }
+  }
+
+  std::int64_t items() const { return runs_ + single_packs_ + (size_ - packs() * pack); }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t behind_runs = item - runs_;
+    if (behind_runs < 0) {
+      map_run(head_ + item * (run_packs() * pack));
+    } else if (behind_runs < single_packs_) {
+      map_pack<pack>(head_ + (runs_ * run_packs() + behind_runs) * pack);
+      if (streaming_) end_of_streaming<B>();
+    } else {
+      const std::int64_t edge = behind_runs - single_packs_;
+      map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
+    }
+  }
+
+ private:
+  struct Operand {
+    T* data;
+    A number;
+    FlatAccess access;
+  };
+
+  /// The loop's axes, for operands that are found by positions.
+  using Stride = std::conditional_t<form == FlatForm::rows, int, std::int64_t>;
+  struct Strides {
+    Stride extent[max_rank];
+    Divisor divisor[max_rank];  ///< of the extents, where all indices are less than 2^31
+    Stride of[inputs + F::outputs][max_rank];
+  };
+  struct Nothing {};
+
+  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? 1 : host_packs_; }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * run_packs() + single_packs_; }
+
+  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first) const {
+    for (int p = 0; p < run_packs(); ++p) map_pack<pack>(first + p * pack);
+    if (streaming_) end_of_streaming<B>();
+  }
+
+  /// Maps N elements from `at` on: a whole pack, or one.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(std::int64_t at) const {
+    A in[inputs][N];
+    A out[F::outputs][N];
+    if constexpr (form == FlatForm::rows && N == pack) {
+      // First what need not wait for its position to be worked out.
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access <= FlatAccess::packs) load(k, at, in[k]);
+      }
+      int offset[inputs];
+      locate_pack(static_cast<int>(at), offset);
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access > FlatAccess::packs) load_by_row(operand_[k], offset[k], in[k]);
+      }
+    } else {
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
+    }
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) apply<N>(f_, in, out, i);
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::outputs; ++k) store(operand_[inputs + k], at, out[k]);
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void load(int k, std::int64_t at, A (&values)[N]) const {
+    const Operand& operand = operand_[k];
+    if (operand.access == FlatAccess::none || operand.access == FlatAccess::single) {
+      const A value = operand.access == FlatAccess::single ? static_cast<A>(*operand.data) : operand.number;
+      for (int i = 0; i < N; ++i) values[i] = value;
+      return;
+    }
+    if constexpr (form == FlatForm::elements) {
+      if (operand.access == FlatAccess::gathered) return gather(k, at, values);
+    }
+    if (N == pack && (form != FlatForm::elements || operand.access == FlatAccess::packs)) {
+      if constexpr (N == pack) convert_pack<B, T, N>(values, read_pack<B, T, N>(operand.data + at), N);
+    } else {
+      for (int i = 0; i < N; ++i) values[i] = static_cast<A>(operand.data[at + i]);
+    }
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void store(const Operand& operand, std::int64_t at, const A (&values)[N]) const {
+    if (operand.access == FlatAccess::none) return;
+    if constexpr (N == pack) {
+      if (form != FlatForm::elements || operand.access == FlatAccess::packs) {
+        return store_pack<B, T, N>(operand.data + at, values, streaming_);
+      }
+    }
+    store_elements<B, T, N>(operand.data + at, values, 1, N);
+  }
+
+  /// The offsets of the inputs at the position of element `at`.
+  KOKKOS_FORCEINLINE_FUNCTION void locate_pack(int at, int (&offset)[inputs]) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) offset[k] = 0;
+    PORTOPS_NO_UNROLL
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
+      const int along = at - outer * stride_.extent[axis];
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
+      at = outer;
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static void load_by_row(const Operand& operand, int offset, A (&values)[pack]) {
+    if (operand.access == FlatAccess::rows) {
+      return convert_pack<B, T, pack>(values, read_pack<B, T, pack>(operand.data + offset), pack);
+    }
+    const A value = static_cast<A>(operand.data[offset]);
+    for (int i = 0; i < pack; ++i) values[i] = value;
+  }
+
+  /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void gather(int k, std::int64_t at, A (&values)[N]) const {
+    const T* from = operand_[k].data;
+    std::int64_t left = 0;
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) {
+      if (left == 0) from = operand_[k].data + locate(k, at + i, left);
+      values[i] = static_cast<A>(*from);
+      from += stride_.of[k][rank_ - 1];
+      --left;
+    }
+  }
+
+  /// The operand's offset at element `at`; `left` becomes the number of elements to the end of the row.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(int k, std::int64_t at, std::int64_t& left) const {
+    std::int64_t offset = 0;
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const std::int64_t extent = stride_.extent[axis];
+      const std::int64_t outer = axis == 0            ? 0
+                                 : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
+                                                      : at / extent;
+      const std::int64_t along = at - outer * extent;
+      offset += along * stride_.of[k][axis];
+      if (axis == rank_ - 1) left = extent - along;
+      at = outer;
+    }
+    return offset;
+  }
+
+  F f_;
+  int head_;
+  int rank_;
+  int host_packs_;    ///< of a run on a host
+  int single_packs_;  ///< behind the last run
+  std::int64_t runs_;
+  std::int64_t size_;
+  bool streaming_;
+  std::conditional_t<form == FlatForm::packs, Nothing, Strides> stride_;
+  Operand operand_[inputs + F::outputs];
+};
+
+}  // namespace portops::impl

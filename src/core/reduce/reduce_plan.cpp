@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/reduce/reduce_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+namespace {
+
+/// The most terms that are added one after the other before their sum joins a tree.
+constexpr std::int64_t longest_chain = 128;
+/// The fewest, where a result is cut into parts only to have more of them.
+constexpr std::int64_t shortest_chain = 8;
+/// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
+/// `wanted`, so that the last ones to finish are short.
+constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 256; }
+constexpr std::int64_t wanted_teams = 2048;
+/// Threads of which more would only wait, where each result had 32.
+constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
+constexpr int warp = 32;
+
+int power_of_two_at_least(std::int64_t value, int most) {
+  if (value >= most) return most;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
+}
+
+void set_axes(ReducePlan& plan, const Loop& loop) {
+  const int last = loop.rank - 1;
+  plan.direction = last < 0 || loop.reduced[last] ? Direction::along : Direction::down;
+  plan.columns = last < 0 ? 1 : loop.extent[last];
+  for (const bool reduced : {false, true}) {
+    for (int axis = 0; axis < last; ++axis) {
+      if (loop.reduced[axis] != reduced) continue;
+      (reduced ? plan.runs : plan.kept) *= loop.extent[axis];
+      plan.extent[plan.rank] = loop.extent[axis];
+      for (int k = 0; k < loop.operands(); ++k) plan.operand[k].stride[plan.rank] = loop.operand[k].stride[axis];
+      ++plan.rank;
+    }
+    if (!reduced) plan.kept_rank = plan.rank;
+  }
+  for (int k = 0; k < loop.operands(); ++k) {
+    plan.operand[k].data = loop.operand[k].data;
+    plan.operand[k].column_stride = last < 0 ? 0 : loop.operand[k].stride[last];
+  }
+}
+
+/// The widest power of two of elements that divides the number of columns and has no more bytes.
+int widest_pack(std::int64_t columns, ElementType type, int bytes) {
+  const auto widest = static_cast<std::uint64_t>(bytes) / size_of(type);
+  return 1 << std::countr_zero(static_cast<std::uint64_t>(columns) | widest);
+}
+
+bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type) {
+  if (operand.column_stride != 1 && plan.columns > 1) return false;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  auto bits = reinterpret_cast<std::uintptr_t>(operand.data);
+  for (int axis = 0; axis < plan.rank; ++axis) bits |= static_cast<std::uint64_t>(operand.stride[axis] * bytes);
+  return bits % static_cast<std::uint64_t>(plan.pack * bytes) == 0;
+}
+
+/// Terms of a part: as many as one chain a thread may have, or fewer, to have more parts where there are few teams.
+std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
+  const std::int64_t wanted = teams < enough_teams(direction) ? ceil_div(wanted_teams, teams) : 1;
+  return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
+}
+
+void cut_along(ReducePlan& plan, int batch) {
+  const std::int64_t packs = plan.columns / plan.pack;
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
+  // Many rows side by side in one access of a warp would each have but a few bytes in it.
+  constexpr int few_lanes = 8;
+  plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
+  if (plan.kept * warp < enough_threads && packs >= batch * reduce_along_threads) {
+    plan.lanes = reduce_along_threads;
+  }
+  const int groups = reduce_along_threads / plan.lanes;
+  const std::int64_t step = plan.lanes * plan.pack;
+  const std::int64_t steps_of_run = ceil_div(plan.columns, step);
+  const std::int64_t part =
+      terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, groups), plan.direction);
+  const std::int64_t steps = ceil_div(part, step);
+  plan.part_columns = std::min(steps, steps_of_run) * step;
+  plan.column_parts = ceil_div(plan.columns, plan.part_columns);
+  plan.part_runs = std::clamp<std::int64_t>(steps / steps_of_run, 1, plan.runs);
+  plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+}
+
+/// How many threads lie side by side where a column's rows are to be one part: `most`, or fewer where the rows fit
+/// then.
+int lanes_of_whole_columns(const ReducePlan& plan, int most) {
+  for (int lanes = most; lanes >= warp; lanes /= 2) {
+    if (plan.runs <= longest_chain * (down_threads / lanes)) return lanes;
+  }
+  return most;
+}
+
+/// `lanes` side by side where columns and rows are many, and the most rows of a thread.
+void cut_down(ReducePlan& plan, int lanes, std::int64_t longest) {
+  const std::int64_t packs = plan.columns / plan.pack;
+  plan.slots = power_of_two_at_least(plan.runs, down_threads / power_of_two_at_least(packs, lanes));
+  plan.lanes = power_of_two_at_least(packs, down_threads / plan.slots);
+  plan.column_blocks = ceil_div(packs, plan.lanes);
+  plan.part_columns = plan.columns;
+  const std::int64_t teams = ceil_div(plan.kept * plan.column_blocks, down_threads / (plan.lanes * plan.slots));
+  plan.part_runs =
+      std::min({terms_of_part(plan.runs, plan.slots, teams, plan.direction), longest * plan.slots, plan.runs});
+  plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+}
+
+ReducePlan make_uncut_plan(const Loop& loop) {
+  ReducePlan plan;
+  set_axes(plan, loop);
+  const bool along = plan.direction == Direction::along;
+  plan.pack = widest_pack(plan.columns, loop.type, along ? reduce_along_pack_bytes : reduce_down_pack_bytes);
+  for (int k = 0; k < loop.operands(); ++k) plan.operand[k].packs = has_packs(plan, plan.operand[k], loop.type);
+  return plan;
+}
+
+}  // namespace
+
+ReducePlan make_reduce_plan(const Loop& loop) {
+  ReducePlan plan = make_uncut_plan(loop);
+  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  plan.direction == Direction::along ? cut_along(plan, reduce_along_batch(pack_bytes))
+                                     : cut_down(plan, lanes_of_whole_columns(plan, reduce_down_lanes), longest_chain);
+  return plan;
+}
+
+ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
+  ReducePlan plan = make_uncut_plan(loop);
+  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  if (plan.direction == Direction::along) {
+    cut_along(plan, spread_along_batch(pack_bytes));
+  } else if (counts) {
+    cut_down(plan, lanes_of_whole_columns(plan, count_down_lanes), longest_chain);
+  } else {
+    // Short walks keep a GPU's memory busy until the last one.
+    cut_down(plan, spread_down_lanes, backend == Backend::cuda ? spread_down_batch(pack_bytes) : longest_chain);
+  }
+  return plan;
+}
+
+bool has_single_rows(const ReducePlan& plan) {
+  return plan.direction == Direction::along && plan.parts() == 1 && plan.runs == 1 && plan.lanes <= warp;
+}
+
+bool is_row_of_rows(const ReducePlan& plan, int operand) {
+  if (plan.direction != Direction::along || plan.runs != 1 || plan.kept_rank > 1) return false;
+  const ReducePlan::Operand& of = plan.operand[operand];
+  return (of.column_stride == 1 || plan.columns == 1) && (plan.kept == 1 || of.stride[0] == plan.columns);
+}
+
+std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
+  if (plan.parts() == 1) return 0;
+  const std::size_t bytes_of_partial = type == ElementType::f64 ? 16 : 8;
+  return static_cast<std::size_t>(plan.results() * plan.parts()) * bytes_of_partial;
+}
+
+std::size_t count_workspace(const ReducePlan& plan) {
+  return plan.parts() == 1 ? 0 : static_cast<std::size_t>(plan.results() * plan.parts()) * sizeof(int);
+}
+
+}  // namespace portops::impl

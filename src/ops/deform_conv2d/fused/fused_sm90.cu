@@ -1,0 +1,353 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/deform_conv2d/fused/fused_sm90.hpp"
+
+#include "core/exec/cuda/cuda_calls.hpp"
+#include "ops/deform_conv2d/fused/fused_columns_sm90.hpp"
+#include "ops/deform_conv2d/fused/fused_weight_sm90.hpp"
+
+namespace portops::impl {
+namespace {
+
+using namespace fused_sm90;  // NOLINT: whose headers are parts of this file
+
+constexpr int stages = 4;
+constexpr int most_phase_taps = FusedPlan::most_phase_taps;
+
+/// The sums of a warpgroup in shared memory: a row of pixels for each output channel, warpgroups with other pixels
+/// beside each other. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the banks.
+__host__ __device__ constexpr int sums_stride(int pixels) { return pixels + 4; }
+__host__ __device__ constexpr int sums_bytes(int rows, int pixels) {
+  return shares_of(pixels) * rows * sums_stride(pixels) * 4;
+}
+
+/// What a block has in shared memory: the stages, a tile of the weight each, which make room for the sums at the end,
+/// then barriers and tables.
+struct SharedLayout {
+  int barriers, targets, biases, weights, places, bytes;
+
+  /// Of `rows` output channels and samples of `taps` taps at a time.
+  __host__ __device__ constexpr SharedLayout(int stage_bytes, int rows, int pixels, int taps)
+      : barriers(stages * stage_bytes > sums_bytes(rows, pixels) ? stages * stage_bytes : sums_bytes(rows, pixels)),
+        targets(barriers + stages * 16),       // where each pixel lies in out
+        biases(targets + pixels * 8),          // of each output channel
+        weights(biases + rows * 4),            // the corners' weights of each sample, times its mask, tap by tap
+        places(weights + taps * pixels * 16),  // of each sample
+        bytes(places + taps * pixels * 4) {}
+};
+
+constexpr int tile_bytes(Operand operand, int rows) {
+  switch (operand) {
+    case Operand::f16: return Tile<Operand::f16>::bytes(rows);
+    case Operand::bf16: return Tile<Operand::bf16>::bytes(rows);
+    case Operand::tf32: return Tile<Operand::tf32>::bytes(rows);
+    case Operand::f32: break;
+  }
+  return Tile<Operand::f32>::bytes(rows);
+}
+
+Operand operand_of(const FusedPlan& plan) {
+  switch (plan.type) {
+    case ElementType::f16: return Operand::f16;
+    case ElementType::bf16: return Operand::bf16;
+    default: return plan.tf32 ? Operand::tf32 : Operand::f32;
+  }
+}
+
+constexpr std::int64_t no_target = INT64_MIN;
+
+/// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for
+/// channels [begin, end) of the tile: in this block's memory, in that of its first warpgroup.
+template <int rows, int pixels>
+__device__ __forceinline__ void join_sums(float* sums, SharedAddress address, int begin, int end, int block,
+                                          int blocks) {
+  constexpr int stride = sums_stride(pixels), shares = shares_of(pixels), packs = pixels / 4;
+  const auto add = [](float4& sum, const float4& other) {
+    sum.x += other.x;
+    sum.y += other.y;
+    sum.z += other.z;
+    sum.w += other.w;
+  };
+#pragma unroll 4
+  for (int i = begin * packs + static_cast<int>(threadIdx.x); i < end * packs; i += threads) {
+    const int at = i / packs * stride + i % packs * 4;
+    float4 sum = *reinterpret_cast<const float4*>(sums + at);
+    if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + rows * stride + at));
+#pragma unroll
+    for (int k = 1; k < most_splits; ++k) {
+      if (k == blocks) break;
+#pragma unroll
+      for (int share = 0; share < shares; ++share) {
+        add(sum, blas::sm90::read_of_block(address + 4 * (share * rows * stride + at), (block + k) % blocks));
+      }
+    }
+    *reinterpret_cast<float4*>(sums + at) = sum;
+  }
+}
+
+/// Writes the sums of this thread's pixel, channels [begin, end) of the tile, to `out`, where the tile's first one
+/// lies.
+template <int pixels, class T>
+__device__ __forceinline__ void write_sums(T* out, std::int64_t stride, const float* biases, const float* sums,
+                                           int begin, int end) {
+  constexpr int together = threads / pixels;
+  const int first = begin + static_cast<int>(threadIdx.x) / pixels;
+  sums += first * sums_stride(pixels) + static_cast<int>(threadIdx.x) % pixels;
+  out += first * stride;
+#pragma unroll 8
+  for (int channel = first; channel < end; channel += together) {
+    *out = static_cast<T>(biases[channel] + *sums);
+    out += together * stride;
+    sums += together * sums_stride(pixels);
+  }
+}
+
+/// Where a block's pixels lie in out, and the biases of its output channels.
+template <class T, int rows, int pixels>
+__device__ void prepare_output(const Call& call, const BlockTile& tile, std::int64_t* targets, float* biases) {
+  const int thread = threadIdx.x;
+  if (thread < pixels) {
+    targets[thread] = no_target;
+    if (tile.first_pixel + thread < call.windows.images * call.windows.pixels()) {
+      const Pixel at = locate(call.windows, tile.first_pixel + thread);
+      const Tensor4& out = call.operands.out;
+      targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
+    }
+  }
+  if (thread < rows) {
+    const auto* const bias = static_cast<const T*>(call.operands.bias);
+    biases[thread] = bias == nullptr || thread >= tile.channels
+                         ? 0.0f
+                         : static_cast<float>(bias[(tile.first_out_channel + thread) * call.operands.bias_stride]);
+  }
+}
+
+/// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
+/// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
+/// multiplies.
+template <class T, Operand operand, int rows, int pixels>
+__global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ Call call) {
+  constexpr int stage_bytes = Tile<operand>::bytes(rows);
+  constexpr int shares = shares_of(pixels);
+  extern __shared__ __align__(1024) char shared[];
+  const SharedLayout layout(stage_bytes, rows, pixels, call.phase_taps);
+  auto* const sample_weights = reinterpret_cast<float4*>(shared + layout.weights);
+  auto* const places = reinterpret_cast<Place*>(shared + layout.places);
+  auto* const targets = reinterpret_cast<std::int64_t*>(shared + layout.targets);
+  auto* const biases = reinterpret_cast<float*>(shared + layout.biases);
+  const SharedAddress memory = blas::sm90::kept_shared_address(shared);
+  const int thread = threadIdx.x;
+  const BlockTile tile(call, rows, pixels);
+
+  // The i-th step of this block uses stage i % stages, for the i / stages-th time.
+  const auto full = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16); };
+  const auto empty = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16 + 8); };
+  const auto copy_weight = [&](unsigned i) {
+    const std::int64_t at = blockIdx.y * static_cast<std::int64_t>(call.steps) + tile.first_step + i;
+    full(i).arrive_with_copy(memory + i % stages * stage_bytes,
+                             static_cast<const char*>(call.operands.packed_weight) + at * stage_bytes, stage_bytes);
+  };
+  if (thread == 0) {
+    for (int i = 0; i < stages; ++i) {
+      full(i).make(1);
+      empty(i).make(warpgroups / shares);
+    }
+    blas::sm90::fence_barriers();
+    blas::sm90::wait_for_kernel_before();
+    for (int i = 0; i < min(tile.steps, stages); ++i) copy_weight(i);
+  }
+  prepare_output<T, rows, pixels>(call, tile, targets, biases);
+
+  blas::sm90::TileProduct<operand, rows> product;
+  ColumnMaker<T, operand, pixels> maker(call.operands, memory + layout.weights, memory + layout.places);
+  const int share = thread / 128 % shares;
+  for (int begin = 0; begin < tile.steps;) {
+    const Phase phase(call, tile, begin);
+    __syncthreads();
+    find_samples<T, pixels>(call, phase, tile.first_pixel, sample_weights, places);
+    __syncthreads();
+    blas::sm90::wait_for_kernel_before();
+
+    const int own_begin = begin + (share + shares - begin % shares) % shares;
+    begin = phase.end;
+    if (own_begin >= phase.end) continue;
+    maker.start(static_cast<const char*>(call.operands.x) +
+                    (static_cast<std::int64_t>(tile.group) * call.group_chunks + phase.chunk) * chunk_bytes,
+                phase.tap + own_begin - phase.begin, phase.taps);
+    for (int i = own_begin; i < phase.end; i += shares) {
+      RowsInRegisters<operand> columns;
+      // After the last step the same is loaded again, for nothing.
+      maker.make(columns, i + shares < phase.end ? shares : 0);
+      const unsigned step = i;
+      full(step).wait(step / stages % 2);
+      product.add(columns, memory + step % stages * stage_bytes);
+      if (thread % 128 == 0) empty(step).arrive();
+      // Where warpgroups use a tile together, the other one is hardly more than a step behind.
+      constexpr int behind = shares == 1 ? 1 : 0;
+      const bool refills = shares == 1 ? thread == 0 : thread % 128 == 0;
+      if (refills && i >= behind && i - behind + stages < tile.steps) {
+        const unsigned over = i - behind;
+        empty(over).wait(over / stages % 2);
+        copy_weight(over + stages);
+      }
+    }
+  }
+  product.finish();
+
+  // No warpgroup needs the weight any more.
+  __syncthreads();
+  constexpr int stride = sums_stride(pixels);
+  float* const sums = reinterpret_cast<float*>(shared);
+  float* const own_sums = sums + (shares == 1 ? thread / 128 * 64 : share * rows * stride);
+  product.for_pairs([&](int pixel, int channel, float2 pair) {
+    own_sums[channel * stride + pixel] = pair.x;
+    own_sums[(channel + 1) * stride + pixel] = pair.y;
+  });
+  // Each block of a cluster writes some of the channels.
+  const int begin = rows / call.splits * tile.split, end = min(tile.channels, begin + rows / call.splits);
+  if (call.splits > 1) {
+    blas::sm90::synchronize_cluster();
+  } else {
+    __syncthreads();
+  }
+  if (shares > 1 || call.splits > 1) {
+    join_sums<rows, pixels>(sums, memory, begin, end, tile.split, call.splits);
+    __syncthreads();
+  }
+  const std::int64_t target = targets[thread % pixels];
+  if (target != no_target) {
+    const std::int64_t channel_stride = call.operands.out.stride[1];
+    write_sums<pixels>(static_cast<T*>(call.operands.out.data) + tile.first_out_channel * channel_stride + target,
+                       channel_stride, biases, sums, begin, end);
+  }
+  // The others may still be reading this block's sums.
+  if (call.splits > 1) blas::sm90::synchronize_cluster();
+}
+
+// --- launches ----------------------------------------------------------------------------------------------
+
+void check(cudaError_t status, const char* call) { check_cuda(status, "portops::deform_conv2d[fused]", call); }
+
+/// How kernels are launched: each may start, and wait, while the one before it still runs.
+struct Launch {
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config{};
+
+  Launch(dim3 grid, unsigned block) {
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = grid;
+    config.blockDim = dim3(block);
+    config.attrs = attributes;
+    config.numAttrs = 1;
+  }
+  /// Of a convolution.
+  Launch(const FusedPlan& plan, unsigned groups)
+      : Launch(dim3(static_cast<unsigned>(plan.pixel_tiles), groups * static_cast<unsigned>(plan.row_tiles),
+                    static_cast<unsigned>(plan.splits)),
+               threads) {
+    config.dynamicSmemBytes = plan.shared_bytes();
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {1, 1, static_cast<unsigned>(plan.splits)};
+    if (plan.splits > 1) config.numAttrs = 2;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+};
+
+/// Calls action(kernel) with the one that the plan is for.
+template <class T, Operand operand, class Action>
+auto with_kernel(const FusedPlan& plan, const Action& action) {
+  if constexpr (operand != Operand::f32) {
+    if (plan.rows == 256) {
+      return plan.pixels == 64 ? action(convolve<T, operand, 256, 64>) : action(convolve<T, operand, 256, 128>);
+    }
+  }
+  if (plan.rows == 128) {
+    return plan.pixels == 64 ? action(convolve<T, operand, 128, 64>) : action(convolve<T, operand, 128, 128>);
+  }
+  return action(convolve<T, operand, 64, 128>);
+}
+
+/// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
+template <class Kernel>
+void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
+  plan.phase_taps = most_phase_taps;
+  check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.shared_bytes())),
+      "cudaFuncSetAttribute");
+}
+
+template <class T, Operand operand>
+void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
+  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<operand>::parts);
+  const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
+  const auto taps = static_cast<std::uint32_t>(call.windows.taps());
+  const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
+                          static_cast<std::uint32_t>(call.windows.groups) * rows * of_tap * taps};
+  constexpr unsigned block = 256;
+  Launch pack(dim3((parts.all + block - 1) / block), block);
+  pack.config.stream = stream;
+  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, operand>, call, parts, plan.rows),
+        "cudaLaunchKernelEx (packing the weight)");
+  with_kernel<T, operand>(plan, [&](auto* kernel) {
+    allow_shared_memory(kernel, plan);
+    Launch launch(plan, static_cast<unsigned>(call.windows.groups));
+    launch.config.stream = stream;
+    check(cudaLaunchKernelEx(&launch.config, kernel, call), "cudaLaunchKernelEx (the convolution)");
+  });
+}
+
+/// Calls action<T, operand>() with those of the plan.
+template <class Action>
+auto with_operand(const FusedPlan& plan, const Action& action) {
+  switch (plan.type) {
+    case ElementType::f16: return action.template operator()<f16, Operand::f16>();
+    case ElementType::bf16: return action.template operator()<bf16, Operand::bf16>();
+    default: break;
+  }
+  if (plan.tf32) return action.template operator()<float, Operand::tf32>();
+  return action.template operator()<float, Operand::f32>();
+}
+
+}  // namespace
+
+std::size_t FusedPlan::weight_bytes(const Windows& windows) const {
+  return static_cast<std::size_t>(windows.groups) * row_tiles * steps * tile_bytes(operand_of(*this), rows);
+}
+
+std::size_t FusedPlan::shared_bytes() const {
+  return static_cast<std::size_t>(SharedLayout(tile_bytes(operand_of(*this), rows), rows, pixels, phase_taps).bytes);
+}
+
+void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
+  const Call call{
+      .windows = windows,
+      .operands = operands,
+      .splits = plan.splits,
+      .run_chunks = plan.run_chunks,
+      .group_chunks = plan.group_chunks,
+      .deformable_chunks = static_cast<int>(windows.deformable_channels() / windows.channel_run()) * plan.run_chunks,
+      .phase_taps = plan.phase_taps,
+      .steps = plan.steps,
+      .row_tiles = plan.row_tiles,
+      .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
+  with_operand(plan,
+               [&]<class T, Operand operand>() { run<T, operand>(static_cast<cudaStream_t>(stream), call, plan); });
+}
+
+int clusters_at_once(const FusedPlan& plan) {
+  return with_operand(plan, [&]<class T, Operand operand>() {
+    return with_kernel<T, operand>(plan, [&](auto* kernel) {
+      FusedPlan one = plan;
+      one.pixel_tiles = one.row_tiles = 1;
+      const Launch launch(one, 1);
+      int count = 0;
+      allow_shared_memory(kernel, plan);
+      check(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), "cudaOccupancyMaxActiveClusters");
+      return count;
+    });
+  });
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/copy/rearrange.hpp"
+#include "core/copy/zeros.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/reduce/sum.hpp"
+#include "ops/deform_conv2d/channel_packs.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/gradient/columns_grad.hpp"
+#include "ops/deform_conv2d/gradient/columns_grad_tiles.hpp"
+#include "ops/deform_conv2d/gradient/contributions.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The memory of a step's lists, one part after the other.
+template <class A>
+struct ContributionMemory {
+  std::size_t counts, starts, contributions, bytes;
+
+  explicit ContributionMemory(const Windows& windows) {
+    MemoryLayout layout;
+    const std::int64_t lists = ContributionLists<A>::lists(windows);
+    counts = layout.add<std::int64_t>(lists);
+    starts = layout.add<std::int64_t>(lists + 1);
+    contributions = layout.add<Contribution<A>>(ContributionLists<A>::capacity(windows));
+    bytes = layout.bytes();
+  }
+};
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::rearrange_sums(const Context& ctx, const char* label, const Rearrangement& what) {
+  impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
+}
+
+/// Adds numbers to others or, where these are the first, writes them there. An item a number.
+template <class A>
+struct AddSums {
+  static constexpr int blocks = 0;
+  A* to;
+  const A* from;
+  std::int64_t count;
+  bool first;
+
+  std::int64_t items() const { return count; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = first ? from[i] : to[i] + from[i]; }
+};
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::add_sums(const Context& ctx, void* to, const void* from, std::int64_t count,
+                                             bool first) {
+  static const std::string label = "portops::deform_conv2d_grad::add[weight_grad]";
+  using A = Arithmetic<T>;
+  launch_by_items<B>(ctx, label, AddSums<A>{static_cast<A*>(to), static_cast<const A*>(from), count, first});
+}
+
+/// The parts of the memory of columns_grad.
+template <Backend B, class T>
+struct ColumnsGradMemory {
+  MemoryLayout layout;
+  Part lists;     ///< of contributions to x_grad
+  Part products;  ///< of samples, by blocks of channels
+  std::int64_t blocks_of_channels = 0;
+
+  ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
+    using A = Arithmetic<T>;
+    if constexpr (B == Backend::cuda) {
+      if (wants_x_grad && ctx.deterministic()) {
+        lists = Part(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+      }
+      if constexpr (sizeof(T) <= 4) {
+        using Tiles = ColumnsGradTiles<B, T>;
+        if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
+      }
+    } else {
+      with_channel_packs<B, T, A>(Step{.windows = windows}, [&]<int N>() {
+        blocks_of_channels = ColumnsGradHost<B, T, N>::blocks_of_channels(windows);
+      });
+    }
+    if (wants_products && blocks_of_channels > 0) {
+      products = Part(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
+    }
+  }
+};
+
+template <Backend B, class T>
+std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ctx, const Windows& windows,
+                                                               bool wants_x_grad, bool wants_products) {
+  return ColumnsGradMemory<B, T>(ctx, windows, wants_x_grad, wants_products).layout.bytes();
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// x_grad by lists of contributions.
+template <class T, int N>
+void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arithmetic<T>* x_grad) {
+  static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
+  static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
+  static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
+  static const std::string sort_label = "portops::deform_conv2d_grad::sort[lists]";
+  static const std::string gather_label = "portops::deform_conv2d_grad::x_grad[lists]";
+  constexpr Backend B = Backend::cuda;
+  using A = Arithmetic<T>;
+  const ContributionMemory<A> memory(step.windows);
+  auto* const bytes = static_cast<std::byte*>(list_memory);
+  const ContributionLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
+                                   reinterpret_cast<std::int64_t*>(bytes + memory.starts),
+                                   reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
+  const std::int64_t count = lists.lists(step.windows);
+  const SamplerOf<T> sampler(step.windows, step.offset, step.mask);
+  zero<B>(ctx, count_label, lists.counts, memory.contributions - memory.counts);
+  launch_by_items<B>(ctx, count_label, CollectContributions<B, T, false>(step.windows, sampler, lists));
+  launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
+  launch_by_items<B>(ctx, fill_label, CollectContributions<B, T, true>(step.windows, sampler, lists));
+  launch_by_items<B>(ctx, sort_label, SortLists<B, A>(count, lists));
+  launch_by_items<B>(ctx, gather_label,
+                     GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, x_grad));
+}
+#endif
+
+template <Backend B, class T>
+bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step& step) {
+  if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
+    using Tiles = ColumnsGradTiles<B, T>;
+    return Tiles::suits(step.windows) && Tiles::suits(step.windows, step.x);
+  } else {
+    return false;
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+  static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
+  static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
+  static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
+  using A = Arithmetic<T>;
+  const Windows& windows = step.windows;
+  const SamplerOf<T> sampler(windows, step.offset, step.mask);
+  const auto* const x = static_cast<const T*>(step.x.data);
+  auto* const column_grads = static_cast<T*>(step.columns);
+  ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};
+  const ColumnsGradMemory<B, T> memory(ctx, windows, targets.x_grad != nullptr, targets.wants_products());
+  auto* const products = static_cast<A*>(memory.products.in(grads.memory));
+  const auto add_products = [&] {
+    if (products == nullptr) return;
+    launch_by_items<B>(ctx, products_label,
+                       ProductsOfBlocks<B, T>(windows, sampler, targets, products, memory.blocks_of_channels));
+  };
+  const std::size_t x_grad_bytes =
+      sizeof(A) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
+  const auto zero_x_grad = [&] {
+    if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+  };
+  with_channel_packs<B, T, A>(step, [&]<int N>() {
+    if constexpr (B == Backend::cuda) {
+      if (targets.x_grad != nullptr && ctx.deterministic()) {
+        gather_x_grad<T, N>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
+        targets.x_grad = nullptr;
+      }
+      zero_x_grad();
+      if (targets.x_grad == nullptr && !targets.wants_products() && !grads.makes_columns) return;
+      if constexpr (sizeof(T) <= 4) {
+        static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
+        if (can_make_columns(step)) {
+          launch_by_teams<B>(ctx, tiles_label,
+                             ColumnsGradTiles<B, T>(windows, sampler, step.x, column_grads, grads.makes_columns,
+                                                    targets.x_grad, products));
+          return add_products();
+        }
+      }
+      launch_by_teams<B>(ctx, label,
+                         ColumnsGrad<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets));
+    } else {
+      zero_x_grad();
+      launch_by_items<B>(
+          ctx, label,
+          ColumnsGradHost<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));
+      add_products();
+    }
+  });
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::bias_grad(const Context& ctx, const ReducePlan& plan) {
+  static const ReduceLabels labels("deform_conv2d_grad");
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>(), Sum<double>(), plan, 1, 0);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/sequence/sequence_plans.hpp"
+
+#include "core/exec/dispatch.hpp"
+#include "core/types/levels_data.hpp"
+#include "ops/sequence/step_kernels.hpp"
+
+#include <array>
+
+namespace portops::impl {
+
+namespace {
+
+std::shared_ptr<const PiecePlan> pieces_of(const Levels& levels, PlanKind kind, std::int64_t most_rows, int level,
+                                           PieceOrder order) {
+  const std::int64_t number = level < 0 ? levels.depth() + level : level;
+  return levels.data()->plan<PiecePlan>({static_cast<std::int64_t>(kind), number, most_rows},
+                                        [&] { return make_pieces(levels.offsets(level), most_rows, order); });
+}
+
+}  // namespace
+
+std::shared_ptr<const PiecePlan> joined_pieces(const Levels& levels, const StepColumns& columns, int level) {
+  return pieces_of(levels, PlanKind::joined, most_joined_rows(columns), level, PieceOrder::longest_first);
+}
+
+std::shared_ptr<const PiecePlan> spread_pieces(const Levels& levels, const StepColumns& columns, int level) {
+  return pieces_of(levels, PlanKind::spread, most_spread_rows(columns), level, PieceOrder::as_they_lie);
+}
+
+std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, std::vector<std::int64_t> numbers,
+                                         const std::function<std::vector<Move>()>& make) {
+  numbers.insert(numbers.begin(), static_cast<std::int64_t>(kind));
+  return levels.data()->plan<MovePlan>(numbers, [&] { return make_moves(make()); });
+}
+
+void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, const StepTensor& from,
+                   const StepTensor& to, double fill) {
+  const StepRows rows = make_step_rows({from, to});
+  if (plan.moves.size() == 0 || rows.columns.columns == 0) return;
+  const StepMove move{
+      .plan = plan, .columns = rows.columns, .from = rows.operands[0], .to = rows.operands[1], .fill = fill};
+  dispatch(ctx.backend(), to.tensor.type(), [&]<Backend B, class T>() { StepKernels<B, T>::move(ctx, op, move); });
+}
+
+void check_input_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin) {
+  if (input.tensor.extents() == expected) return;
+  fail("portops::", op, ": ", input.name, " has extents ", input.tensor.extents().to_string(), ", expected ",
+       expected.to_string(), " (", origin, ")");
+}
+
+void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,
+                  std::span<const Named> inputs) {
+  if (!x_grad) return;
+  check_output(op, ctx, {"x_grad", x_grad}, x.type(), "x", x.extents(), "the extents of x");
+  check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});
+  check_no_overlap(op, {"x_grad", x_grad}, inputs);
+}
+
+Extents with_rows(const Extents& extents, std::int64_t rows) {
+  Extents result = extents;
+  result[0] = rows;
+  return result;
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "ops/sparse_rows/sparse_rows.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace portops::impl {
+
+/// Sparse rows by their places in the table. A place that the table does not have counts as its height.
+template <class Index>
+struct RowOrder {
+  Index* places;          ///< in ascending order
+  const Index* position;  ///< of each in the call's rows; equal places by their positions. Null: as they come
+  Index* numbers;         ///< room for n + 1, for number_rows; or null
+};
+
+/// The labels of what orders an operator's rows, made once.
+struct RowOrderLabels {
+  explicit RowOrderLabels(const std::string& op)
+      : places("portops::" + op + "::places[read]"),
+        sort("portops::" + op + "::places[sort]"),
+        count("portops::" + op + "::places[count]"),
+        write("portops::" + op + "::places[write]") {}
+
+  std::string places;
+  std::string sort;
+  std::string count;
+  std::string write;
+};
+
+/// Memory for ordering rows.
+struct RowOrderMemory {
+  Part places[2];
+  Part positions[2];
+  Part numbers;
+  Part sorter;
+  std::size_t sorter_bytes = 0;
+
+  /// `numbered` where number_rows is to be called.
+  RowOrderMemory(MemoryLayout& layout, const Context& ctx, const SparseRows& sparse, bool numbered);
+};
+
+/// Enqueues the sort: a stable one, whose result is one and the same however it is done. Merged rows are not sorted,
+/// but those from their count on have no place. Nothing waits for the device.
+template <class Index>
+RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                           const RowOrderMemory& memory, void* data);
+
+/// What number_rows writes.
+struct NumberedRows {
+  std::int64_t* rows = nullptr;  ///< the places that occur, ascending, then the height
+  std::int64_t rows_stride = 0;
+  std::int64_t* count = nullptr;  ///< how many occur; or −1 − the first position whose place the table does not have
+};
+
+/// Numbers the places that occur from 0 on: order.numbers becomes the number of each row's place, none_of<Index> where
+/// the table does not have it.
+template <class Index>
+void number_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                 const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedRows& out);
+
+template <class Index>
+inline constexpr Index none_of = static_cast<Index>(-1);
+
+}  // namespace portops::impl

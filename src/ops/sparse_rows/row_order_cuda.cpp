@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/sparse_rows/row_order_cuda.hpp"
+
+#include "core/exec/cuda/cuda_calls.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
+#include "ops/sparse_rows/row_order_functors.hpp"
+
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include <type_traits>
+
+namespace portops::impl {
+namespace {
+
+/// Calls CUB, which takes an error that the application has left behind for its own: so that is cleared first.
+template <class Call>
+void call_cub(const char* name, const Call& call) {
+  cudaGetLastError();
+  check_cuda(call(), "portops::sparse_rows", name);
+}
+
+/// CUB is compiled for numbers of 32 and of 64 bits; the first are faster.
+template <class Index>
+using Number = std::conditional_t<sizeof(Index) == 4, std::int32_t, std::int64_t>;
+
+template <class Index>
+cudaError_t sort(void* sorter, std::size_t& bytes, cub::DoubleBuffer<Index>& places,
+                 cub::DoubleBuffer<Index>& positions, const SparseRows& sparse, cudaStream_t stream) {
+  return cub::DeviceRadixSort::SortPairs(sorter, bytes, places, positions, static_cast<Number<Index>>(sparse.n), 0,
+                                         bits_of_places(sparse), stream);
+}
+
+template <class Index>
+cudaError_t number(void* sorter, std::size_t& bytes, const SparseRows& sparse, const RowOrder<Index>& order,
+                   cudaStream_t stream) {
+  const IsFirst<Index> is_first{order.places, static_cast<Index>(sparse.height), sparse.n};
+  const auto firsts = thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}), is_first);
+  return cub::DeviceScan::InclusiveSum(sorter, bytes, firsts, order.numbers, static_cast<Number<Index>>(sparse.n + 1),
+                                       stream);
+}
+
+template <class Index>
+std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
+  std::size_t sort_bytes = 0;
+  std::size_t number_bytes = 0;
+  cub::DoubleBuffer<Index> places;
+  cub::DoubleBuffer<Index> positions;
+  if (!sparse.merged()) {
+    call_cub("cub::SortPairs", [&] { return sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr); });
+  }
+  if (numbered) {
+    call_cub("cub::InclusiveSum", [&] { return number<Index>(nullptr, number_bytes, sparse, {}, nullptr); });
+  }
+  return std::max(sort_bytes, number_bytes);
+}
+
+}  // namespace
+
+std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered) {
+  const CurrentDevice device(ctx);
+  return sparse.narrow() ? bytes_of<std::uint32_t>(sparse, numbered) : bytes_of<std::uint64_t>(sparse, numbered);
+}
+
+template <class Index>
+RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                             Index* (&places)[2], Index* (&positions)[2], void* sorter, std::size_t sorter_bytes) {
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, labels.sort.c_str());
+  cub::DoubleBuffer<Index> place_buffers(places[0], places[1]);
+  cub::DoubleBuffer<Index> position_buffers(positions[0], positions[1]);
+  const cudaStream_t stream = instance<Backend::cuda>(ctx).cuda_stream();
+  call_cub("cub::SortPairs",
+           [&] { return sort<Index>(sorter, sorter_bytes, place_buffers, position_buffers, sparse, stream); });
+  return {place_buffers.Current(), position_buffers.Current(), nullptr};
+}
+
+template <class Index>
+void number_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                    const RowOrder<Index>& order, void* sorter, std::size_t sorter_bytes) {
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, labels.count.c_str());
+  const cudaStream_t stream = instance<Backend::cuda>(ctx).cuda_stream();
+  call_cub("cub::InclusiveSum", [&] { return number<Index>(sorter, sorter_bytes, sparse, order, stream); });
+}
+
+template RowOrder<std::uint32_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,
+                                              std::uint32_t* (&)[2], std::uint32_t* (&)[2], void*, std::size_t);
+template RowOrder<std::uint64_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,
+                                              std::uint64_t* (&)[2], std::uint64_t* (&)[2], void*, std::size_t);
+template void number_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint32_t>&,
+                             void*, std::size_t);
+template void number_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint64_t>&,
+                             void*, std::size_t);
+
+}  // namespace portops::impl

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/sparse_rows/row_order.hpp"
+
+namespace portops::impl {
+
+/// The bytes that CUB needs to sort the rows, and to number them.
+std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered);
+
+/// Sorts places[0] and positions[0], with places[1] and positions[1] as room; tells where the result lies.
+template <class Index>
+RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                             Index* (&places)[2], Index* (&positions)[2], void* sorter, std::size_t sorter_bytes);
+
+/// order.numbers[i], i ≤ n: how many places occur up to row i.
+template <class Index>
+void number_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                    const RowOrder<Index>& order, void* sorter, std::size_t sorter_bytes);
+
+}  // namespace portops::impl

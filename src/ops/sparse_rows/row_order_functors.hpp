@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "ops/sparse_rows/row_order.hpp"
+
+#include <bit>
+
+// What the ways of ordering rows share.
+
+namespace portops::impl {
+
+/// places[i] = the place of row i, or the height where the table has no such place; positions[i] = i.
+template <class Index>
+struct ReadPlaces {
+  const std::int64_t* rows;
+  std::int64_t stride;
+  std::int64_t n;
+  std::int64_t height;
+  const std::int64_t* count;
+  Index* places;
+  Index* positions;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
+    const std::int64_t row = i < end ? rows[i * stride] : height;
+    places[i] = static_cast<Index>(row >= 0 && row < height ? row : height);
+    if (positions != nullptr) positions[i] = static_cast<Index>(i);
+  }
+};
+
+/// Whether sorted row i is the first of its place; a row without a place never is.
+template <class Index>
+struct IsFirst {
+  const Index* places;
+  Index height;
+  std::int64_t n;
+
+  KOKKOS_FUNCTION Index operator()(std::int64_t i) const {
+    if (i >= n) return 0;
+    const Index place = places[i];
+    return place != height && (i == 0 || places[i - 1] != place) ? Index{1} : Index{0};
+  }
+};
+
+/// The last step of number_rows, for i ≤ n: numbers[i] is how many places occur up to row i, numbers[n] how many at
+/// all.
+template <class Index>
+struct WriteNumbers {
+  IsFirst<Index> is_first;
+  const Index* positions;
+  Index* numbers;
+  NumberedRows out;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t n = is_first.n;
+    const Index height = is_first.height;
+    const Index* const places = is_first.places;
+    if (i == n) {
+      if (n == 0 || places[n - 1] != height) *out.count = n == 0 ? 0 : static_cast<std::int64_t>(numbers[n]);
+      return;
+    }
+    const Index place = places[i];
+    const auto total = static_cast<std::int64_t>(numbers[n]);
+    if (i >= total) out.rows[i * out.rows_stride] = static_cast<std::int64_t>(height);
+    if (place == height) {
+      if (i == 0 || places[i - 1] != height) *out.count = -1 - static_cast<std::int64_t>(positions[i]);
+      numbers[i] = none_of<Index>;
+    } else {
+      const Index number = numbers[i] - 1;
+      if (is_first(i) != 0) out.rows[static_cast<std::int64_t>(number) * out.rows_stride] = place;
+      numbers[i] = number;
+    }
+  }
+};
+
+/// The bits of places, that of rows without one, the height, included.
+inline int bits_of_places(const SparseRows& sparse) {
+  return std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sparse.height))), 1);
+}
+
+template <Backend B, class Index>
+void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
+                 Index* positions) {
+  launch_items<B, 0>(
+      ctx, labels.places,
+      ReadPlaces<Index>{sparse.rows, sparse.rows_stride, sparse.n, sparse.height, sparse.count, places, positions},
+      sparse.n);
+}
+
+template <Backend B, class Index>
+void write_numbers(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                   const RowOrder<Index>& order, const NumberedRows& out) {
+  const IsFirst<Index> is_first{order.places, static_cast<Index>(sparse.height), sparse.n};
+  launch_items<B, 0>(ctx, labels.write, WriteNumbers<Index>{is_first, order.position, order.numbers, out},
+                     sparse.n + 1);
+}
+
+}  // namespace portops::impl

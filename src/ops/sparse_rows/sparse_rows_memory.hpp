@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/memory_layout.hpp"
+#include "ops/sparse_rows/row_order.hpp"
+#include "ops/sparse_rows/sparse_rows.hpp"
+
+namespace portops::impl {
+
+/// The temporaries of a call: the order of its rows, and the sums that cross chunks on each level.
+struct SparseRowsMemory {
+  SparseRowsMemory(const Context& ctx, const SparseRows& sparse, bool numbered)
+      : order(layout, ctx, sparse, numbered), levels(sparse) {
+    const std::size_t index = sparse.narrow() ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
+    const std::size_t number = sparse.type == ElementType::f64 ? sizeof(double) : sizeof(float);
+    for (int level = 1; level < levels.count; ++level) {
+      const auto at = static_cast<std::size_t>(level);
+      values[at] = Part(layout, levels.rows[at] * sparse.columns, number);
+      places[at] = Part(layout, levels.rows[at], index);
+    }
+  }
+
+  MemoryLayout layout;
+  RowOrderMemory order;
+  SumLevels levels;
+  std::array<Part, SumLevels::most> values;
+  std::array<Part, SumLevels::most> places;
+};
+
+}  // namespace portops::impl

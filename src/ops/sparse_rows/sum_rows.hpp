@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes/tile_shape.hpp"
+#include "ops/sparse_rows/row_order.hpp"
+#include "ops/sparse_rows/row_tensors.hpp"
+
+#include <type_traits>
+
+// Adds up the rows of each place.
+//
+// Sorted rows are cut into chunks of equal length. A thread takes some columns of a chunk and walks down its rows, a
+// batch of them under way at once whatever places they have; where the place changes, it has a sum. A sum whose place
+// does not go on beyond the chunk goes to the sink. The others, at most two in each chunk, are rows of the next level,
+// and so on: the tree is fixed by the sorted places alone, so that every backend adds in the same order.
+
+namespace portops::impl {
+
+/// Sums that cross the ends of chunks: rows 2c and 2c + 1 are that of chunk c's first place, which began before it, and
+/// that of its last place, which goes on behind it.
+template <class A, class Index>
+struct CrossingSums {
+  A* values = nullptr;      ///< contiguous rows
+  Index* places = nullptr;  ///< none where there is no such sum
+};
+
+/// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
+/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place. Where `crossing`,
+/// the rows are sums that cross the ends of chunks.
+template <Backend B, class T, class Index, int N, class Sink, bool crossing>
+class SumRows {
+ public:
+  using A = Arithmetic<T>;
+  /// The element type of the rows.
+  using S = std::conditional_t<crossing, A, T>;
+  /// A batch of wide packs takes many registers; threads over crossing sums are few.
+  static constexpr int blocks = crossing ? 1 : N > 4 ? 2 : 3;
+
+  /// `position` says which row is the i-th, `places` its place; `none` is the place of rows that count for nothing.
+  SumRows(const RowColumns& columns, std::int64_t rows, const RowTensor<const S>& values, const Index* position,
+          const Index* places, Index none, const CrossingSums<A, Index>& next, const Sink& sink)
+      : columns_(columns),
+        rows_(rows),
+        values_(values),
+        position_(position),
+        places_(places),
+        none_(none),
+        next_(next),
+        packs_((columns.count + N - 1) / N),
+        by_packs_(packs_),
+        sink_(sink) {}
+
+  std::int64_t items() const { return ceil_div(rows_, chunk) * packs_; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    Walk walk;
+    walk.chunk = by_packs_.quotient(item);
+    walk.column = (item - walk.chunk * packs_) * N;
+    const std::int64_t left = columns_.count - walk.column;
+    walk.count = static_cast<int>(left < N ? left : N);
+    const std::int64_t begin = walk.chunk * chunk;
+    const std::int64_t end = begin + chunk < rows_ ? begin + chunk : rows_;
+    walk.place = places_[begin];
+    walk.began_before = begin > 0 && walk.place != none_ && places_[begin - 1] == walk.place;
+    walk.first_place = none_;
+    walk.source = values_.at(columns_, walk.column);
+    walk.target = sink_.at(walk.column);
+    walk.clear();
+    for (std::int64_t first = begin; first < end; first += batch) add_batch(walk, first, end);
+    finish(walk, end);
+  }
+
+ private:
+  static constexpr std::int64_t chunk = crossing ? SparseRows::crossing_chunk : SparseRows::chunk;
+  static constexpr int batch = crossing ? static_cast<int>(chunk) : SparseRows::batch;
+  /// A negative zero changes no number that is added to it.
+  static constexpr A nothing = A(-0.0);
+
+  struct Walk {
+    std::int64_t chunk;
+    std::int64_t column;
+    int count;
+    const S* source;  ///< the columns of row 0
+    typename Sink::Columns target;
+    Index place;        ///< whose rows are being added up
+    bool began_before;  ///< its first row is in a chunk before
+    Index first_place;  ///< that of the chunk's sum whose rows began before, once it is written
+    A sum[N];
+    A of_batch[N];
+
+    KOKKOS_FORCEINLINE_FUNCTION void clear() {
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; ++i) sum[i] = of_batch[i] = nothing;
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void take_batch() {
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; ++i) {
+        sum[i] += of_batch[i];
+        of_batch[i] = nothing;
+      }
+    }
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION Index row(std::int64_t i) const {
+    return position_ != nullptr ? position_[i] : static_cast<Index>(i);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION const S* row_at(const Walk& walk, Index row) const {
+    return walk.source + static_cast<std::int64_t>(row) * values_.row_stride;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_batch(Walk& walk, std::int64_t first, std::int64_t end) const {
+    if constexpr (B == Backend::cuda) {
+      // All places and positions, then all rows, then the sums: each step waits for memory once.
+      Index place[batch];
+      Index rows[batch];
+      PORTOPS_UNROLL
+      for (int j = 0; j < batch; ++j) place[j] = first + j < end ? places_[first + j] : none_;
+      PORTOPS_UNROLL
+      for (int j = 0; j < batch; ++j) rows[j] = first + j < end ? row(first + j) : 0;
+      A values[batch][N];
+      PORTOPS_UNROLL
+      for (int j = 0; j < batch; ++j) {
+        // Crossing sums lie side by side, those that do not exist among them: nothing waits for the places.
+        if (crossing ? first + j < end : place[j] != none_) load(values[j], row_at(walk, rows[j]));
+      }
+      PORTOPS_UNROLL
+      for (int j = 0; j < batch; ++j) {
+        if (first + j < end) add_row(walk, place[j], values[j]);
+      }
+    } else {
+      const std::int64_t stop = first + batch < end ? first + batch : end;
+      A values[N] = {};
+      for (std::int64_t i = first; i < stop; ++i) {
+        const Index place = places_[i];
+        if (place != none_) {
+          read_columns<B, S, N>(values, row_at(walk, row(i)), values_.column_stride[0], walk.count);
+        }
+        add_row(walk, place, values);
+      }
+    }
+    walk.take_batch();
+  }
+
+  /// On a GPU: a pack in accesses of 16 bytes.
+  KOKKOS_FORCEINLINE_FUNCTION static void load(A (&values)[N], const S* from) {
+    if constexpr (N * sizeof(S) > 16) {
+      copy_pack<B, A, N>(values, from);
+    } else {
+      read_columns<B, S, N>(values, from, 1, N);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_row(Walk& walk, Index place, const A (&values)[N]) const {
+    if (place != walk.place) {
+      walk.take_batch();
+      close(walk);
+      walk.place = place;
+      walk.clear();
+    }
+    if (place == none_) return;
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) walk.of_batch[i] += values[i];
+  }
+
+  /// The place's last row has been added.
+  KOKKOS_FORCEINLINE_FUNCTION void close(Walk& walk) const {
+    if (walk.place == none_) return;
+    if (walk.began_before && next_.values != nullptr) {
+      write_crossing(walk, 0, walk.sum);
+      walk.first_place = walk.place;
+    } else {
+      sink_(walk.target, static_cast<std::int64_t>(walk.place), walk.sum, walk.count);
+    }
+    walk.began_before = false;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Walk& walk, std::int64_t end) const {
+    Index last_place = none_;
+    if (next_.values != nullptr && walk.place != none_ && end < rows_ && places_[end] == walk.place) {
+      // Where the whole chunk has one place, its sum is the first of the two, and the second adds nothing.
+      last_place = walk.place;
+      if (walk.began_before) {
+        close(walk);
+        walk.clear();
+      }
+      write_crossing(walk, 1, walk.sum);
+    } else {
+      close(walk);
+    }
+    if (next_.values != nullptr && walk.column == 0) {
+      next_.places[2 * walk.chunk] = walk.first_place;
+      next_.places[2 * walk.chunk + 1] = last_place;
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write_crossing(const Walk& walk, int which, const A (&sum)[N]) const {
+    A* const to = next_.values + (2 * walk.chunk + which) * columns_.count + walk.column;
+    if constexpr (B == Backend::cuda && N > 1) {
+      constexpr int width = 16 / static_cast<int>(sizeof(A));
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; i += width) {
+        Pack<A, width> part;
+        PORTOPS_UNROLL
+        for (int j = 0; j < width; ++j) part.element[j] = sum[i + j];
+        *reinterpret_cast<Pack<A, width>*>(to + i) = part;
+      }
+    } else {
+      for (int i = 0; i < N && i < walk.count; ++i) to[i] = sum[i];
+    }
+  }
+
+  RowColumns columns_;
+  std::int64_t rows_;
+  RowTensor<const S> values_;
+  const Index* position_;
+  const Index* places_;
+  Index none_;
+  CrossingSums<A, Index> next_;  ///< of the next level
+  std::int64_t packs_;
+  IndexDivisor by_packs_;
+  Sink sink_;
+};
+
+}  // namespace portops::impl

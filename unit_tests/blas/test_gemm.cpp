@@ -1,0 +1,430 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/gemm.hpp"
+
+#include "support/support.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+// The product that the operators' matrix products go through, on every path: the vendor's library, and on hosts also
+// the fallback, which deterministic contexts take for all element types.
+
+namespace portops::test {
+namespace {
+
+using blas::gemm;
+using blas::Transpose;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Shape {
+  std::int64_t rows, columns, inner;
+};
+
+std::string text(const Shape& shape) {
+  return std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " x " + std::to_string(shape.inner);
+}
+
+/// Three matrices of a product, and what it must give.
+template <class T>
+class Product {
+ public:
+  Product(const Context& ctx, const Shape& shape, Transpose a_transpose = Transpose::no,
+          Transpose b_transpose = Transpose::no, Layout layout = Layout::contiguous)
+      : shape_(shape),
+        a_transpose_(a_transpose),
+        b_transpose_(b_transpose),
+        a(ctx, extents(a_transpose, shape.rows, shape.inner), layout),
+        b(ctx, extents(b_transpose, shape.inner, shape.columns), layout),
+        c(ctx, {shape.rows, shape.columns}, layout) {
+    a.fill_randomly(1);
+    b.fill_randomly(2);
+    c.fill_randomly(3);
+  }
+
+  void run(const Context& ctx, double alpha = 1.0, double beta = 0.0) {
+    gemm(ctx, a_transpose_, b_transpose_, alpha, a, b, beta, c);
+  }
+
+  /// Runs, and compares with the same product in double. The error may be `tolerance` of the magnitudes summed, and one
+  /// rounding of the result.
+  void check(const Context& ctx, double alpha, double beta, double tolerance = default_tolerance()) {
+    const std::vector<double> a_rows = values(a, a_transpose_ == Transpose::yes);
+    const std::vector<double> b_columns = values(b, b_transpose_ == Transpose::no);
+    const std::vector<double> before = values(c, false);
+    run(ctx, alpha, beta);
+    c.download();
+    const auto inner = static_cast<std::size_t>(shape_.inner);
+    for (std::int64_t i = 0; i < shape_.rows; ++i) {
+      for (std::int64_t j = 0; j < shape_.columns; ++j) {
+        const double* x = a_rows.data() + static_cast<std::size_t>(i) * inner;
+        const double* y = b_columns.data() + static_cast<std::size_t>(j) * inner;
+        const std::int64_t at = i * shape_.columns + j;
+        const double added = beta == 0.0 ? 0.0 : beta * before[static_cast<std::size_t>(at)];
+        long double sum = 0.0;
+        double magnitude = 0.0;
+        for (std::size_t k = 0; k < inner; ++k) {
+          sum += x[k] * y[k];
+          magnitude += std::abs(x[k] * y[k]);
+        }
+        const auto expected = static_cast<double>(alpha * sum + added);
+        const double error = tolerance * (std::abs(alpha) * magnitude + std::abs(added));
+        ASSERT_NEAR(c[at], expected, error + 1.01 * rounding<T>() * std::abs(expected)) << i << ", " << j;
+      }
+    }
+  }
+
+  static constexpr double default_tolerance() { return std::is_same_v<T, double> ? 1e-12 : 2e-6; }
+
+ private:
+  static Extents extents(Transpose transpose, std::int64_t rows, std::int64_t columns) {
+    return transpose == Transpose::yes ? Extents{columns, rows} : Extents{rows, columns};
+  }
+
+  /// The elements row by row, or column by column.
+  static std::vector<double> values(const TestTensor<T>& matrix, bool by_columns) {
+    const std::int64_t rows = matrix.extents()[0];
+    const std::int64_t columns = matrix.extents()[1];
+    std::vector<double> result;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      result.push_back(by_columns ? matrix[i % rows * columns + i / rows] : matrix[i]);
+    }
+    return result;
+  }
+
+  Shape shape_;
+  Transpose a_transpose_, b_transpose_;
+
+ public:
+  TestTensor<T> a, b, c;
+};
+
+class GemmTest : public OnEveryBackend {
+ protected:
+  /// The context itself, and the one that takes the fallback on hosts.
+  std::vector<Context> contexts() const { return {ctx, Context(ctx).deterministic(true)}; }
+
+  void check_all_types(const Shape& shape, Transpose a_transpose, Transpose b_transpose, Layout layout, double alpha,
+                       double beta) {
+    for (const Context& context : contexts()) {
+      for_each_type([&]<class T>() {
+        if (context.deterministic() && sizeof(T) == 2) return;  // takes the same path anyway
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + (context.deterministic() ? " deterministic" : ""));
+        Product<T>(ctx, shape, a_transpose, b_transpose, layout).check(context, alpha, beta);
+      });
+    }
+  }
+};
+PORTOPS_ON_EVERY_BACKEND(GemmTest);
+
+/// Of the paths that are portops' own: what a vendor's library makes of constants is not promised.
+TEST_P(GemmTest, does_not_drift_over_constant_data) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const Shape& shape : {Shape{3, 5, 200}, Shape{1, 1, 1 << 18}, Shape{13, 33, 5000}}) {
+        Product<T> product(ctx, shape);
+        product.a.fill([&](std::int64_t) { return constant; });
+        product.b.fill([](std::int64_t) { return 0.0875; });
+        SCOPED_TRACE(text(shape) + " of " + std::string(name_of(ElementTypeOf<T>::value)));
+        product.check(Context(ctx).deterministic(true), 1.0, 0.0);
+      }
+    }
+  });
+}
+
+TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
+  constexpr std::array shapes{
+      Shape{1, 1, 1},       // nothing to add up
+      Shape{5, 7, 3},       // less than a panel of the fallback
+      Shape{12, 32, 256},   // whole panels, one piece of the inner axis
+      Shape{97, 133, 257},  // one more than a tile and a piece, and a panel that is not full
+      Shape{3, 200, 530},   // tiles cut down to keep threads busy
+      Shape{64, 1, 70},     // a column, which Kokkos Kernels takes for a vector
+      Shape{1, 65, 70},     // a row
+      Shape{1, 1, 1000},    // an inner product
+      Shape{40, 33, 1},     // an outer product
+  };
+  for (const Shape& shape : shapes) {
+    for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
+      for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
+        for (const Layout layout : {Layout::contiguous, Layout::padded}) {
+          SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+                       (b_transpose == Transpose::yes ? ", b transposed" : "") +
+                       (layout == Layout::padded ? ", rows apart" : ""));
+          check_all_types(shape, a_transpose, b_transpose, layout, 1.0, 0.0);
+        }
+      }
+    }
+  }
+}
+
+/// What the tensor cores of a GPU take: tiles that are not full, inner axes that blocks share, and more tiles than
+/// blocks.
+TEST_P(GemmTest, is_right_for_products_of_many_tiles) {
+  for (const Shape& shape : {Shape{68, 72, 96}, Shape{200, 300, 644}, Shape{1540, 1604, 64}}) {
+    for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
+      for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
+        if (shape.rows > 1000 && a_transpose != b_transpose) continue;
+        SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+                     (b_transpose == Transpose::yes ? ", b transposed" : ""));
+        Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, 1.0, 0.0);
+        if (shape.rows < 1000) Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, -0.5, 2.0);
+      }
+    }
+  }
+  // Rows of c that begin at odd places.
+  Product<float>(ctx, {100, 101, 128}, Transpose::no, Transpose::yes).check(ctx, 1.0, 1.0);
+}
+
+template <class T, class C>
+void check_batch(const Context& ctx, const Shape& shape) {
+  const auto [m, n, k] = shape;
+  constexpr std::int64_t count = 3;
+  TestTensor<T> a(ctx, {count, m, k}), b(ctx, {count, k, n});
+  TestTensor<C> c(ctx, {count, m, n});
+  a.fill_randomly(1);
+  b.fill_randomly(2);
+  c.fill_randomly(3);
+  std::vector<double> before;
+  for (std::int64_t i = 0; i < c.extents().product(); ++i) before.push_back(c[i]);
+  const auto first = [](const auto& tensor, std::int64_t rows, std::int64_t columns) {
+    const TensorRef all = tensor;
+    return TensorRef(all.data(), all.type(), {rows, columns}, {columns, 1}, all.space());
+  };
+  gemm(ctx, Transpose::no, Transpose::no, 2.0, first(a, m, k), first(b, k, n), 1.0, first(c, m, n),
+       {count, m * k, k * n, m * n});
+  c.download();
+  for (std::int64_t at = 0; at < c.extents().product(); ++at) {
+    const std::int64_t product = at / (m * n), i = at / n % m, j = at % n;
+    double sum = 0.0, magnitude = 1.0;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const double term = a[(product * m + i) * k + l] * b[(product * k + l) * n + j];
+      sum += 2.0 * term;
+      magnitude += std::abs(term);
+    }
+    const double expected = sum + before[static_cast<std::size_t>(at)];
+    // cuBLAS may round a product of halves before it adds c.
+    const double rounded = std::abs(expected) + std::abs(sum);
+    ASSERT_NEAR(c[at], expected, 4e-6 * magnitude + 1.01 * rounding<C>() * rounded) << "element " << at;
+  }
+}
+
+TEST_P(GemmTest, takes_batches_and_gives_f32_for_halves) {
+  for (const Context& context : contexts()) {
+    for (const Shape& shape : {Shape{5, 7, 3}, Shape{68, 136, 72}}) {
+      SCOPED_TRACE(text(shape) + (context.deterministic() ? " deterministic" : ""));
+      check_batch<double, double>(context, shape);
+      check_batch<float, float>(context, shape);
+      check_batch<f16, f16>(context, shape);
+      check_batch<f16, float>(context, shape);
+      check_batch<bf16, float>(context, shape);
+    }
+  }
+}
+
+TEST_P(GemmTest, scales_by_alpha_and_adds_beta_c) {
+  for (const auto& [alpha, beta] : {std::pair{1.0, 1.0}, {-0.5, 0.0}, {2.0, -3.0}, {0.0, 0.25}, {0.3, 1.0}}) {
+    SCOPED_TRACE(std::to_string(alpha) + ", " + std::to_string(beta));
+    check_all_types({33, 50, 20}, Transpose::no, Transpose::yes, Layout::padded, alpha, beta);
+    check_all_types({33, 1, 20}, Transpose::no, Transpose::no, Layout::padded, alpha, beta);
+  }
+}
+
+TEST_P(GemmTest, does_not_read_c_where_beta_is_0) {
+  for (const Context& context : contexts()) {
+    for_each_type([&]<class T>() {
+      for (const Shape& shape : {Shape{20, 30, 10}, Shape{20, 1, 10}, Shape{1, 30, 10}, Shape{20, 30, 0}}) {
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", " + text(shape));
+        Product<T> product(ctx, shape);
+        product.c.fill([](std::int64_t) { return nan; });
+        product.check(context, 1.0, 0.0);
+        product.c.fill([](std::int64_t) { return nan; });
+        product.check(context, 0.0, 0.0);
+      }
+    });
+  }
+}
+
+TEST_P(GemmTest, without_an_inner_extent_gives_beta_c) {
+  for (const double beta : {0.0, 1.0, -2.5}) {
+    check_all_types({40, 70, 0}, Transpose::no, Transpose::no, Layout::padded, 1.0, beta);
+    check_all_types({40, 70, 0}, Transpose::yes, Transpose::yes, Layout::contiguous, 1.0, beta);
+  }
+}
+
+TEST_P(GemmTest, does_not_read_a_and_b_where_alpha_is_0) {
+  for_each_type([&]<class T>() {
+    Product<T> product(ctx, {20, 30, 10});
+    product.a.fill([](std::int64_t) { return nan; });
+    product.run(ctx, 0.0, 2.0);
+    const T before = product.c.element(7);
+    product.c.download();
+    EXPECT_EQ(product.c[7], 2.0 * static_cast<double>(before));
+  });
+}
+
+TEST_P(GemmTest, lets_nan_and_infinity_through) {
+  for (const Context& context : contexts()) {
+    for_each_type([&]<class T>() {
+      Product<T> product(ctx, {20, 30, 10});
+      product.a.fill([](std::int64_t i) {
+        return i == 13 ? nan : i == 25 ? std::numeric_limits<double>::infinity() : 1;
+      });
+      product.b.fill([](std::int64_t) { return 1.0; });
+      product.run(context);
+      product.c.download();
+      for (std::int64_t j = 0; j < 30; ++j) {
+        EXPECT_EQ(product.c[j], 10.0);
+        EXPECT_TRUE(std::isnan(product.c[30 + j]));
+        EXPECT_EQ(product.c[60 + j], std::numeric_limits<double>::infinity());
+      }
+    });
+  }
+}
+
+TEST_P(GemmTest, of_nothing_does_nothing) {
+  for (const Shape& shape : {Shape{0, 5, 3}, Shape{5, 0, 3}, Shape{0, 0, 0}}) {
+    Product<float> product(ctx, shape);
+    product.run(ctx, 1.0, 2.0);
+    product.c.download();
+  }
+}
+
+TEST_P(GemmTest, takes_strides_that_do_not_matter) {
+  // One row may be any distance from the next, and one column's neighbours are not neighbours.
+  TestTensor<float> a(ctx, {1, 4}), b(ctx, {4, 1}), c(ctx, {1, 1});
+  a.fill([](std::int64_t i) { return i + 1.0; });
+  b.fill([](std::int64_t i) { return i + 1.0; });
+  const auto strided = [](const TestTensor<float>& x, const Extents& strides) {
+    return TensorRef(static_cast<float*>(x.ref().data()), x.extents(), strides, x.ref().space());
+  };
+  gemm(ctx, Transpose::no, Transpose::no, 1.0, strided(a, {0, 1}), strided(b, {1, 4}), 0.0, strided(c, {0, 0}));
+  c.download();
+  EXPECT_EQ(c[0], 30.0);
+}
+
+TEST_P(GemmTest, adds_up_long_inner_products_accurately) {
+  // All of one sign: the sums grow, and every addition rounds. A BLAS may add one term after the other.
+  for (const Context& context : contexts()) {
+    Product<float> product(ctx, {9, 17, 100000});
+    product.a.fill_randomly(1, 0.5, 1.0);
+    product.b.fill_randomly(2, 0.5, 1.0);
+    product.check(context, 1.0, 0.0, context.deterministic() ? product.default_tolerance() : 1e-5);
+  }
+}
+
+TEST_P(GemmTest, tf32_rounds_operands_to_11_bits_at_most) {
+  Context tf32 = ctx;
+  tf32.math(Math::tf32);
+  Product<float>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0, 0x1p-10);
+  Product<double>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0);
+}
+
+TEST_P(GemmTest, gives_the_same_bits_again) {
+  const Context deterministic = Context(ctx).deterministic(true);
+  for_each_type([&]<class T>() {
+    Product<T> product(ctx, {70, 90, 5000});
+    product.run(deterministic);
+    product.c.download();
+    const TestTensor<T> first = product.c;
+    for (int round = 0; round < 3; ++round) {
+      product.c.fill([](std::int64_t) { return nan; });
+      product.run(deterministic);
+      product.c.download();
+      for (std::int64_t i = 0; i < 70 * 90; ++i) ASSERT_TRUE(same_bits(first.element(i), product.c.element(i))) << i;
+    }
+  });
+}
+
+TEST_P(GemmTest, deterministic_bits_do_not_depend_on_the_number_of_threads) {
+  // The host backends of a build have different numbers of threads.
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a GPU's threads are what they are";
+  const Context serial(enabled_backends().back());
+  for_each_type([&]<class T>() {
+    Product<T> here(ctx, {130, 90, 700}), there(serial, {130, 90, 700});
+    here.run(Context(ctx).deterministic(true));
+    there.run(Context(serial).deterministic(true));
+    here.c.download();
+    there.c.download();
+    for (std::int64_t i = 0; i < 130 * 90; ++i) ASSERT_TRUE(same_bits(here.c.element(i), there.c.element(i))) << i;
+  });
+}
+
+TEST_P(GemmTest, calls_of_two_contexts_and_two_host_threads_keep_apart) {
+  if (enabled_backends() == std::vector{Backend::serial}) {
+    GTEST_SKIP() << "a Kokkos with Serial alone may have no atomics, which threads that share an instance need";
+  }
+  // On cuda the second stream is the one that CUDA calls cudaStreamPerThread: each host thread has its own.
+  void* const stream = ctx.backend() == Backend::cuda ? reinterpret_cast<void*>(2) : nullptr;
+  const std::array contexts{Context(ctx.backend()), Context(ctx.backend(), stream)};
+  const auto work = [&](const Shape& shape) {
+    std::vector<Product<float>> products;
+    for (const Context& context : contexts) products.emplace_back(context, shape);
+    for (int round = 0; round < 20; ++round) {
+      for (std::size_t k = 0; k < 2; ++k) products[k].run(contexts[k]);
+    }
+    for (std::size_t k = 0; k < 2; ++k) products[k].check(contexts[k], 1.0, 0.0);
+  };
+  std::thread other(work, Shape{61, 130, 40});
+  work({150, 30, 600});
+  other.join();
+}
+
+TEST_P(GemmTest, takes_a_workspace) {
+  Product<f16> product(ctx, {40, 50, 3000});
+  product.run(ctx);
+  product.c.download();
+  const TestTensor<f16> without = product.c;
+  const auto bytes = static_cast<std::int64_t>(blas::gemm_workspace(ctx));
+  EXPECT_EQ(bytes > 0, ctx.backend() == Backend::cuda);
+  const Tensor memory(ElementType::f32, {bytes / 4 + 64}, default_memory_space(ctx.backend()));
+  void* data = memory.data<void>();
+  std::size_t space = static_cast<std::size_t>(bytes) + 256;
+  const Workspace workspace{std::align(256, static_cast<std::size_t>(bytes), data, space),
+                            static_cast<std::size_t>(bytes)};
+  product.c.fill([](std::int64_t) { return nan; });
+  gemm(ctx, Transpose::no, Transpose::no, 1.0, product.a, product.b, 0.0, product.c, {}, workspace);
+  product.c.download();
+  for (std::int64_t i = 0; i < 40 * 50; ++i) ASSERT_TRUE(same_bits(without.element(i), product.c.element(i))) << i;
+}
+
+TEST_P(GemmTest, says_what_does_not_fit) {
+  const TestTensor<float> a(ctx, {3, 5}), b(ctx, {5, 4}), c(ctx, {3, 4}), cube(ctx, {3, 5, 1});
+  const TestTensor<double> wide(ctx, {5, 4});
+  const auto call = [&](const TensorRef& x, const TensorRef& y, const TensorRef& out,
+                        Transpose x_transpose = Transpose::no, Transpose y_transpose = Transpose::no) {
+    return [=, this] { gemm(ctx, x_transpose, y_transpose, 1.0, x, y, 0.0, out); };
+  };
+  expect_error(call(a, a, c),
+               "portops::gemm: b has extents [3, 5], expected [5, 5] (the inner extent of a, [3, 5], is 5)");
+  expect_error(call(a, b, c, Transpose::yes),
+               "portops::gemm: b has extents [5, 4], expected [3, 4] (the inner extent of a, [3, 5] transposed, is 3)");
+  expect_error(
+      call(a, b, c, Transpose::no, Transpose::yes),
+      "portops::gemm: b has extents [5, 4] and is transposed, expected [5, 5] (the inner extent of a, [3, 5], is "
+      "5)");
+  expect_error(call(a, b, b),
+               "portops::gemm: c has extents [5, 4], expected [3, 4] (the rows of op(a) and the columns "
+               "of op(b))");
+  expect_error(call(cube, b, c), "portops::gemm: a has extents [3, 5, 1], expected a matrix (two axes)");
+  expect_error(call({}, b, c), "portops::gemm: a is empty, expected a tensor");
+  expect_error(call(a, wide, c), "portops::gemm: b has element type f64, expected f32 (the element type of a)");
+  const TestTensor<float> turned(ctx, {3, 5}, Layout::reversed), square(ctx, {3, 3});
+  expect_error(call(turned, b, c),
+               "portops::gemm: a has strides [1, 3], expected rows at least 5 apart (its columns) and "
+               "a last axis of stride 1");
+  const TensorRef repeated(static_cast<float*>(b.ref().data()), {5, 4}, {0, 1}, b.ref().space());
+  expect_error(call(a, repeated, c),
+               "portops::gemm: b has strides [0, 1], expected rows at least 4 apart (its columns) "
+               "and a last axis of stride 1");
+  expect_error(call(square, square, square), "portops::gemm: c overlaps a in memory, expected disjoint tensors");
+  const TensorRef constant(static_cast<const float*>(c.ref().data()), {3, 4}, c.ref().space());
+  expect_error(call(a, b, constant), "portops::gemm: c is an output, but its elements are const");
+}
+
+}  // namespace
+}  // namespace portops::test

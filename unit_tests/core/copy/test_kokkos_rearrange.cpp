@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/copy/rearrange.hpp"
+#include "support/kokkos_support.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+// Copies between layouts: every kernel that rearrange() chooses from, each width of its accesses, whole and partial
+// tiles, and what lies between the elements.
+
+namespace portops::test {
+namespace {
+
+using impl::Rearrangement;
+
+/// A layout of [batches, rows, height, width] in a piece of memory.
+struct Lie {
+  const char* name;
+  bool rows_fastest;
+  std::int64_t first;    ///< the first element's place
+  std::int64_t gap = 0;  ///< elements between lines
+  std::int64_t y_gap = 0;
+
+  Rearrangement::Side side(const Rearrangement& of) const {
+    Rearrangement::Side result;
+    if (rows_fastest) {
+      result.row = 1;
+      result.x = of.rows + gap;
+      result.y = of.width * result.x + y_gap;
+      result.batch = of.height * result.y;
+    } else {
+      result.x = 1;
+      result.y = of.width + y_gap;
+      result.row = of.height * result.y + gap;
+      result.batch = of.rows * result.row;
+    }
+    return result;
+  }
+};
+
+const std::vector<Lie> lies{{"columns fastest", false, 0},
+                            {"rows fastest", true, 0},
+                            {"columns fastest, one on", false, 1},
+                            {"rows fastest, two on", true, 2},
+                            {"columns fastest, with gaps of 8", false, 8, 8},
+                            {"rows fastest, with gaps of 2", true, 0, 2},
+                            {"columns fastest, with gaps between y", false, 0, 4, 4},
+                            {"rows fastest, with gaps between y", true, 0, 0, 3}};
+
+/// Batches, rows, height and width.
+constexpr std::int64_t shapes[][4] = {{1, 1, 1, 1},  {2, 64, 8, 16}, {3, 66, 5, 10},   {2, 33, 3, 21}, {4, 300, 3, 3},
+                                      {2, 5, 1, 77}, {1, 16, 1, 16}, {2, 200, 1, 136}, {1, 3, 40, 50}, {1, 4100, 1, 1}};
+
+template <class Space, class From, class To>
+void check_rearrange(Rearrangement what, const Lie& from, const Lie& to) {
+  const auto memory_of = [&](const Rearrangement::Side& side, const Lie& lie) {
+    return lie.first + (what.batches - 1) * side.batch + (what.rows - 1) * side.row + (what.height - 1) * side.y +
+           (what.width - 1) * side.x + 3;
+  };
+  what.from = from.side(what);
+  what.to = to.side(what);
+  const Kokkos::View<From*, Space> source("source", memory_of(what.from, from));
+  const Kokkos::View<To*, Space> target("target", memory_of(what.to, to));
+  const auto host_source = Kokkos::create_mirror_view(source);
+  const auto host_target = Kokkos::create_mirror_view(target);
+  constexpr float untouched = -77.0f;
+  for (std::size_t i = 0; i < host_source.size(); ++i) host_source(i) = From(pattern(static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < host_target.size(); ++i) host_target(i) = To(untouched);
+  Kokkos::deep_copy(source, host_source);
+  Kokkos::deep_copy(target, host_target);
+  std::vector<float> expected(host_target.size(), untouched);
+  for (std::int64_t b = 0; b < what.batches; ++b) {
+    for (std::int64_t r = 0; r < what.rows; ++r) {
+      for (std::int64_t y = 0; y < what.height; ++y) {
+        for (std::int64_t x = 0; x < what.width; ++x) {
+          const auto at = [&](const Rearrangement::Side& side, const Lie& lie) {
+            return static_cast<std::size_t>(lie.first + b * side.batch + r * side.row + y * side.y + x * side.x);
+          };
+          expected[at(what.to, to)] = static_cast<float>(To(static_cast<float>(host_source(at(what.from, from)))));
+        }
+      }
+    }
+  }
+  what.from.data = source.data() + from.first;
+  what.to.data = target.data() + to.first;
+  what.merge_columns();
+  const Space space;
+  impl::rearrange<ExecutionSpaceAdapter<Space>::backend, From, To>(space, "test", what);
+  space.fence();
+  Kokkos::deep_copy(host_target, target);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(static_cast<float>(host_target(i)), expected[i])
+        << "element " << i << ", from " << from.name << " to " << to.name;
+  }
+}
+
+template <class Space, class From, class To>
+void check_all() {
+  for (const auto& [batches, rows, height, width] : shapes) {
+    SCOPED_TRACE("[" + std::to_string(batches) + ", " + std::to_string(rows) + ", " + std::to_string(height) + ", " +
+                 std::to_string(width) + "]");
+    for (const Lie& from : lies) {
+      for (const Lie& to : lies) check_rearrange<Space, From, To>({batches, rows, height, width, {}, {}}, from, to);
+    }
+  }
+}
+
+template <class Space>
+class RearrangeTest : public testing::Test {};
+TYPED_TEST_SUITE(RearrangeTest, Spaces);
+
+TYPED_TEST(RearrangeTest, copies_between_all_layouts) {
+  check_all<TypeParam, double, double>();
+  check_all<TypeParam, float, float>();
+  check_all<TypeParam, f16, f16>();
+}
+
+TYPED_TEST(RearrangeTest, rounds_where_types_differ) {
+  check_all<TypeParam, float, f16>();
+  check_all<TypeParam, float, bf16>();
+}
+
+}  // namespace
+}  // namespace portops::test
