@@ -122,8 +122,7 @@ class SumRows {
       A values[batch][N];
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
-        // Crossing sums lie side by side, those that do not exist among them: nothing waits for the places.
-        if (crossing ? first + j < end : place[j] != none_) load(values[j], row_at(walk, rows[j]));
+        if (place[j] != none_) load(values[j], row_at(walk, rows[j]));
       }
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
