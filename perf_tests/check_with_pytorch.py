@@ -14,7 +14,6 @@ import argparse
 import sys
 
 import torch
-
 from pytorch_cases.bridge import open_portops
 from pytorch_checks import FAMILIES
 

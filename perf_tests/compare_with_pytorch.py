@@ -21,7 +21,6 @@ import sys
 import time
 
 import torch
-
 from pytorch_cases import cases
 from pytorch_cases.bridge import open_portops
 from pytorch_cases.common import NAMES, TOLERANCE, relative_errors

@@ -28,7 +28,7 @@ root_packages() {
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++. The Python packages are those of
     # scripts/sweep.
     lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev python3 python3-jinja2 \
-      python3-matplotlib python3-pandas python3-rich ;;
+      python3-matplotlib python3-pandas python3-rich ruff shellcheck ;;
   esac
 }
 

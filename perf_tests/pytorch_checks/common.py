@@ -4,7 +4,6 @@
 import math
 
 import torch
-
 from pytorch_cases.common import laid_out
 
 

@@ -20,7 +20,6 @@ import random
 import typing
 
 import torch
-
 from pytorch_cases.common import NAMES, TOLERANCE, laid_out, relative_errors
 from pytorch_cases.deform_conv2d import INPUTS, Shape, inputs, magnitudes, results
 

@@ -21,7 +21,6 @@ import itertools
 import math
 
 import torch
-
 from pytorch_cases.common import NAMES, laid_out
 
 from .common import Check, layouts_of
@@ -154,7 +153,7 @@ class PNormCheck(Check):
         for name, op, layout, keepdim in variants:
             extents = kept_shape(x.shape, axes) if keepdim else shape
             out_layout = layout if layout in layouts_of(len(extents)) else "contiguous"
-            spread = lambda t: laid_out(t.reshape(extents), out_layout)
+            spread = lambda t, extents=extents, layout=out_layout: laid_out(t.reshape(extents), layout)
             values = {"x": laid_out_x[layout], "keepdim": keepdim, **attributes}
             if op == "p_norm":
                 values["out"] = spread(torch.full_like(out, math.nan))

@@ -8,7 +8,6 @@ and not compared: tensors of extents [0], which torch.cat passes over, and mixed
 import itertools
 
 import torch
-
 from pytorch_cases.common import NAMES, laid_out
 
 from .common import Check

@@ -5,7 +5,6 @@ elements must have PyTorch's bits."""
 import itertools
 
 import torch
-
 from pytorch_cases.common import NAMES, laid_out
 
 from .common import Check, layouts_of, poison

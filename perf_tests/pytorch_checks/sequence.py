@@ -13,7 +13,6 @@ import itertools
 import math
 
 import torch
-
 from pytorch_cases.bridge import Levels
 from pytorch_cases.common import NAMES, TOLERANCE, laid_out
 

@@ -14,7 +14,6 @@ import itertools
 import math
 
 import torch
-
 from pytorch_cases.common import NAMES
 from pytorch_cases.sparse_rows import places
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "schema.py"
 
 sys.path.insert(0, str(SCRIPT.parent))
-import schema  # noqa: E402: found through the path above
+import schema  # noqa: E402 (found through the path above)
 
 # An operator that uses every key, and its gradient; the wrong schemas are made from them. Comments mark lines of the
 # gradient that the operator has as well.
