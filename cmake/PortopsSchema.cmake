@@ -35,21 +35,24 @@ function(portops_operator_families variable)
   set(${variable} ${families} PARENT_SCOPE)
 endfunction()
 
-# Adds the tables of all operators to a library that holds core/schema/registry.cpp.
+# Adds the tables of all operators to a library that holds core/schema/registry.cpp, and the checks of their arguments,
+# which its sources include as generated/checks.hpp.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
   set(schema "${PORTOPS_SCHEMA_ROOT}/src/ops/ops.yaml")
-  set(tables "${CMAKE_CURRENT_BINARY_DIR}/generated/registry_tables.cpp")
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
   file(GLOB modules CONFIGURE_DEPENDS "${scripts}/portops_schema/*.py")
   add_custom_command(
-    OUTPUT "${tables}"
+    OUTPUT "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp"
     # -B: no byte code beside the sources, which may be read-only.
-    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" generate "${schema}" "${tables}"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" generate "${schema}" "${generated}/registry_tables.cpp"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" checks "${schema}" "${generated}"
     DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
     COMMENT "Generating the operator registry"
     VERBATIM)
-  target_sources(${target} PRIVATE "${tables}")
+  target_sources(${target} PRIVATE "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp")
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 
 # Adds the tests of the scripts, among them those of the schema (its rules, the committed reference pages, the promises of

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import compatibility, loader, reference, tables
+    from portops_schema import checks, compatibility, loader, reference, tables
     from portops_schema.model import SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
@@ -28,6 +28,14 @@ def generate(schema: str, output: str) -> None:
     path = pathlib.Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def write_checks(schema: str, folder: str) -> None:
+    loaded = loader.load(schema)
+    path = pathlib.Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "checks.hpp").write_text(checks.header(loaded), encoding="utf-8")
+    (path / "checks.cpp").write_text(checks.source(loaded), encoding="utf-8")
 
 
 def print_families(schema: str) -> None:
@@ -56,6 +64,10 @@ def main(arguments: list[str]) -> int:
     command.add_argument("schema")
     command.add_argument("output", help="the C++ file to write")
     command.set_defaults(action=lambda given: generate(given.schema, given.output))
+    command = commands.add_parser("checks", help="write checks.hpp and checks.cpp, the checks that entry points call")
+    command.add_argument("schema")
+    command.add_argument("folder", help="the folder to write them to")
+    command.set_defaults(action=lambda given: write_checks(given.schema, given.folder))
     command = commands.add_parser("families", help="list the operators, gradients left out")
     command.add_argument("schema")
     command.set_defaults(action=lambda given: print_families(given.schema))

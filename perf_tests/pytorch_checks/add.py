@@ -23,6 +23,12 @@ def patterns(shape):
 
 
 class AddCheck(Check):
+    op = "add"
+
+    def out_grad(self, x, y, layout):
+        return laid_out(torch.randn(torch.broadcast_shapes(x.shape, y.shape), device=x.device).to(x.dtype),
+                        layout if layout in layouts_of(max(x.dim(), y.dim())) else "contiguous")
+
     def compare(self, name, x, y, layout):
         expected = x + y
         out = poison(expected.shape, x, layout)
@@ -30,8 +36,7 @@ class AddCheck(Check):
             self.judge_bits(name, out, expected)
 
     def compare_gradients(self, name, x, y, layout):
-        out_grad = laid_out(torch.randn(torch.broadcast_shapes(x.shape, y.shape), device=x.device).to(x.dtype),
-                            layout if layout in layouts_of(max(x.dim(), y.dim())) else "contiguous")
+        out_grad = self.out_grad(x, y, layout)
         for wanted in ("xy", "x", "y"):
             gradients = {key: poison(operand.shape, operand, layout) for key, operand in (("x", x), ("y", y))
                          if key in wanted}
@@ -53,7 +58,7 @@ class AddCheck(Check):
                 for layout in layouts_of(max(x.dim(), y.dim())):
                     spread = [laid_out(t, layout if layout in layouts_of(t.dim()) else "contiguous") for t in (x, y)]
                     name = f"{dtype} {list(x_shape)} {list(y_shape)} {layout}"
-                    if self.wants(f"add {name}"):
-                        self.compare(f"add {name}", *spread, layout)
-                    if self.wants(f"add_grad {name}"):
-                        self.compare_gradients(f"add_grad {name}", *spread, layout)
+                    if self.wants(f"{self.op} {name}"):
+                        self.compare(f"{self.op} {name}", *spread, layout)
+                    if self.wants(f"{self.op}_grad {name}"):
+                        self.compare_gradients(f"{self.op}_grad {name}", *spread, layout)

@@ -42,13 +42,6 @@ void check_indices(std::string_view op, const Named& argument) {
   fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected i64");
 }
 
-void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin) {
-  const auto& [name, tensor] = argument;
-  if (tensor.extents() == expected) return;
-  fail("portops::", op, ": ", name, " has extents ", tensor.extents().to_string(), ", expected ", expected.to_string(),
-       " (", origin, ")");
-}
-
 void check_writable(std::string_view op, const Named& output) {
   const auto& [name, tensor] = output;
   if (tensor.read_only()) fail("portops::", op, ": ", name, " is an output, but its elements are const");
@@ -59,6 +52,13 @@ void check_writable(std::string_view op, const Named& output) {
 }
 
 }  // namespace
+
+void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin) {
+  const auto& [name, tensor] = argument;
+  if (tensor.extents() == expected) return;
+  fail("portops::", op, ": ", name, " has extents ", tensor.extents().to_string(), ", expected ", expected.to_string(),
+       " (", origin, ")");
+}
 
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like) {
   check_given(op, input);

@@ -27,8 +27,11 @@ void check_input(std::string_view op, const Context& ctx, const Named& input, El
 /// The same, for an input of which only the extents are read.
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like);
 
+/// The tensor has the expected extents; `origin` says in the message where these come from: "the extents of y".
+void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin);
+
 /// The same as check_input, and that the tensor can be written: not read-only, no two elements at one address, and of
-/// the expected extents; `origin` says in the message where these come from: "the extents of y".
+/// the expected extents.
 void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
                   const Extents& expected, std::string_view origin);
 

@@ -81,12 +81,6 @@ void check_countable(std::string_view op, const Windows& w) {
        " (images, channels, taps down and across, windows down and across)");
 }
 
-void check_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin) {
-  if (input.tensor.extents() == expected) return;
-  fail("portops::", op, ": ", input.name, " has extents ", input.tensor.extents().to_string(), ", expected ",
-       expected.to_string(), " (", origin, ")");
-}
-
 constexpr std::string_view offset_origin = "2 · deformable_groups · taps channels, and the extents of out";
 constexpr std::string_view mask_origin = "deformable_groups · taps channels, and the extents of out";
 constexpr std::string_view out_origin = "the extents that x, weight, stride, padding and dilation give";

@@ -84,9 +84,7 @@ Reduction check_p_norm_grad(const Context& ctx, const TensorRef& x, const Tensor
   }
   impl::check_input(op, ctx, {"out_grad", out_grad}, type, "x");
   for (const Named& result : {Named{"out", out}, Named{"out_grad", out_grad}}) {
-    if (result.tensor.extents() == reduction.extents) continue;
-    impl::fail("portops::", op, ": ", result.name, " has extents ", result.tensor.extents().to_string(), ", expected ",
-               reduction.extents.to_string(), " (", reduction.origin, ")");
+    impl::check_extents(op, result, reduction.extents, reduction.origin);
   }
   if (x_grad) {
     impl::check_output(op, ctx, {"x_grad", x_grad}, type, "x", x.extents(), "the extents of x");

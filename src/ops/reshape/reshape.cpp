@@ -46,10 +46,7 @@ void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_g
   impl::check_input(op, ctx, {"out_grad", out_grad}, type, "out_grad");
   impl::check_shape_only_input(op, {"x", x}, type, "out_grad");
   const Extents extents = impl::reshaped_extents(op, x.extents(), params.shape);
-  if (out_grad.extents() != extents) {
-    impl::fail("portops::reshape_grad: out_grad has extents ", out_grad.extents().to_string(), ", expected ",
-               extents.to_string(), " (what shape says)");
-  }
+  impl::check_extents(op, {"out_grad", out_grad}, extents, "what shape says");
   if (!x_grad) return;
   impl::check_output(op, ctx, {"x_grad", x_grad}, type, "out_grad", x.extents(), "the extents of x");
   impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});

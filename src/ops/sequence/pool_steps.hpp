@@ -152,12 +152,15 @@ class PoolStepsDown {
       add_rows<Access>(at, step, piece.rows, tile.slot, piece.rows, states);
     } else {
       const int rows_of_chain = chain * batch * slots;
+      if (piece.rows - tile.slot <= rows_of_chain) {
+        add_rows<Access>(at, step, piece.rows, tile.slot, piece.rows, states);
+        return;
+      }
       bool is_last = false;
       PORTOPS_NO_UNROLL
       for (int row = tile.slot; !is_last; row += rows_of_chain) {
         is_last = piece.rows - row <= rows_of_chain;
         add_rows<Access>(at, step, piece.rows, row, is_last ? piece.rows : row + rows_of_chain, states);
-        if (is_last && row == tile.slot) break;
         PORTOPS_UNROLL
         for (int i = 0; i < Access::width; ++i) {
           State& sum = kept[i * threads];

@@ -44,12 +44,6 @@ void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, con
   dispatch(ctx.backend(), to.tensor.type(), [&]<Backend B, class T>() { StepKernels<B, T>::move(ctx, op, move); });
 }
 
-void check_input_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin) {
-  if (input.tensor.extents() == expected) return;
-  fail("portops::", op, ": ", input.name, " has extents ", input.tensor.extents().to_string(), ", expected ",
-       expected.to_string(), " (", origin, ")");
-}
-
 void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,
                   std::span<const Named> inputs) {
   if (!x_grad) return;

@@ -42,9 +42,6 @@ std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, st
 void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, const StepTensor& from,
                    const StepTensor& to, double fill = 0.0);
 
-/// The input has these extents; `origin` says in the message where they come from.
-void check_input_extents(std::string_view op, const Named& input, const Extents& expected, std::string_view origin);
-
 /// What gradients have in common: an optional output like x, which may overlap none of the inputs, nor x itself where
 /// that has data.
 void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,

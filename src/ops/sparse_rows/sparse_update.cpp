@@ -21,10 +21,7 @@ void check_gradient(std::string_view op, const Context& ctx, const SparseGradien
   if (table.tensor.rank() == 0) fail("portops::", op, ": ", table.name, " has extents [], expected rank 1 or more");
   Extents expected = table.tensor.extents();
   expected[0] = gradient.rows.extent(0);
-  if (gradient.values.extents() != expected) {
-    fail("portops::", op, ": values has extents ", gradient.values.extents().to_string(), ", expected ",
-         expected.to_string(), " (a row of ", table.name, " for each of rows)");
-  }
+  check_extents(op, {"values", gradient.values}, expected, "a row of " + std::string(table.name) + " for each of rows");
   if (!gradient.count) return;
   check_index_input(op, ctx, {"count", gradient.count});
   if (gradient.count.rank() != 0) {
@@ -37,10 +34,7 @@ void check_tensors(std::string_view op, const Context& ctx, std::span<const Upda
   const std::string origin = "the extents of " + std::string(table.name);
   for (const UpdatedTensor& its : tensors) {
     check_input(op, ctx, its.before, table.tensor.type(), table.name);
-    if (its.before.tensor.extents() != table.tensor.extents()) {
-      fail("portops::", op, ": ", its.before.name, " has extents ", its.before.tensor.extents().to_string(),
-           ", expected ", table.tensor.extents().to_string(), " (", origin, ")");
-    }
+    check_extents(op, its.before, table.tensor.extents(), origin);
     check_output(op, ctx, its.after, table.tensor.type(), table.name, table.tensor.extents(), origin);
     check_in_place(op, its.after, its.before);
   }

@@ -82,10 +82,7 @@ void trace_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_gra
   impl::check_input(op, ctx, {"out_grad", out_grad}, type, "out_grad");
   impl::check_shape_only_input(op, {"x", x}, type, "out_grad");
   const Diagonal diagonal = impl::find_diagonal(op, x.extents(), params);
-  if (out_grad.extents() != diagonal.kept) {
-    impl::fail("portops::trace_grad: out_grad has extents ", out_grad.extents().to_string(), ", expected ",
-               diagonal.kept.to_string(), " (", describe(diagonal), ")");
-  }
+  impl::check_extents(op, {"out_grad", out_grad}, diagonal.kept, describe(diagonal));
   if (!x_grad) return;
   impl::check_output(op, ctx, {"x_grad", x_grad}, type, "out_grad", x.extents(), "the extents of x");
   impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}, Named{"out_grad", out_grad}});

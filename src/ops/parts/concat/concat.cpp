@@ -34,10 +34,7 @@ void concat_grad(const Context& ctx, std::span<const TensorRef> x, const TensorR
   const ElementType type = out_grad.type();
   impl::check_input(op, ctx, {"out_grad", out_grad}, type, "out_grad");
   impl::check_list_shape_only_inputs(op, inputs, type, "out_grad");
-  if (out_grad.extents() != shapes.whole) {
-    impl::fail("portops::concat_grad: out_grad has extents ", out_grad.extents().to_string(), ", expected ",
-               shapes.whole.to_string(), " (those of x, one behind the other)");
-  }
+  impl::check_extents(op, {"out_grad", out_grad}, shapes.whole, "those of x, one behind the other");
   if (!x_grad.empty()) impl::check_list_size(op, gradients, x.size(), "x");
   impl::check_list_outputs(op, ctx, gradients, type, "out_grad", shapes, "the extents of x");
   impl::check_no_overlap(op, gradients, inputs);

@@ -52,7 +52,7 @@ Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const Extents& extents = x[k].values.extents();
     const Extents expected = extents.rank() == 0 ? extents : impl::with_rows(x[0].values.extents(), extents[0]);
-    impl::check_input_extents(op, {name_of_input(k), x[k].values}, expected, "those of x[0], but for the rows");
+    impl::check_extents(op, {name_of_input(k), x[k].values}, expected, "those of x[0], but for the rows");
     add_rows(op, extents[0], rows);
   }
   return impl::with_rows(x[0].values.extents(), rows);
@@ -192,7 +192,7 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
     impl::check_shape_only_input(op, {name_of_input(k), x[k].values}, element, "x[0]");
   }
   impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x[0]");
-  impl::check_input_extents(op, {"out_grad", out_grad}, extents, "those of x[0] with the rows of all");
+  impl::check_extents(op, {"out_grad", out_grad}, extents, "those of x[0] with the rows of all");
   check_gradients(op, ctx, x, out_grad, x_grad);
   const auto is_wanted = [&](std::size_t k) { return !x_grad.empty() && x_grad[k] && x_grad[k].size() > 0; };
   const auto plan = plan_of(x, true);

@@ -77,7 +77,7 @@ void check_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, 
   impl::check_shape_only_input(op, {"x", x.values}, element, "x");
   const Extents extents = check_extents(op, x, y, params);
   impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
-  impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
+  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
 }
 

@@ -100,7 +100,7 @@ void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& 
   impl::check_shape_only_input(op, {"x", x.values}, x.values.type(), "x");
   const Extents extents = check_extents(op, x, params);
   impl::check_input(op, ctx, {"out_grad", out_grad}, x.values.type(), "x");
-  impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
+  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
   if (!x_grad || x_grad.size() == 0) return;
   impl::enqueue_moves(ctx, op, *impl::moves_from_padded(x.levels), {out_grad, 2}, {x_grad, 1});

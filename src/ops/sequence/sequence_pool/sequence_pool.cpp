@@ -91,8 +91,8 @@ PoolType check_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef
     }
     impl::check_index_input(op, ctx, {"index", params.index});
   }
-  if (params.index) impl::check_input_extents(op, {"index", params.index}, extents, origin);
-  impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
+  if (params.index) impl::check_extents(op, {"index", params.index}, extents, origin);
+  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
   return type;
 }

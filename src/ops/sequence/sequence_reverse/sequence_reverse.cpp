@@ -53,7 +53,7 @@ void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorR
   impl::check_shape_only_input(op, {"x", x.values}, element, "x");
   impl::check_levels(op, "x", x);
   impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
-  impl::check_input_extents(op, {"out_grad", out_grad}, x.values.extents(), "the extents of x");
+  impl::check_extents(op, {"out_grad", out_grad}, x.values.extents(), "the extents of x");
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
   if (x_grad) reverse_rows(ctx, op, x.levels, out_grad, x_grad);
 }

@@ -31,7 +31,7 @@ void check_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef&
   impl::check_levels(op, "x", x);
   for (const Named& input : {Named{"out", out}, Named{"out_grad", out_grad}}) {
     impl::check_input(op, ctx, input, x.values.type(), "x");
-    impl::check_input_extents(op, input, x.values.extents(), "the extents of x");
+    impl::check_extents(op, input, x.values.extents(), "the extents of x");
   }
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out", out}, Named{"out_grad", out_grad}});
 }

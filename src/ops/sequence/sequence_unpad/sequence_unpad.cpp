@@ -70,7 +70,7 @@ void sequence_unpad_grad(const Context& ctx, const TensorRef& x, const Levels& l
   impl::check_shape_only_input(op, {"x", x}, x.type(), "x");
   const Extents extents = check_extents(op, x, length);
   impl::check_input(op, ctx, {"out_grad", out_grad}, x.type(), "x");
-  impl::check_input_extents(op, {"out_grad", out_grad}, extents, origin);
+  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x, std::array{Named{"out_grad", out_grad}});
   if (!x_grad || x_grad.size() == 0) return;
   impl::enqueue_moves(ctx, op, *impl::moves_to_padded(length, x.extent(1)), {out_grad, 1}, {x_grad, 2});

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/map/map.hpp"
+#include "ops/multiply/multiply_kernels.hpp"
+
+#include <array>
+
+namespace portops::impl {
+
+struct Multiply {
+  static constexpr int inputs = 2;
+  static constexpr int outputs = 1;
+  static constexpr bool sums = false;
+  static constexpr std::array pack_inputs{0b01u, 0b11u};
+
+  template <class A>
+  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
+    out[0] = in[0] * in[1];
+  }
+};
+
+/// One gradient: of the other operand and out_grad.
+struct MultiplyGradOne {
+  static constexpr int inputs = 2;
+  static constexpr int outputs = 1;
+  static constexpr bool sums = true;
+  static constexpr std::array pack_inputs{0b10u, 0b11u};
+
+  template <class A>
+  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
+    out[0] = in[0] * in[1];
+  }
+};
+
+struct MultiplyGradXY {
+  static constexpr int inputs = 3;
+  static constexpr int outputs = 2;
+  static constexpr bool sums = true;
+  static constexpr std::array pack_inputs{0b101u, 0b110u, 0b111u};
+
+  template <class A>
+  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
+    const auto& [x, y, out_grad] = in;
+    out[0] = out_grad * y;
+    out[1] = out_grad * x;
+  }
+};
+
+template <Backend B, class T>
+void MultiplyKernels<B, T>::multiply(const Context& ctx, const Loop& loop) {
+  static const MapLabels labels("multiply");
+  map<B, T>(ctx, labels, Multiply{}, loop);
+}
+
+template <Backend B, class T>
+void MultiplyKernels<B, T>::multiply_grad(const Context& ctx, const Loop& loop) {
+  static const MapLabels labels("multiply_grad");
+  loop.outputs == 1 ? map<B, T>(ctx, labels, MultiplyGradOne{}, loop) : map<B, T>(ctx, labels, MultiplyGradXY{}, loop);
+}
+
+}  // namespace portops::impl
