@@ -46,7 +46,7 @@ void add_rows(std::string_view op, std::int64_t more, std::int64_t& rows) {
 }
 
 /// The extents of out.
-Extents check_extents(std::string_view op, std::span<const RaggedRef> x) {
+Extents checked_extents(std::string_view op, std::span<const RaggedRef> x) {
   check_levels_together(op, x);
   std::int64_t rows = 0;
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -140,7 +140,7 @@ class ConcatTables {
 namespace impl {
 
 std::map<std::string, Extents, std::less<>> sequence_concat_extents(std::string_view op, std::span<const RaggedRef> x) {
-  const Extents extents = check_extents(op, x);
+  const Extents extents = checked_extents(op, x);
   return {{"out", extents}, {"out_grad", extents}};
 }
 
@@ -165,7 +165,7 @@ Levels sequence_concat_levels(std::span<const RaggedRef> x) {
 void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out) {
   const impl::Region region("portops::sequence_concat");
   constexpr const char* op = "sequence_concat";
-  const Extents extents = check_extents(op, x);
+  const Extents extents = checked_extents(op, x);
   const ElementType element = x[0].values.type();
   for (std::size_t k = 0; k < x.size(); ++k) {
     impl::check_input(op, ctx, {name_of_input(k), x[k].values}, element, "x[0]");
@@ -186,7 +186,7 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
                           std::span<const TensorRef> x_grad) {
   const impl::Region region("portops::sequence_concat_grad");
   constexpr const char* op = "sequence_concat_grad";
-  const Extents extents = check_extents(op, x);
+  const Extents extents = checked_extents(op, x);
   const ElementType element = x[0].values.type();
   for (std::size_t k = 0; k < x.size(); ++k) {
     impl::check_shape_only_input(op, {name_of_input(k), x[k].values}, element, "x[0]");

@@ -50,7 +50,7 @@ void for_each_sequence(const Levels& x, const std::vector<std::int64_t>& times, 
   }
 }
 
-Extents check_extents(std::string_view op, const RaggedRef& x, const Levels& y, const SequenceExpandParams& params) {
+Extents checked_extents(std::string_view op, const RaggedRef& x, const Levels& y, const SequenceExpandParams& params) {
   if (x.levels) {
     impl::check_levels(op, "x", x);
   } else if (x.values.rank() == 0) {
@@ -75,7 +75,7 @@ void check_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, 
   constexpr std::string_view op = "sequence_expand_grad";
   const ElementType element = x.values.type();
   impl::check_shape_only_input(op, {"x", x.values}, element, "x");
-  const Extents extents = check_extents(op, x, y, params);
+  const Extents extents = checked_extents(op, x, y, params);
   impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
   impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
@@ -127,13 +127,13 @@ namespace impl {
 std::map<std::string, Extents, std::less<>> sequence_expand_extents(std::string_view op, const RaggedRef& x,
                                                                     const Levels& y,
                                                                     const SequenceExpandParams& params) {
-  const Extents extents = check_extents(op, x, y, params);
+  const Extents extents = checked_extents(op, x, y, params);
   return {{"out", extents}, {"out_grad", extents}};
 }
 
 Levels sequence_expand_levels(std::string_view op, const RaggedRef& x, const Levels& y,
                               const SequenceExpandParams& params) {
-  check_extents(op, x, y, params);
+  checked_extents(op, x, y, params);
   return portops::sequence_expand_levels(x.levels, y, params);
 }
 
@@ -156,7 +156,7 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
   constexpr const char* op = "sequence_expand";
   const ElementType element = x.values.type();
   impl::check_input(op, ctx, {"x", x.values}, element, "x");
-  const Extents extents = check_extents(op, x, y, params);
+  const Extents extents = checked_extents(op, x, y, params);
   impl::check_output(op, ctx, {"out", out}, element, "x", extents, origin);
   impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
   if (out.size() == 0) return;

@@ -21,7 +21,7 @@ using impl::Named;
 constexpr std::string_view origin = "the sequences of x, side by side";
 
 /// The extents of out.
-Extents check_extents(std::string_view op, const RaggedRef& x, const SequencePadParams& params) {
+Extents checked_extents(std::string_view op, const RaggedRef& x, const SequencePadParams& params) {
   impl::check_levels(op, "x", x);
   const std::int64_t longest = impl::longest_sequence(x.levels);
   if (params.padded_length < -1 || (params.padded_length >= 0 && params.padded_length < longest)) {
@@ -64,7 +64,7 @@ namespace impl {
 
 std::map<std::string, Extents, std::less<>> sequence_pad_extents(std::string_view op, const RaggedRef& x,
                                                                  const SequencePadParams& params) {
-  const Extents extents = check_extents(op, x, params);
+  const Extents extents = checked_extents(op, x, params);
   return {{"out", extents}, {"length", {extents[0]}}, {"out_grad", extents}};
 }
 
@@ -78,7 +78,7 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
   constexpr const char* op = "sequence_pad";
   const ElementType element = x.values.type();
   impl::check_input(op, ctx, {"x", x.values}, element, "x");
-  const Extents extents = check_extents(op, x, params);
+  const Extents extents = checked_extents(op, x, params);
   impl::check_output(op, ctx, {"out", out}, element, "x", extents, origin);
   impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
   if (length) {
@@ -98,7 +98,7 @@ void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& 
   const impl::Region region("portops::sequence_pad_grad");
   constexpr const char* op = "sequence_pad_grad";
   impl::check_shape_only_input(op, {"x", x.values}, x.values.type(), "x");
-  const Extents extents = check_extents(op, x, params);
+  const Extents extents = checked_extents(op, x, params);
   impl::check_input(op, ctx, {"out_grad", out_grad}, x.values.type(), "x");
   impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});

@@ -18,7 +18,7 @@ using impl::Named;
 constexpr std::string_view origin = "the rows of length";
 
 /// The extents of out.
-Extents check_extents(std::string_view op, const TensorRef& x, const Levels& length) {
+Extents checked_extents(std::string_view op, const TensorRef& x, const Levels& length) {
   if (!length) impl::fail("portops::", op, ": length has no levels, expected levels");
   if (x.rank() < 2) {
     impl::fail("portops::", op, ": x has extents ", x.extents().to_string(),
@@ -44,7 +44,7 @@ namespace impl {
 
 std::map<std::string, Extents, std::less<>> sequence_unpad_extents(std::string_view op, const TensorRef& x,
                                                                    const Levels& length) {
-  const Extents extents = check_extents(op, x, length);
+  const Extents extents = checked_extents(op, x, length);
   return {{"out", extents}, {"out_grad", extents}};
 }
 
@@ -56,7 +56,7 @@ void sequence_unpad(const Context& ctx, const TensorRef& x, const Levels& length
   const impl::Region region("portops::sequence_unpad");
   constexpr const char* op = "sequence_unpad";
   impl::check_input(op, ctx, {"x", x}, x.type(), "x");
-  const Extents extents = check_extents(op, x, length);
+  const Extents extents = checked_extents(op, x, length);
   impl::check_output(op, ctx, {"out", out}, x.type(), "x", extents, origin);
   impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x}});
   if (out.size() == 0) return;
@@ -68,7 +68,7 @@ void sequence_unpad_grad(const Context& ctx, const TensorRef& x, const Levels& l
   const impl::Region region("portops::sequence_unpad_grad");
   constexpr const char* op = "sequence_unpad_grad";
   impl::check_shape_only_input(op, {"x", x}, x.type(), "x");
-  const Extents extents = check_extents(op, x, length);
+  const Extents extents = checked_extents(op, x, length);
   impl::check_input(op, ctx, {"out_grad", out_grad}, x.type(), "x");
   impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
   impl::check_x_grad(op, ctx, x_grad, x, std::array{Named{"out_grad", out_grad}});
