@@ -46,7 +46,7 @@ def positive(text: str) -> int:
     return number
 
 
-def open_results(path: pathlib.Path, project: pathlib.Path, program: str, settings: dict) -> dict:
+def open_results(path: pathlib.Path, project: pathlib.Path, program: list[str], settings: dict) -> dict:
     """Those of the file, if it is there and of the same machine, program and settings; else new ones."""
     fresh = results.new(machine.describe_machine(), machine.describe_software(project, measure.context_of(program)), settings)
     if not path.exists():
@@ -60,8 +60,18 @@ def open_results(path: pathlib.Path, project: pathlib.Path, program: str, settin
     return found
 
 
+def private_root(project: pathlib.Path, build: pathlib.Path) -> str:
+    """The private Debian root that scripts/demo or scripts/test has built in, or "": its programs start there alone."""
+    folder = build.resolve()
+    name = folder.name.partition("-")[0]
+    return name if folder.parent == project / "build" and name in ("sid", "experimental") else ""
+
+
 def run_sweep(project: pathlib.Path, arguments: argparse.Namespace) -> int:
-    program = str(arguments.build / "perf_tests" / "portops_perf")
+    root = private_root(project, arguments.build)
+    program = [str((arguments.build / "perf_tests" / "portops_perf").resolve())]
+    if root:
+        program = [str(project / "scripts" / "in-root"), root, *program]
     bridge = arguments.build / "perf_tests" / "libportops_bridge.so"
     begin = time.monotonic()
     settings = {"repetitions": arguments.repetitions}
@@ -71,7 +81,7 @@ def run_sweep(project: pathlib.Path, arguments: argparse.Namespace) -> int:
     devices = [device for backend, device in (("cuda", "cuda"), ("openmp", "cpu")) if backend in backends]
     if arguments.no_peers:
         devices = []
-    elif why := measure.missing_peers():
+    elif why := f"the build is that of a private root ({root})" if root else measure.missing_peers():
         sweep["missing"]["PyTorch"] = why
         console.print(f"Without PyTorch: {why}", highlight=False)
         devices = []

@@ -69,13 +69,13 @@ def run(command: list[str], timeout: float | None, threads: int | None = None) -
     return done.stdout
 
 
-def list_cases(program: str, pattern: str) -> list[str]:
-    return run([program, "--benchmark_list_tests=true", f"--benchmark_filter={pattern}"], timeout=300).split()
+def list_cases(program: list[str], pattern: str) -> list[str]:
+    return run([*program, "--benchmark_list_tests=true", f"--benchmark_filter={pattern}"], timeout=300).split()
 
 
-def context_of(program: str) -> dict:
+def context_of(program: list[str]) -> dict:
     """What the program says of itself, from a row that takes no time."""
-    first = run([program, "--benchmark_filter=launch/host", "--benchmark_format=json"], timeout=300)
+    first = run([*program, "--benchmark_filter=launch/host", "--benchmark_format=json"], timeout=300)
     return json.loads(first)["context"]
 
 
@@ -132,9 +132,9 @@ def rows_of(output: dict, threads: int | None) -> dict[str, dict]:
     return rows
 
 
-def measure_cases(program: str, piece: Piece, repetitions: int, timeout: float | None) -> dict[str, dict]:
+def measure_cases(program: list[str], piece: Piece, repetitions: int, timeout: float | None) -> dict[str, dict]:
     pattern = "^(" + "|".join(escaped(case) for case in piece.cases) + ")$"
-    output = run([program, f"--benchmark_filter={pattern}", f"--benchmark_repetitions={repetitions}",
+    output = run([*program, f"--benchmark_filter={pattern}", f"--benchmark_repetitions={repetitions}",
                   "--benchmark_format=json"], timeout, piece.threads)
     return rows_of(json.loads(output), piece.threads)
 
