@@ -114,7 +114,9 @@ TEST(CudaLevelsTest, are_kept_for_the_default_stream_of_each_thread) {
     while (count < expected) std::this_thread::yield();
   };
   std::optional<Context> of_first, of_second;  // their ends wait for the device
+  const int device = Kokkos::Cuda().cuda_device();
   std::thread first([&] {
+    EXPECT_CUDA(cudaSetDevice(device));  // whose default stream is meant
     of_first = context_of(cudaStreamPerThread);
     ++ready;
     wait_for(ready, 2);
@@ -125,6 +127,7 @@ TEST(CudaLevelsTest, are_kept_for_the_default_stream_of_each_thread) {
     is_over = true;
   });
   std::thread([&] {
+    EXPECT_CUDA(cudaSetDevice(device));
     of_second = context_of(cudaStreamPerThread);
     ++ready;
     wait_for(called, 1);
