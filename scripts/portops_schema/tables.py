@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from .model import Attribute, Input, Operator, Output, Schema
 
-HEADER = """\
+# What every C++ file that is made from the schema begins with.
+HEAD = """\
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Made from src/ops/ops.yaml by scripts/schema.py: edits are lost.
-#include "core/schema/registry_table.hpp"
 """
 
 CPP_TYPES = {
@@ -31,7 +31,7 @@ def generate(schema: Schema) -> str:
     headers |= {_extents_header(schema, op) for op in schema.operators if op.computed}
     return "\n".join(
         [
-            HEADER,
+            HEAD + '#include "core/schema/registry_table.hpp"\n',
             *(f'#include "{header}"' for header in sorted(headers)),
             "",
             "namespace portops::impl {",
