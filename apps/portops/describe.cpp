@@ -102,8 +102,9 @@ std::vector<Row> rules_of(const OperatorInfo& op) {
   if (!op.no_need_buffer.empty()) {
     std::string names;
     for (const std::string& name : op.no_need_buffer) append_item(names, name);
-    const std::string unless = op.no_need_buffer_unless;
-    rules.push_back({"extents only", names + (unless.empty() ? "" : " (unless " + unless + " is wanted)")});
+    if (!op.no_need_buffer_unless.empty()) names += " (unless " + op.no_need_buffer_unless + " is wanted)";
+    if (!op.no_need_buffer_attribute.empty()) names += " (for some values of " + op.no_need_buffer_attribute + ")";
+    rules.push_back({"extents only", names});
   }
   if (!op.backward.empty()) rules.push_back({"gradient", op.backward});
   return rules;

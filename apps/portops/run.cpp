@@ -274,7 +274,8 @@ std::vector<TensorRef> shapes_of(const std::vector<NpyFile>& files, ElementType 
 /// False for an input of which, with the outputs that are wanted, only the extents count.
 bool needs_elements(const OperatorInfo& op, const std::string& input, const Words& words) {
   const bool listed = std::find(op.no_need_buffer.begin(), op.no_need_buffer.end(), input) != op.no_need_buffer.end();
-  return !listed || words.outputs.contains(op.no_need_buffer_unless);
+  // What the attribute says, the operator knows alone.
+  return !listed || !op.no_need_buffer_attribute.empty() || words.outputs.contains(op.no_need_buffer_unless);
 }
 
 Levels read_levels(const std::vector<std::string>& files) {

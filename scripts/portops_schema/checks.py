@@ -4,28 +4,32 @@
 
 from __future__ import annotations
 
-from .model import Input, Operator, Output, Schema
-from .tables import HEAD
+from .model import Input, Operator, Output, Schema, ShapeRule
+from .tables import HEAD, header_of_rules
 
-
-def is_covered(op: Operator) -> bool:
-    """Whether the schema says all that is to be checked of a call: its operands broadcast together, and each of its
-    outputs has the extents of one of them, or what they broadcast to. Others have checks of their own."""
-    entries: list[Input | Output] = [*op.inputs, *op.outputs]
-    rules = [entry.shape.function for entry in entries if entry.shape]
-    plain = all(not entry.list and entry.type is None for entry in entries)
-    inputs = all(not entry.optional and entry.ragged in ("", "values") for entry in op.inputs)
-    return plain and inputs and "broadcast" in rules and set(rules) <= {"broadcast", "like"}
+# What a check gives, by the shape rule that is worked out once a call.
+RESULTS = {
+    "broadcast": "Extents",
+    "reduced": "Reduction",
+    "joined": "PartShapes",
+    "divided": "PartShapes",
+}
 
 
 def header(schema: Schema) -> str:
+    headers = {f"portops/ops/{op.family}.hpp" for op in schema.operators}
+    headers |= {header_of_rules(schema, op) for op in schema.operators if op.has_rules}
     parts = [
         HEAD + "#pragma once\n",
-        '#include "core/check/check.hpp"\n',
-        "namespace portops::impl {\n",
-        "// Each throws Error unless the call is as the schema says: element types, extents, where the elements lie, what\n"
-        "// may overlap. Gives the extents to which the operands broadcast.\n",
-        *(f"{_signature(op)};" for op in schema.operators if is_covered(op)),
+        '#include "core/check/check.hpp"',
+        '#include "core/check/check_list.hpp"',
+        '#include "core/loop/axes.hpp"',
+        *(f'#include "{name}"' for name in sorted(headers)),
+        "\nnamespace portops::impl {\n",
+        "// Each takes the arguments of its operator and throws Error unless they are as the schema says: element types,",
+        "// extents, where the elements lie, what may overlap. It gives what the extents follow from: those to which the",
+        "// operands broadcast, the axes of a reduction, the parts of a list, or what the operator's own rule works out.",
+        *(f"{_signature(op)};" for op in schema.operators),
         "\n}  // namespace portops::impl\n",
     ]
     return "\n".join(parts)
@@ -36,93 +40,231 @@ def source(schema: Schema) -> str:
         HEAD + '#include "generated/checks.hpp"\n',
         "#include <array>\n",
         "namespace portops::impl {\n",
-        *(_function(op) for op in schema.operators if is_covered(op)),
+        *(_function(op) for op in schema.operators),
         "}  // namespace portops::impl\n",
     ]
     return "\n".join(parts)
 
 
 def _signature(op: Operator) -> str:
-    start = f"Extents check_{op.name}("
-    parameters = [
-        "const Context& ctx",
-        *(f"const {'TensorOrNumber' if entry.or_number else 'TensorRef'}& {entry.name}" for entry in op.inputs),
-        *(f"const TensorRef& {entry.name}" for entry in op.outputs),
-    ]
+    start = f"{_result(op)} check_{op.name}("
+    parameters = ["const Context& ctx"]
+    parameters += [f"{_parameter_type(entry)} {entry.name}" for entry in op.inputs if not entry.optional]
+    parameters += [f"{'std::span<const TensorRef>' if entry.list else 'const TensorRef&'} {entry.name}" for entry in op.outputs]
+    if op.has_params:
+        parameters.append(f"const {op.family_class}Params& params")
     return start + (",\n" + " " * len(start)).join(parameters) + ")"
 
 
+def _result(op: Operator) -> str:
+    rule = _worked_out(op)
+    if rule is None:
+        return "void"
+    return f"{op.family_class}Extents" if rule.function == "computed" else RESULTS[rule.function]
+
+
+def _worked_out(op: Operator) -> ShapeRule | None:
+    """The rule that is worked out once, for all tensors that have it."""
+    rules = (entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape)
+    return next((rule for rule in rules if rule.function != "like"), None)
+
+
+def _parameter_type(entry: Input) -> str:
+    if entry.list:
+        return f"std::span<const {'RaggedRef' if entry.has_levels else 'TensorRef'}>"
+    if entry.ragged == "levels":
+        return "const Levels&"
+    if entry.has_levels:
+        return "const RaggedRef&"
+    return f"const {'TensorOrNumber' if entry.or_number else 'TensorRef'}&"
+
+
+def _argument(entry: Input) -> str:
+    return f"params.{entry.name}" if entry.optional else entry.name
+
+
 def _function(op: Operator) -> str:
+    tensors = [entry for entry in op.inputs if entry.ragged != "levels"]
     # The tensor that gives the call its element type: the first whose elements are always read.
-    leader = next(entry for entry in op.inputs if not entry.or_number and entry.name not in op.no_need_buffer)
-    rule = next(entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape and entry.shape.function == "broadcast")
-    lines = [
-        f'constexpr std::string_view op = "{op.name}";',
-        f'constexpr std::string_view leader = "{leader.name}";',
-        f"const ElementType type = {leader.name}.type();",
+    leader = next(
+        entry for entry in tensors if entry.always_a_tensor and entry.type is None and entry.name not in op.no_need_buffer
+    )
+    lines = [f'constexpr std::string_view op = "{op.name}";']
+    for entry in tensors:
+        if entry.list and entry.has_levels:
+            lines.append(f"const std::vector<TensorRef> {entry.name}_values = values_of({entry.name});")
+    lines += [f"check_list_given(op, {_named(entry)});" for entry in tensors if entry.list]
+    first = f"{_tensors(leader)}.front()" if leader.list else _tensor(leader)
+    lines += [
+        f'constexpr std::string_view leader = "{leader.name}{"[0]" if leader.list else ""}";',
+        f"const ElementType type = {first}.type();",
     ]
     for entry in [leader, *(entry for entry in op.inputs if entry is not leader)]:
         lines += _check_input(op, entry)
     for entry in op.outputs:
-        operand = op.needs_tensor(entry)
-        if operand and op.input(operand).or_number:
-            lines += [
-                f"if ({entry.name} && !{operand}.is_tensor()) {{",
-                f'  fail("portops::{op.name}: {entry.name} is given, but {operand} is a number and has no gradient");',
-                "}",
-            ]
-    operands = ", ".join(_named_shape(op.input(name)) for name in rule.names)
-    origin = f"what {_enumeration(rule.names)} broadcast to"
-    lines.append(f"const Extents extents = broadcast_extents(op, std::array{{{operands}}});")
-    lines += [
-        f'check_extents(op, {_named(entry)}, extents, "{origin}");' for entry in op.inputs if entry.shape is not None
-    ]
+        lines += _check_wanted(op, entry)
+    lines += _work_out(op)
+    for entry in op.inputs:
+        if entry.shape:
+            given = f"if ({_argument(entry)}) " if entry.optional else ""
+            lines.append(f"{given}check_extents(op, {_named(entry)}, {_expected(op, entry)});")
     for entry in op.outputs:
-        condition = f"if ({entry.name}) " if entry.optional else ""
-        if entry.shape.function == "broadcast":
-            expected, said = "extents", origin
-        else:
-            operand = entry.shape.names[0]
-            tensor = f"{operand}.tensor()" if op.input(operand).or_number else operand
-            expected, said = f"{tensor}.extents()", f"the extents of {operand}"
-        lines.append(
-            f'{condition}check_output(op, ctx, {_named(entry)}, type, leader, {expected}, "{said}");'
-        )
+        lines += _check_output(op, entry)
     for number, entry in enumerate(op.outputs):
         lines += _check_overlap(op, number, entry)
-    body = "\n".join(f"  {line}" for line in [*lines, "return extents;"])
+    if _worked_out(op):
+        lines.append("return extents;")
+    body = "\n".join(f"  {line}" for line in lines)
     return f"{_signature(op)} {{\n{body}\n}}\n"
 
 
 def _check_input(op: Operator, entry: Input) -> list[str]:
-    read = f"check_input(op, ctx, {_named(entry)}, type, leader);"
-    shape = f"check_shape_only_input(op, {_named(entry)}, type, leader);"
-    given = f"if ({entry.name}.is_tensor()) " if entry.or_number else ""
+    if entry.ragged == "levels":
+        return [f'check_levels_given(op, "{entry.name}", {entry.name});']
+    kind = "list_" if entry.list else ""
+    read = f"check_{kind}input{'s' if entry.list else ''}(op, ctx, {_named(entry)}, type, leader);"
+    if entry.type:
+        read = f"check_index_input(op, ctx, {_named(entry)});"
+    shape = f"check_{kind}shape_only_input{'s' if entry.list else ''}(op, {_named(entry)}, type, leader);"
+    given = ""
+    if entry.or_number:
+        given = f"if ({entry.name}.is_tensor()) "
+    elif entry.optional:
+        given = f"if ({_argument(entry)}) "
     if entry.name not in op.no_need_buffer:
-        return [given + read]
-    if not op.no_need_buffer_unless:
-        return [given + shape]
-    tensor = f"{entry.name}.is_tensor() && " if entry.or_number else ""
-    return [f"if ({tensor}{op.no_need_buffer_unless}) {read}", f"else {given}{shape}"]
+        lines = [given + read]
+    elif not _needs_buffer(op):
+        lines = [given + shape]
+    else:
+        tensor = f"{entry.name}.is_tensor() && " if entry.or_number else ""
+        lines = [f"if ({tensor}{_needs_buffer(op)}) {read}", f"else {given}{shape}"]
+    if entry.has_levels and not entry.list:
+        condition = f"if ({entry.name}.levels) " if entry.ragged == "optional" else ""
+        lines.append(f'{condition}check_levels(op, "{entry.name}", {entry.name});')
+    return lines
+
+
+def _needs_buffer(op: Operator) -> str:
+    """When the elements of the inputs under no_need_buffer are needed after all; empty: never."""
+    if op.no_need_buffer_attribute:
+        return f"{op.name}_needs_buffer(params.{op.no_need_buffer_attribute})"
+    return op.no_need_buffer_unless
+
+
+def _check_wanted(op: Operator, entry: Output) -> list[str]:
+    """A gradient is wanted only where there is a tensor that it is the gradient of."""
+    operand = op.input(op.needs_tensor(entry)) if op.needs_tensor(entry) else None
+    if operand is None:
+        return []
+    if operand.or_number:
+        without, message = f"!{operand.name}.is_tensor()", f"is given, but {operand.name} is a number and has no gradient"
+    else:
+        without, message = f"!{_argument(operand)}", f"is wanted, but there is no {operand.name}"
+    return [f"if ({entry.name} && {without}) {{", f'  fail("portops::{op.name}: {entry.name} {message}");', "}"]
+
+
+def _work_out(op: Operator) -> list[str]:
+    rule = _worked_out(op)
+    if rule is None:
+        return []
+    operands = [op.input(name) for name in rule.names]
+    if rule.function == "broadcast":
+        shapes = ", ".join(
+            f'Named{{"{entry.name}", shape_of({entry.name})}}' if entry.or_number else _named(entry) for entry in operands
+        )
+        call = f"broadcast_extents(op, std::array{{{shapes}}})"
+    elif rule.function == "reduced":
+        call = f"reduction_of(op, {_named(operands[0])}, params.axis, params.keepdim, params.asvector)"
+    elif rule.function == "joined":
+        call = f"joined_shapes(op, {_named(operands[0])}, params.axis)"
+    elif rule.function == "divided":
+        call = f"divided_shapes(op, {_named(operands[0])}, params.sections, params.axis)"
+    else:
+        arguments = [_argument(entry) for entry in operands] + (["params"] if op.has_params else [])
+        call = f"{op.family}_extents(op, {', '.join(arguments)})"
+    return [f"const {_result(op)} extents = {call};"]
+
+
+def _expected(op: Operator, entry: Input | Output) -> str:
+    """The extents that a tensor must have, and where they come from, in words."""
+    rule = entry.shape
+    if rule.function == "like":
+        operand = op.input(rule.names[0])
+        return f'{_tensor(operand)}.extents(), "the extents of {operand.name}"'
+    if rule.function == "broadcast":
+        return f'extents, "what {_enumeration(rule.names)} broadcast to"'
+    if rule.function == "joined":
+        return f'extents.whole, "those of {rule.names[0]}, one behind the other"'
+    if rule.function == "reduced":
+        return "extents.out.extents, extents.out.origin"
+    name = op.forward_name(entry.name)
+    return f"extents.{name}.extents, extents.{name}.origin"
+
+
+def _check_output(op: Operator, entry: Output) -> list[str]:
+    if entry.list:
+        return _check_list_output(op, entry)
+    condition = f"if ({entry.name}) " if entry.optional else ""
+    if entry.type:
+        return [f"{condition}check_index_output(op, ctx, {_named(entry)}, {_expected(op, entry)});"]
+    return [f"{condition}check_output(op, ctx, {_named(entry)}, type, leader, {_expected(op, entry)});"]
+
+
+def _check_list_output(op: Operator, entry: Output) -> list[str]:
+    operand = op.input(entry.shape.names[0])
+    if entry.shape.function == "divided":
+        size, counted, expected, origin = "extents.lengths.size()", "sections", "extents", "what sections gives out"
+    else:
+        size, counted, expected = f"{_tensors(operand)}.size()", operand.name, _tensors(operand)
+        origin = f"the extents of {operand.name}"
+    condition = f"if (!{entry.name}.empty()) " if entry.optional else ""
+    lines = [f'{condition}check_list_size(op, {_named(entry)}, {size}, "{counted}");']
+    if not entry.optional:
+        lines.append(f"check_all_given(op, {_named(entry)});")
+    return [*lines, f'check_list_outputs(op, ctx, {_named(entry)}, type, leader, {expected}, "{origin}");']
 
 
 def _check_overlap(op: Operator, number: int, entry: Output) -> list[str]:
     same = [source for source, target in op.inplace if target == entry.name]
-    others = [_named(other) for other in op.inputs if other.name not in same]
-    others += [_named(other) for other in op.outputs[number + 1 :]]
-    return [
-        *(f"check_in_place(op, {_named(entry)}, {_named(op.input(name))});" for name in same),
-        f"check_no_overlap(op, {_named(entry)}, std::array{{{', '.join(others)}}});",
+    others: list[Input | Output] = [
+        other for other in op.inputs if other.name not in same and other.ragged != "levels"
     ]
+    others += op.outputs[number + 1 :]
+    tensors = ", ".join(_named(other) for other in others if not other.list)
+    lines = [
+        f"check_in_place(op, {_named(entry)}, {_named(operand)});"
+        for operand in map(op.input, same)
+        if not _is_own_affair(entry, operand)
+    ]
+    if entry.list:
+        lines += [f"check_no_overlap(op, {_named(entry)}, {_named(other)});" for other in others]
+        return [*lines, f"check_disjoint(op, {_named(entry)});"]
+    if tensors:
+        lines.append(f"check_no_overlap(op, {_named(entry)}, std::array{{{tensors}}});")
+    return lines + [f"check_no_overlap(op, {_named(entry)}, {_named(other)});" for other in others if other.list]
+
+
+def _is_own_affair(entry: Output, operand: Input) -> bool:
+    """Whether the operator itself says when the two are the same: one of them has extents of its own making."""
+    return any(tensor.shape and tensor.shape.function == "computed" for tensor in (entry, operand))
 
 
 def _named(entry: Input | Output) -> str:
-    tensor = f"{entry.name}.tensor()" if isinstance(entry, Input) and entry.or_number else entry.name
-    return f'Named{{"{entry.name}", {tensor}}}'
+    if entry.list:
+        return f'NamedList{{"{entry.name}", {_tensors(entry)}}}'
+    return f'Named{{"{entry.name}", {_tensor(entry)}}}'
 
 
-def _named_shape(entry: Input) -> str:
-    return f'Named{{"{entry.name}", shape_of({entry.name})}}' if entry.or_number else _named(entry)
+def _tensor(entry: Input | Output) -> str:
+    if isinstance(entry, Output):
+        return entry.name
+    if entry.or_number:
+        return f"{entry.name}.tensor()"
+    return f"{entry.name}.values" if entry.has_levels else _argument(entry)
+
+
+def _tensors(entry: Input | Output) -> str:
+    return f"{entry.name}_values" if isinstance(entry, Input) and entry.has_levels else entry.name
 
 
 def _enumeration(names: list[str] | tuple[str, ...]) -> str:

@@ -119,7 +119,11 @@ def _promises(released: Operator, op: Operator) -> Messages:
         if (source, target) not in op.inplace:
             yield op.lines["inplace"], f"inplace ({source} -> {target}) was withdrawn; a released pair may not be"
     for name in released.no_need_buffer:
-        kept = name in op.no_need_buffer and op.no_need_buffer_unless in ("", released.no_need_buffer_unless)
+        kept = (
+            name in op.no_need_buffer
+            and op.no_need_buffer_unless in ("", released.no_need_buffer_unless)
+            and op.no_need_buffer_attribute in ("", released.no_need_buffer_attribute)
+        )
         if not kept:
             yield op.lines["no_need_buffer"], (
                 f"no_need_buffer of input {name} was withdrawn; " "callers may have dropped its elements"

@@ -31,7 +31,7 @@ NUMBERS = ("inf", "infinity", "nan")  # texts that are read as numbers where one
 LEVELS = re.compile(r"(share)\(\s*([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)\s*\)|(changes|drops)")
 SHAPE = re.compile(r"([a-z_]+)\(([a-z0-9_, ]*)\)")
 INPLACE = re.compile(r"\(\s*([a-z0-9_]+)\s*->\s*([a-z0-9_]+)\s*\)")
-NO_NEED_BUFFER = re.compile(r"([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)(?:\s+unless\s+([a-z0-9_]+))?")
+NO_NEED_BUFFER = re.compile(r"([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)(?:\s+unless\s+(?:([a-z0-9_]+)|computed\(([a-z0-9_]+)\)))?")
 
 OPERATOR_KEYS = (
     "op",
@@ -257,7 +257,10 @@ def _operator(entry: _Entry) -> Operator:
     entry.what = name or entry.what
     no_need_buffer = NO_NEED_BUFFER.fullmatch(
         entry.text(
-            "no_need_buffer", False, NO_NEED_BUFFER, "names of inputs, as in 'x, y' or 'x, y unless weight_grad'"
+            "no_need_buffer",
+            False,
+            NO_NEED_BUFFER,
+            "names of inputs, as in 'x, y', 'x, y unless weight_grad' or 'out unless computed(porder)'",
         )
     )
     pair = INPLACE.pattern
@@ -276,6 +279,7 @@ def _operator(entry: _Entry) -> Operator:
         inplace=INPLACE.findall(inplace),
         no_need_buffer=[item.strip() for item in no_need_buffer.group(1).split(",")] if no_need_buffer else [],
         no_need_buffer_unless=(no_need_buffer.group(2) or "") if no_need_buffer else "",
+        no_need_buffer_attribute=(no_need_buffer.group(3) or "") if no_need_buffer else "",
         lines={key: entry.line(key) for key in OPERATOR_KEYS} | {"op": entry.line()},
     )
 

@@ -111,7 +111,8 @@ class Operator:
     backward: str  # the operator that computes the gradients, or ""
     inplace: list[tuple[str, str]]
     no_need_buffer: list[str]
-    no_need_buffer_unless: str
+    no_need_buffer_unless: str  # the output that, when wanted, needs those inputs' elements after all, or ""
+    no_need_buffer_attribute: str  # the attribute of which a function tells whether they are needed, or ""
     lines: dict[str, int]  # of each key; "op" is that of the entry
 
     @property
@@ -139,6 +140,16 @@ class Operator:
         return next((rule for rule in rules if rule.function == "computed"), None)
 
     @property
+    def has_rules(self) -> bool:
+        """Whether functions of the operator's own stand behind something that the schema says of it."""
+        return self.computed is not None or self.no_need_buffer_attribute != ""
+
+    @property
+    def has_params(self) -> bool:
+        """Whether it takes options: optional inputs or attributes."""
+        return bool(self.attributes) or any(entry.optional for entry in self.inputs)
+
+    @property
     def changes_levels(self) -> bool:
         """Whether an output has levels that a function of the operator's own computes."""
         return any(entry.levels and entry.levels.function == "changes" for entry in self.outputs)
@@ -150,6 +161,16 @@ class Operator:
             return ""
         operand = self.input(output.shape.names[0])
         return "" if operand is None or operand.always_a_tensor else operand.name
+
+    def forward_name(self, name: str) -> str:
+        """The tensor of the forward operator that has the extents of this one: of a gradient, its variable."""
+        suffix = "_grad"
+        return name[: -len(suffix)] if self.name.endswith(suffix) and name.endswith(suffix) else name
+
+    @property
+    def family_class(self) -> str:
+        """The family's name as C++ classes have it: PNorm of p_norm."""
+        return "".join(word[:1].upper() + word[1:] for word in self.family.split("_"))
 
     @property
     def family(self) -> str:

@@ -180,7 +180,11 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         rules.append("No output may overlap another argument.")
     if op.no_need_buffer:
         names = " and ".join(f"`{name}`" for name in op.no_need_buffer)
-        unless = f", unless `{op.no_need_buffer_unless}` is wanted" if op.no_need_buffer_unless else ""
+        unless = ""
+        if op.no_need_buffer_unless:
+            unless = f", unless `{op.no_need_buffer_unless}` is wanted"
+        elif op.no_need_buffer_attribute:
+            unless = f" for some values of `{op.no_need_buffer_attribute}`, as said above"
         rules.append(f"Of {names} only the extents are read{unless}.")
     if op.backward:
         rules.append(f"Gradients: [`{op.backward}`]({op.backward}.md).")

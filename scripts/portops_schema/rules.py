@@ -176,6 +176,8 @@ def _promises(op: Operator) -> Messages:
             yield line, f"no_need_buffer: there is no output {op.no_need_buffer_unless}"
         elif not unless.optional:
             yield line, f"no_need_buffer: output {unless.name} is always wanted, so the inputs are always read"
+    if op.no_need_buffer_attribute and op.attribute(op.no_need_buffer_attribute) is None:
+        yield line, f"no_need_buffer: there is no attribute {op.no_need_buffer_attribute}"
 
 
 def _backward(schema: Schema, op: Operator) -> Messages:

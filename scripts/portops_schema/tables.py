@@ -28,7 +28,7 @@ CPP_TYPES = {
 
 def generate(schema: Schema) -> str:
     headers = {f"portops/ops/{op.family}.hpp" for op in schema.operators}
-    headers |= {_extents_header(schema, op) for op in schema.operators if op.computed}
+    headers |= {header_of_rules(schema, op) for op in schema.operators if op.has_rules}
     return "\n".join(
         [
             HEAD + '#include "core/schema/registry_table.hpp"\n',
@@ -56,11 +56,11 @@ def generate(schema: Schema) -> str:
     )
 
 
-def _extents_header(schema: Schema, op: Operator) -> str:
-    """What declares the function behind the rule `computed`: in the operator's folder, wherever that is below the
+def header_of_rules(schema: Schema, op: Operator) -> str:
+    """What declares the functions behind the schema's rules: in the operator's folder, wherever that is below the
     schema's."""
     ops = pathlib.Path(schema.file).parent
-    name = f"{op.family}/{op.family}_extents.hpp"
+    name = f"{op.family}/{op.family}_rules.hpp"
     found = next((file.relative_to(ops).as_posix() for file in ops.glob(f"**/{name}")), name)
     return f"ops/{found}"
 
@@ -80,6 +80,7 @@ OperatorInfo {op.name}_info() {{
       .inplace = {_list(f'{{{_text(source)}, {_text(target)}}}' for source, target in op.inplace)},
       .no_need_buffer = {_list(_text(name) for name in op.no_need_buffer)},
       .no_need_buffer_unless = {_text(op.no_need_buffer_unless)},
+      .no_need_buffer_attribute = {_text(op.no_need_buffer_attribute)},
   }};
 }}
 """
@@ -143,7 +144,7 @@ def _ragged(entry: Input) -> str:
 
 def _output_extents(op: Operator) -> str:
     checks = [
-        f"  call.check_extents({_text(entry.name)}, {_rule(entry)}, {_text(str(entry.shape))});"
+        f"  call.check_extents({_text(entry.name)}, {_rule(op, entry)}, {_text(str(entry.shape))});"
         for entry in op.inputs
         if entry.shape
     ]
@@ -152,7 +153,7 @@ def _output_extents(op: Operator) -> str:
             f"std::vector<OutputExtents> {op.name}_output_extents(const Call& call) {{",
             *_computed(op),
             *checks,
-            f"  return {_list(_rule(entry) for entry in op.outputs)};",
+            f"  return {_list(_rule(op, entry) for entry in op.outputs)};",
             "}",
             "",
         ]
@@ -199,7 +200,7 @@ def _argument(entry: Input) -> str:
 
 
 def _computed(op: Operator) -> list[str]:
-    """What the rule `computed` stands on: the extents by name, as the operator's own function gives them."""
+    """What the rule `computed` stands on: what the operator's own function gives."""
     if not op.computed:
         return []
     arguments = _computed_arguments(op)
@@ -207,10 +208,10 @@ def _computed(op: Operator) -> list[str]:
     return [call + (",\n" + " " * len(call)).join(arguments) + ");"]
 
 
-def _rule(entry: Input | Output) -> str:
+def _rule(op: Operator, entry: Input | Output) -> str:
     rule = entry.shape
     if rule.function == "computed":
-        return f"computed.at({_text(entry.name)})"
+        return f"computed.{op.forward_name(entry.name)}.extents"
     if rule.function == "like":
         return f"call.{'list_' if entry.list else ''}extents({_text(rule.names[0])})"
     if rule.function in ("reduced", "joined", "divided"):

@@ -120,7 +120,7 @@ class WrongSchemaTest(RefusalTest):
             (
                 "no_need_buffer:",
                 "norm_grad: 'no_need_buffer' is 'x unless', expected names of inputs, as in "
-                "'x, y' or 'x, y unless weight_grad'",
+                "'x, y', 'x, y unless weight_grad' or 'out unless computed(porder)'",
             ),
         )
 

@@ -293,6 +293,11 @@ class CompatibilityTest(SchemaTest):
             ("no_need_buffer:", withdrawn.replace("weight", "x")),
         )
         self.check(GOOD, edited(GOOD, (" unless mask_grad", "")))  # more than was promised
+        self.check(
+            edited(GOOD, ("x, weight unless mask_grad", "weight unless computed(porder)")),
+            edited(GOOD, ("x, weight unless mask_grad", "weight unless computed(epsilon)")),
+            ("no_need_buffer:", withdrawn),
+        )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class WrongGradientTest(RefusalTest):
             ("x, z", "there is no input z"),
             ("x, x", "an input is named twice"),
             ("x unless z", "there is no output z"),
+            ("x unless computed(z)", "there is no attribute z"),
         ):
             self.wrong(
                 edited(GOOD, ("x, weight unless mask_grad", inputs)),

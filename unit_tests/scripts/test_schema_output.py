@@ -65,7 +65,7 @@ class OutputTest(SchemaTest):
         self.assertEqual(self.run_schema("generate", self.write("good.yaml", COMPUTED), file), (0, []))
         tables = file.read_text(encoding="utf-8")
         for part in (
-            '#include "ops/norm/norm_extents.hpp"\n#include "portops/ops/norm.hpp"\n',
+            '#include "ops/norm/norm_rules.hpp"\n#include "portops/ops/norm.hpp"\n',
             '.shape_rule = "computed(x, weight)", .optional = false, .needs_tensor = ""}',
             "std::vector<OutputExtents> norm_output_extents(const Call& call) {\n"
             '  const auto computed = norm_extents("norm",\n'
@@ -73,13 +73,13 @@ class OutputTest(SchemaTest):
             '                                     call.tensor("weight"),\n'
             '                                     {.mask = call.tensor("mask"), .bias = call.tensor("bias"), .porder = ',
             '.scale = call.attribute<double>("scale")});\n'
-            '  call.check_extents("mask", computed.at("mask"), "computed(x, weight)");\n'
-            '  call.check_extents("bias", computed.at("bias"), "computed(x, weight)");\n'
-            '  return {computed.at("out")};\n',
+            '  call.check_extents("mask", computed.mask.extents, "computed(x, weight)");\n'
+            '  call.check_extents("bias", computed.bias.extents, "computed(x, weight)");\n'
+            '  return {computed.out.extents};\n',
             'norm_extents("norm_grad",\n',
             '{.mask = call.tensor("mask"), .porder = call.attribute<double>("porder"), ',
-            'call.check_extents("out_grad", computed.at("out_grad"), "computed(x, weight)");\n'
-            '  return {call.extents("x"), call.extents("mask"), computed.at("bias_grad")};\n',
+            'call.check_extents("out_grad", computed.out.extents, "computed(x, weight)");\n'
+            '  return {call.extents("x"), call.extents("mask"), computed.bias.extents};\n',
         ):
             self.assertIn(part, tables)
 

@@ -53,6 +53,21 @@ void check_writable(std::string_view op, const Named& output) {
 
 }  // namespace
 
+void check_levels(std::string_view op, std::string_view name, const RaggedRef& input) {
+  if (!input.levels) fail("portops::", op, ": ", name, " has no levels, expected a ragged tensor");
+  const Extents& extents = input.values.extents();
+  if (extents.rank() == 0) {
+    fail("portops::", op, ": ", name, " has extents [], expected at least one axis, that of the rows");
+  }
+  if (extents[0] == input.levels.rows()) return;
+  fail("portops::", op, ": ", name, " has extents ", extents.to_string(), ", expected ", input.levels.rows(),
+       " rows (the last offset of its levels)");
+}
+
+void check_levels_given(std::string_view op, std::string_view name, const Levels& levels) {
+  if (!levels) fail("portops::", op, ": ", name, " has no levels, expected levels");
+}
+
 void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin) {
   const auto& [name, tensor] = argument;
   if (tensor.extents() == expected) return;

@@ -4,9 +4,11 @@
 
 #include "core/exec/context.hpp"
 #include "core/types/fail.hpp"
+#include "core/types/levels.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 // The checks that every operator makes of its arguments. All throw Error with a message that starts with the
@@ -20,6 +22,12 @@ struct Named {
   const TensorRef& tensor;
 };
 
+/// The extents that a tensor must have; `origin` says in messages where these come from: "the extents of y".
+struct ExpectedExtents {
+  Extents extents;
+  std::string origin;
+};
+
 /// The tensor is given and lies where the context's backend reaches it; its element type is `type`, that of the
 /// argument called `like`, which is one to compute with: not i64.
 void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like);
@@ -27,7 +35,12 @@ void check_input(std::string_view op, const Context& ctx, const Named& input, El
 /// The same, for an input of which only the extents are read.
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like);
 
-/// The tensor has the expected extents; `origin` says in the message where these come from: "the extents of y".
+/// The input is ragged, and its rows are those of its levels.
+void check_levels(std::string_view op, std::string_view name, const RaggedRef& input);
+/// The argument, which is levels alone, has some.
+void check_levels_given(std::string_view op, std::string_view name, const Levels& levels);
+
+/// The tensor has the expected extents.
 void check_extents(std::string_view op, const Named& argument, const Extents& expected, std::string_view origin);
 
 /// The same as check_input, and that the tensor can be written: not read-only, no two elements at one address, and of

@@ -112,23 +112,6 @@ std::vector<ByteRange> sorted_ranges(std::span<const TensorRef> tensors) {
   return ranges;
 }
 
-void check_disjoint(std::string_view op, const NamedList& outputs) {
-  const std::vector<ByteRange> ranges = sorted_ranges(outputs.tensors);
-  bool meet = false;
-  for (std::size_t i = 1; i < ranges.size(); ++i) meet = meet || ranges[i].first <= ranges[i - 1].last;
-  if (!meet || SharedRows(ranges).are_disjoint()) return;
-  const auto index = [&](const ByteRange& range) {
-    return static_cast<std::size_t>(range.tensor - outputs.tensors.data());
-  };
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (std::size_t k = i + 1; k < ranges.size() && ranges[k].first <= ranges[i].last; ++k) {
-      if (!may_overlap(*ranges[i].tensor, *ranges[k].tensor)) continue;
-      const auto [low, high] = std::minmax({index(ranges[i]), index(ranges[k])});
-      fail_overlap(op, name_in_list(outputs.name, low), name_in_list(outputs.name, high));
-    }
-  }
-}
-
 /// Ranges of bytes, of which some may meet each other, to be asked which ones meet another range.
 class RangeIndex {
  public:
@@ -178,7 +161,31 @@ int checked_axis(std::string_view op, std::int64_t axis, int rank, std::string_v
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+template <class ExtentsOf>
+void check_list_outputs_of(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
+                           std::string_view like, std::string_view origin, const ExtentsOf& extents_of) {
+  const TensorRef* checked = nullptr;
+  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) {
+    const TensorRef& tensor = outputs.tensors[i];
+    if (!tensor) continue;
+    const Extents& expected = extents_of(i);
+    if (checked != nullptr && tensor.type() == type && is_like_checked(tensor, *checked) && !tensor.read_only() &&
+        tensor.extents() == expected && is_row_major(tensor)) {
+      continue;
+    }
+    check_output(op, ctx, {name_in_list(outputs.name, i), tensor}, type, like, expected, name_in_list(origin, i));
+    if (tensor.size() != 0) checked = &tensor;
+  }
+}
+
 }  // namespace
+
+std::vector<TensorRef> values_of(std::span<const RaggedRef> list) {
+  std::vector<TensorRef> values;
+  values.reserve(list.size());
+  for (const RaggedRef& item : list) values.push_back(item.values);
+  return values;
+}
 
 std::string name_in_list(std::string_view list, std::size_t index) {
   return std::string(list) + "[" + std::to_string(index) + "]";
@@ -187,6 +194,12 @@ std::string name_in_list(std::string_view list, std::size_t index) {
 void check_list_given(std::string_view op, const NamedList& list) {
   if (list.tensors.empty()) fail("portops::", op, ": ", list.name, " is an empty list, expected one tensor or more");
   if (!list.tensors.front()) fail("portops::", op, ": ", list.name, "[0] is empty, expected a tensor");
+}
+
+void check_all_given(std::string_view op, const NamedList& list) {
+  for (std::size_t i = 0; i < list.tensors.size(); ++i) {
+    if (!list.tensors[i]) fail("portops::", op, ": ", name_in_list(list.name, i), " is empty, expected a tensor");
+  }
 }
 
 void check_list_inputs(std::string_view op, const Context& ctx, const NamedList& inputs, ElementType type,
@@ -267,18 +280,16 @@ void check_list_size(std::string_view op, const NamedList& list, std::size_t exp
 void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
                         std::string_view like, const PartShapes& shapes, std::string_view origin) {
   Extents expected = shapes.whole;
-  const TensorRef* checked = nullptr;
-  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) {
-    const TensorRef& tensor = outputs.tensors[i];
-    if (!tensor) continue;
+  check_list_outputs_of(op, ctx, outputs, type, like, origin, [&](std::size_t i) -> const Extents& {
     expected[shapes.axis] = shapes.lengths[i];
-    if (checked != nullptr && tensor.type() == type && is_like_checked(tensor, *checked) && !tensor.read_only() &&
-        tensor.extents() == expected && is_row_major(tensor)) {
-      continue;
-    }
-    check_output(op, ctx, {name_in_list(outputs.name, i), tensor}, type, like, expected, name_in_list(origin, i));
-    if (tensor.size() != 0) checked = &tensor;
-  }
+    return expected;
+  });
+}
+
+void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
+                        std::string_view like, std::span<const TensorRef> tensors, std::string_view origin) {
+  check_list_outputs_of(op, ctx, outputs, type, like, origin,
+                        [&](std::size_t i) -> const Extents& { return tensors[i].extents(); });
 }
 
 void check_no_overlap(std::string_view op, const Named& output, const NamedList& inputs) {
@@ -312,7 +323,23 @@ void check_no_overlap(std::string_view op, const NamedList& outputs, const Named
     if (!read.meets(byte_range(outputs.tensors[i]))) continue;
     if (may_overlap(outputs.tensors[i], input.tensor)) fail_overlap(op, name_in_list(outputs.name, i), input.name);
   }
-  check_disjoint(op, outputs);
+}
+
+void check_disjoint(std::string_view op, const NamedList& outputs) {
+  const std::vector<ByteRange> ranges = sorted_ranges(outputs.tensors);
+  bool meet = false;
+  for (std::size_t i = 1; i < ranges.size(); ++i) meet = meet || ranges[i].first <= ranges[i - 1].last;
+  if (!meet || SharedRows(ranges).are_disjoint()) return;
+  const auto index = [&](const ByteRange& range) {
+    return static_cast<std::size_t>(range.tensor - outputs.tensors.data());
+  };
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t k = i + 1; k < ranges.size() && ranges[k].first <= ranges[i].last; ++k) {
+      if (!may_overlap(*ranges[i].tensor, *ranges[k].tensor)) continue;
+      const auto [low, high] = std::minmax({index(ranges[i]), index(ranges[k])});
+      fail_overlap(op, name_in_list(outputs.name, low), name_in_list(outputs.name, high));
+    }
+  }
 }
 
 }  // namespace portops::impl

@@ -20,11 +20,17 @@ struct NamedList {
   std::span<const TensorRef> tensors;
 };
 
+/// The values of ragged tensors.
+std::vector<TensorRef> values_of(std::span<const RaggedRef> list);
+
 /// "x[3]"
 std::string name_in_list(std::string_view list, std::size_t index);
 
 /// The list has a tensor or more; its first one is given.
 void check_list_given(std::string_view op, const NamedList& list);
+
+/// All of its tensors are given.
+void check_all_given(std::string_view op, const NamedList& list);
 
 /// check_input for each tensor, or check_shape_only_input.
 void check_list_inputs(std::string_view op, const Context& ctx, const NamedList& inputs, ElementType type,
@@ -60,11 +66,15 @@ void check_list_size(std::string_view op, const NamedList& list, std::size_t exp
 /// but for its end: "[3]".
 void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
                         std::string_view like, const PartShapes& shapes, std::string_view origin);
+/// The same for outputs of the extents of other tensors, one for each.
+void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
+                        std::string_view like, std::span<const TensorRef> tensors, std::string_view origin);
 
-/// check_no_overlap of the output with each tensor; of each output with each input; and of each output with the input
-/// and with each other one.
+/// check_no_overlap of the output with each tensor; of each output with each input; and of each output with the input.
 void check_no_overlap(std::string_view op, const Named& output, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const Named& input);
+/// check_no_overlap of each output with the other ones.
+void check_disjoint(std::string_view op, const NamedList& outputs);
 
 }  // namespace portops::impl

@@ -7,6 +7,22 @@
 #include <algorithm>
 
 namespace portops::impl {
+namespace {
+
+/// "the extents of x without axes 0, 2"
+std::string describe(std::string_view x, const AxisSet& reduced, int rank, bool keepdim) {
+  std::string axes;
+  int count = 0;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (!reduced[static_cast<std::size_t>(axis)]) continue;
+    axes += (count++ == 0 ? " " : ", ") + std::to_string(axis);
+  }
+  const std::string all = "the extents of " + std::string(x);
+  if (count == 0) return all;
+  return all + (keepdim ? " with 1 for " : " without ") + (count == 1 ? "axis" : "axes") + axes;
+}
+
+}  // namespace
 
 AxisSet reduced_axes(std::string_view op, int rank, std::span<const std::int64_t> axis, bool all) {
   AxisSet reduced{};
@@ -38,6 +54,13 @@ Extents reduced_extents(const Extents& extents, const AxisSet& reduced, bool kee
     kept[count++] = is_reduced ? 1 : extents[axis];
   }
   return Extents(std::span(kept.data(), count));
+}
+
+Reduction reduction_of(std::string_view op, const Named& x, std::span<const std::int64_t> axis, bool keepdim,
+                       bool asvector) {
+  const int rank = x.tensor.rank();
+  const AxisSet reduced = reduced_axes(op, rank, axis, asvector);
+  return {reduced, {reduced_extents(x.tensor.extents(), reduced, keepdim), describe(x.name, reduced, rank, keepdim)}};
 }
 
 TensorRef with_reduced_axes(const TensorRef& tensor, const Extents& extents, const AxisSet& reduced, bool keepdim) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/check/check.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <array>
@@ -21,6 +22,16 @@ AxisSet reduced_axes(std::string_view op, int rank, std::span<const std::int64_t
 
 /// The extents of the result: reduced axes are left out or, with `keepdim`, have extent 1.
 Extents reduced_extents(const Extents& extents, const AxisSet& reduced, bool keepdim);
+
+/// What a call reduces, and the extents of its result.
+struct Reduction {
+  AxisSet reduced{};
+  ExpectedExtents out;
+};
+
+/// From the attributes that the shape rule `reduced` stands for. Throws Error as reduced_axes does.
+Reduction reduction_of(std::string_view op, const Named& x, std::span<const std::int64_t> axis, bool keepdim,
+                       bool asvector);
 
 /// A tensor of reduced extents as one of the rank that it would have with keepdim, strides 0 along reduced axes.
 TensorRef with_reduced_axes(const TensorRef& tensor, const Extents& extents, const AxisSet& reduced, bool keepdim);

@@ -75,6 +75,7 @@ struct OperatorInfo {
   std::vector<std::pair<std::string, std::string>> inplace;  ///< (input, output) pairs that may be the same tensor
   std::vector<std::string> no_need_buffer;  ///< inputs of which only the extents are read; see `no_need_buffer_unless`
   std::string no_need_buffer_unless;        ///< the output that, when wanted, needs those inputs' elements after all
+  std::string no_need_buffer_attribute;     ///< the attribute that decides whether those inputs' elements are needed
 };
 
 /// The arguments of a call by name. Setting one again replaces it.

@@ -56,17 +56,6 @@ LevelsData::LevelsData(std::vector<std::vector<std::int64_t>> offsets) : offsets
   }
 }
 
-void check_levels(std::string_view op, std::string_view name, const RaggedRef& input) {
-  if (!input.levels) fail("portops::", op, ": ", name, " has no levels, expected a ragged tensor");
-  const Extents& extents = input.values.extents();
-  if (extents.rank() == 0) {
-    fail("portops::", op, ": ", name, " has extents [], expected at least one axis, that of the rows");
-  }
-  if (extents[0] == input.levels.rows()) return;
-  fail("portops::", op, ": ", name, " has extents ", extents.to_string(), ", expected ", input.levels.rows(),
-       " rows (the last offset of its levels)");
-}
-
 }  // namespace impl
 
 Levels::Levels(std::vector<std::vector<std::int64_t>> offsets)

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <vector>
 
 namespace portops::impl {
@@ -63,8 +62,5 @@ class LevelsData {
   std::mutex mutex_;
   std::vector<Kept> plans_;
 };
-
-/// Throws Error unless the input is ragged and its rows are those of its levels.
-void check_levels(std::string_view op, std::string_view name, const RaggedRef& input);
 
 }  // namespace portops::impl

@@ -7,8 +7,9 @@
 #include "core/exec/workspace.hpp"
 #include "core/loop/axes.hpp"
 #include "core/loop/loop.hpp"
-#include "ops/deform_conv2d/check_deform_conv2d.hpp"
+#include "generated/checks.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/deform_conv2d_tensors.hpp"
 #include "ops/deform_conv2d/fused/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace portops {
 namespace {
@@ -77,13 +79,30 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Def
   return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
 }
 
+/// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
+void check_lists(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
+  if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (windows.pixels() <= most) return;
+  impl::fail("portops::deform_conv2d_grad: out_grad has ", windows.pixels(), " pixels an image, expected at most ",
+             most, " for a deterministic x_grad on a GPU");
+}
+
+Windows check_grad(const Context& ctx, const DeformConv2dGradTensors& t, const DeformConv2dParams& params) {
+  const Windows windows = impl::check_deform_conv2d_grad(ctx, t.x, t.offset, t.weight, t.out_grad, t.x_grad,
+                                                         t.offset_grad, t.weight_grad, t.mask_grad, t.bias_grad, params)
+                              .windows;
+  check_lists(ctx, windows, t);
+  return windows;
+}
+
 }  // namespace
 
 void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
                    const TensorRef& out, const DeformConv2dParams& params) {
   const impl::Region region("portops::deform_conv2d");
   const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
-  const Windows windows = impl::check_deform_conv2d(ctx, tensors, params);
+  const Windows windows = impl::check_deform_conv2d(ctx, x, offset, weight, out, params).windows;
   if (out.size() == 0) return;
   if (windows.channels == 0) return fill(ctx, out, params.bias);
   if (impl::can_fuse(ctx, windows, tensors)) return impl::deform_conv2d_fused(ctx, windows, tensors);
@@ -96,7 +115,7 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
 std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
                                     const TensorRef& weight, const TensorRef& out, const DeformConv2dParams& params) {
   const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
-  const Windows windows = impl::check_deform_conv2d(ctx, tensors, params);
+  const Windows windows = impl::check_deform_conv2d(ctx, x, offset, weight, out, params).windows;
   if (out.size() == 0 || windows.channels == 0) return 0;
   if (impl::can_fuse(ctx, windows, tensors)) return impl::fused_workspace(ctx, windows, tensors);
   if (impl::suits_tiles(ctx, windows)) return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
@@ -110,7 +129,7 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   const impl::Region region("portops::deform_conv2d_grad");
   const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
                                         x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
-  const Windows windows = impl::check_deform_conv2d_grad(ctx, tensors, params);
+  const Windows windows = check_grad(ctx, tensors, params);
   // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
   const std::size_t bytes = grad_workspace(ctx, windows, tensors, params);
   const impl::Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", bytes);
@@ -131,7 +150,7 @@ std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x,
                                          const DeformConv2dParams& params) {
   const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
                                         x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
-  const Windows windows = impl::check_deform_conv2d_grad(ctx, tensors, params);
+  const Windows windows = check_grad(ctx, tensors, params);
   return grad_workspace(ctx, windows, tensors, params);
 }
 

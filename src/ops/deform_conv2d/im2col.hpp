@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/deform_conv2d/check_deform_conv2d.hpp"
+#include "ops/deform_conv2d/deform_conv2d_tensors.hpp"
 
 #include <cstddef>
 

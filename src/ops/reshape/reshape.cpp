@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/reshape/reshape.hpp"
 
-#include "core/check/check.hpp"
 #include "core/copy/strided_copy.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/overlap.hpp"
-#include "ops/reshape/reshape_extents.hpp"
-
-#include <array>
+#include "generated/checks.hpp"
+#include "ops/reshape/reshape_rules.hpp"
 
 namespace portops {
 namespace {
@@ -27,12 +25,8 @@ bool check_in_place(std::string_view op, const Named& output, const Named& input
 
 void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const ReshapeParams& params) {
   const impl::Region region("portops::reshape");
-  constexpr std::string_view op = "reshape";
-  const ElementType type = x.type();
-  impl::check_input(op, ctx, {"x", x}, type, "x");
-  const Extents extents = impl::reshaped_extents(op, x.extents(), params.shape);
-  impl::check_output(op, ctx, {"out", out}, type, "x", extents, "what shape says");
-  if (check_in_place(op, {"out", out}, {"x", x})) return;
+  impl::check_reshape(ctx, x, out, params);
+  if (check_in_place("reshape", {"out", out}, {"x", x})) return;
 
   static const impl::CopyLabels labels("reshape");
   impl::strided_copy(ctx, labels, impl::make_copy_plan(x, out));
@@ -41,16 +35,9 @@ void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const
 void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                   const ReshapeParams& params) {
   const impl::Region region("portops::reshape_grad");
-  constexpr std::string_view op = "reshape_grad";
-  const ElementType type = out_grad.type();
-  impl::check_input(op, ctx, {"out_grad", out_grad}, type, "out_grad");
-  impl::check_shape_only_input(op, {"x", x}, type, "out_grad");
-  const Extents extents = impl::reshaped_extents(op, x.extents(), params.shape);
-  impl::check_extents(op, {"out_grad", out_grad}, extents, "what shape says");
+  impl::check_reshape_grad(ctx, x, out_grad, x_grad, params);
   if (!x_grad) return;
-  impl::check_output(op, ctx, {"x_grad", x_grad}, type, "out_grad", x.extents(), "the extents of x");
-  impl::check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});
-  if (check_in_place(op, {"x_grad", x_grad}, {"out_grad", out_grad})) return;
+  if (check_in_place("reshape_grad", {"x_grad", x_grad}, {"out_grad", out_grad})) return;
 
   static const impl::CopyLabels labels("reshape_grad");
   impl::strided_copy(ctx, labels, impl::make_copy_plan(out_grad, x_grad));

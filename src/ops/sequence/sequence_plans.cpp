@@ -6,8 +6,6 @@
 #include "core/types/levels_data.hpp"
 #include "ops/sequence/step_kernels.hpp"
 
-#include <array>
-
 namespace portops::impl {
 
 namespace {
@@ -42,14 +40,6 @@ void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, con
   const StepMove move{
       .plan = plan, .columns = rows.columns, .from = rows.operands[0], .to = rows.operands[1], .fill = fill};
   dispatch(ctx.backend(), to.tensor.type(), [&]<Backend B, class T>() { StepKernels<B, T>::move(ctx, op, move); });
-}
-
-void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,
-                  std::span<const Named> inputs) {
-  if (!x_grad) return;
-  check_output(op, ctx, {"x_grad", x_grad}, x.type(), "x", x.extents(), "the extents of x");
-  check_no_overlap(op, {"x_grad", x_grad}, std::array{Named{"x", x}});
-  check_no_overlap(op, {"x_grad", x_grad}, inputs);
 }
 
 Extents with_rows(const Extents& extents, std::int64_t rows) {

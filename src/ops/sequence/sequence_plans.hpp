@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/check/check.hpp"
 #include "core/exec/context.hpp"
 #include "core/types/levels.hpp"
 #include "ops/sequence/pieces.hpp"
@@ -41,11 +40,6 @@ std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, st
 /// Enqueues the moves of a plan, and nothing where it has none.
 void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, const StepTensor& from,
                    const StepTensor& to, double fill = 0.0);
-
-/// What gradients have in common: an optional output like x, which may overlap none of the inputs, nor x itself where
-/// that has data.
-void check_x_grad(std::string_view op, const Context& ctx, const TensorRef& x_grad, const TensorRef& x,
-                  std::span<const Named> inputs);
 
 /// The extents with axis 0 replaced.
 Extents with_rows(const Extents& extents, std::int64_t rows);

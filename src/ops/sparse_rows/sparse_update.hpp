@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/check/check.hpp"
+#include "core/exec/context.hpp"
 #include "core/loop/loop.hpp"
 #include "ops/sparse_rows/sparse_rows.hpp"
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// What the optimizers' updates by sparse gradients share: arguments and their checks.
+// What the optimizers' updates by sparse gradients share.
 
 namespace portops::impl {
 
@@ -23,8 +23,8 @@ struct SparseGradient {
 
 /// A tensor of the table's extents that is updated: the table itself, or what an optimizer keeps for it.
 struct UpdatedTensor {
-  Named before;
-  Named after;
+  const TensorRef& before;
+  const TensorRef& after;
 };
 
 /// A checked update.
@@ -33,9 +33,10 @@ struct SparseUpdate {
   std::vector<Loop> copies;  ///< of tensors that are not updated in place
 };
 
-/// The table is the first of the tensors. Throws Error where the arguments do not fit.
-SparseUpdate check_sparse_update(std::string_view op, const Context& ctx, const SparseGradient& gradient,
-                                 std::span<const UpdatedTensor> tensors);
+/// Of a call that is as the schema says. The table, called param, is the first of the tensors. Throws Error where the
+/// gradient does not fit it.
+SparseUpdate make_sparse_update(std::string_view op, const Context& ctx, const SparseGradient& gradient,
+                                std::span<const UpdatedTensor> tensors);
 
 /// The bytes of workspace of a checked update.
 std::size_t sparse_update_workspace(const Context& ctx, const SparseUpdate& update);

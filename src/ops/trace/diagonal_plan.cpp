@@ -94,7 +94,7 @@ DiagonalPlan make_diagonal_plan(const TensorRef& x_grad, const TensorRef& out_gr
 
 DiagonalPlan make_zero_plan(const TensorRef& tensor) {
   // All axes are kept, and no row is a hit: its positions along the matrices' axes, which it lacks, are 0.
-  return make_diagonal_plan(tensor, tensor, {.axis1 = -1, .axis2 = -1, .offset = 1, .kept = {}});
+  return make_diagonal_plan(tensor, tensor, {.axis1 = -1, .axis2 = -1, .offset = 1});
 }
 
 }  // namespace portops::impl

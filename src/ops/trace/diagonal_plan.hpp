@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/types/tensor_ref.hpp"
-#include "ops/trace/trace_extents.hpp"
+#include "ops/trace/trace_rules.hpp"
 
 #include <array>
 #include <cstddef>

@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_concat/sequence_concat.hpp"
 
-#include "core/check/check.hpp"
-#include "core/check/check_list.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
-#include "ops/sequence/sequence_concat/sequence_concat_extents.hpp"
+#include "generated/checks.hpp"
+#include "ops/sequence/sequence_concat/sequence_concat_rules.hpp"
 #include "ops/sequence/sequence_plans.hpp"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <string>
 
 namespace portops {
 namespace {
-
-using impl::Named;
 
 std::string name_of_input(std::size_t k) { return impl::name_in_list("x", k); }
 
@@ -56,22 +52,6 @@ Extents checked_extents(std::string_view op, std::span<const RaggedRef> x) {
     add_rows(op, extents[0], rows);
   }
   return impl::with_rows(x[0].values.extents(), rows);
-}
-
-void check_gradients(std::string_view op, const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
-                     std::span<const TensorRef> x_grad) {
-  if (x_grad.empty()) return;
-  const impl::NamedList gradients{"x_grad", x_grad};
-  impl::check_list_size(op, gradients, x.size(), "x");
-  std::vector<TensorRef> values;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    values.push_back(x[k].values);
-    if (!x_grad[k]) continue;
-    impl::check_output(op, ctx, {impl::name_in_list("x_grad", k), x_grad[k]}, out_grad.type(), "x[0]",
-                       x[k].values.extents(), "the extents of " + name_of_input(k));
-  }
-  impl::check_no_overlap(op, gradients, impl::NamedList{"x", values});
-  impl::check_no_overlap(op, gradients, Named{"out_grad", out_grad});
 }
 
 /// Where the sequences of the k-th tensor lie in out.
@@ -139,9 +119,8 @@ class ConcatTables {
 
 namespace impl {
 
-std::map<std::string, Extents, std::less<>> sequence_concat_extents(std::string_view op, std::span<const RaggedRef> x) {
-  const Extents extents = checked_extents(op, x);
-  return {{"out", extents}, {"out_grad", extents}};
+SequenceConcatExtents sequence_concat_extents(std::string_view op, std::span<const RaggedRef> x) {
+  return {{checked_extents(op, x), "those of x[0] with the rows of all"}};
 }
 
 Levels sequence_concat_levels(std::string_view, std::span<const RaggedRef> x) {
@@ -165,15 +144,7 @@ Levels sequence_concat_levels(std::span<const RaggedRef> x) {
 void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out) {
   const impl::Region region("portops::sequence_concat");
   constexpr const char* op = "sequence_concat";
-  const Extents extents = checked_extents(op, x);
-  const ElementType element = x[0].values.type();
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    impl::check_input(op, ctx, {name_of_input(k), x[k].values}, element, "x[0]");
-  }
-  impl::check_output(op, ctx, {"out", out}, element, "x[0]", extents, "those of x[0] with the rows of all");
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    impl::check_no_overlap(op, {"out", out}, std::array{Named{name_of_input(k), x[k].values}});
-  }
+  impl::check_sequence_concat(ctx, x, out);
   if (out.size() == 0) return;
   const auto plan = plan_of(x, false);
   const ConcatTables tables(ctx, *plan, [](std::size_t) { return true; });
@@ -186,14 +157,7 @@ void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, cons
                           std::span<const TensorRef> x_grad) {
   const impl::Region region("portops::sequence_concat_grad");
   constexpr const char* op = "sequence_concat_grad";
-  const Extents extents = checked_extents(op, x);
-  const ElementType element = x[0].values.type();
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    impl::check_shape_only_input(op, {name_of_input(k), x[k].values}, element, "x[0]");
-  }
-  impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x[0]");
-  impl::check_extents(op, {"out_grad", out_grad}, extents, "those of x[0] with the rows of all");
-  check_gradients(op, ctx, x, out_grad, x_grad);
+  impl::check_sequence_concat_grad(ctx, x, out_grad, x_grad);
   const auto is_wanted = [&](std::size_t k) { return !x_grad.empty() && x_grad[k] && x_grad[k].size() > 0; };
   const auto plan = plan_of(x, true);
   const ConcatTables tables(ctx, *plan, is_wanted);

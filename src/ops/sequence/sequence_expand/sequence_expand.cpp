@@ -2,22 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_expand/sequence_expand.hpp"
 
-#include "core/check/check.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
-#include "ops/sequence/sequence_expand/sequence_expand_extents.hpp"
+#include "generated/checks.hpp"
+#include "ops/sequence/sequence_expand/sequence_expand_rules.hpp"
 #include "ops/sequence/sequence_plans.hpp"
 #include "ops/sequence/step_kernels.hpp"
 
-#include <array>
-
 namespace portops {
 namespace {
-
-using impl::Named;
-
-constexpr std::string_view origin = "those of x with each sequence repeated as y says";
 
 /// The number of y's level.
 int checked_level(std::string_view op, const Levels& y, const SequenceExpandParams& params) {
@@ -51,9 +45,7 @@ void for_each_sequence(const Levels& x, const std::vector<std::int64_t>& times, 
 }
 
 Extents checked_extents(std::string_view op, const RaggedRef& x, const Levels& y, const SequenceExpandParams& params) {
-  if (x.levels) {
-    impl::check_levels(op, "x", x);
-  } else if (x.values.rank() == 0) {
+  if (x.values.rank() == 0) {
     impl::fail("portops::", op, ": x has extents [], expected at least one axis, that of the rows");
   }
   if (x.levels.depth() > 1) {
@@ -68,17 +60,6 @@ Extents checked_extents(std::string_view op, const RaggedRef& x, const Levels& y
     }
   });
   return impl::with_rows(x.values.extents(), rows);
-}
-
-void check_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out_grad,
-                       const TensorRef& x_grad, const SequenceExpandParams& params) {
-  constexpr std::string_view op = "sequence_expand_grad";
-  const ElementType element = x.values.type();
-  impl::check_shape_only_input(op, {"x", x.values}, element, "x");
-  const Extents extents = checked_extents(op, x, y, params);
-  impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
-  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
-  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
 }
 
 std::vector<impl::Move> copies(const Levels& x, const std::vector<std::int64_t>& times) {
@@ -124,11 +105,9 @@ impl::StepPool make_sums(const impl::StepRows& rows, const impl::PiecePlan& plan
 
 namespace impl {
 
-std::map<std::string, Extents, std::less<>> sequence_expand_extents(std::string_view op, const RaggedRef& x,
-                                                                    const Levels& y,
-                                                                    const SequenceExpandParams& params) {
-  const Extents extents = checked_extents(op, x, y, params);
-  return {{"out", extents}, {"out_grad", extents}};
+SequenceExpandExtents sequence_expand_extents(std::string_view op, const RaggedRef& x, const Levels& y,
+                                              const SequenceExpandParams& params) {
+  return {{checked_extents(op, x, y, params), "those of x with each sequence repeated as y says"}};
 }
 
 Levels sequence_expand_levels(std::string_view op, const RaggedRef& x, const Levels& y,
@@ -154,11 +133,7 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
                      const SequenceExpandParams& params) {
   const impl::Region region("portops::sequence_expand");
   constexpr const char* op = "sequence_expand";
-  const ElementType element = x.values.type();
-  impl::check_input(op, ctx, {"x", x.values}, element, "x");
-  const Extents extents = checked_extents(op, x, y, params);
-  impl::check_output(op, ctx, {"out", out}, element, "x", extents, origin);
-  impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
+  impl::check_sequence_expand(ctx, x, y, out, params);
   if (out.size() == 0) return;
   const auto level = static_cast<int>(params.ref_level);
   if (x.levels) {
@@ -170,14 +145,14 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
   const auto plan = impl::spread_pieces(y, rows.columns, level);
   const impl::StepSpread spread{
       .plan = *plan, .columns = rows.columns, .from = rows.operands[0], .index = {}, .to = rows.operands[1]};
-  impl::dispatch(ctx.backend(), element,
+  impl::dispatch(ctx.backend(), out.type(),
                  [&]<Backend B, class T>() { impl::StepKernels<B, T>::spread(ctx, op, spread); });
 }
 
 void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out_grad,
                           const TensorRef& x_grad, const SequenceExpandParams& params) {
   const impl::Region region("portops::sequence_expand_grad");
-  check_expand_grad(ctx, x, y, out_grad, x_grad, params);
+  impl::check_sequence_expand_grad(ctx, x, y, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
   const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {x_grad, 1}});
   const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), rows.columns);
@@ -189,7 +164,7 @@ void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& 
 std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& x, const Levels& y,
                                            const TensorRef& out_grad, const TensorRef& x_grad,
                                            const SequenceExpandParams& params) {
-  check_expand_grad(ctx, x, y, out_grad, x_grad, params);
+  impl::check_sequence_expand_grad(ctx, x, y, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return 0;
   const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {x_grad, 1}});
   const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), rows.columns);

@@ -2,27 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_pad/sequence_pad.hpp"
 
-#include "core/check/check.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
+#include "generated/checks.hpp"
 #include "ops/sequence/padded_rows.hpp"
-#include "ops/sequence/sequence_pad/sequence_pad_extents.hpp"
+#include "ops/sequence/sequence_pad/sequence_pad_rules.hpp"
 #include "ops/sequence/sequence_plans.hpp"
 #include "ops/sequence/step_kernels.hpp"
-
-#include <array>
 
 namespace portops {
 namespace {
 
-using impl::Named;
-
-constexpr std::string_view origin = "the sequences of x, side by side";
-
 /// The extents of out.
 Extents checked_extents(std::string_view op, const RaggedRef& x, const SequencePadParams& params) {
-  impl::check_levels(op, "x", x);
   const std::int64_t longest = impl::longest_sequence(x.levels);
   if (params.padded_length < -1 || (params.padded_length >= 0 && params.padded_length < longest)) {
     impl::fail("portops::", op, ": padded_length is ", params.padded_length, ", expected -1 or at least ", longest,
@@ -62,10 +55,9 @@ void write_lengths(const Context& ctx, const RaggedRef& x, const TensorRef& leng
 
 namespace impl {
 
-std::map<std::string, Extents, std::less<>> sequence_pad_extents(std::string_view op, const RaggedRef& x,
-                                                                 const SequencePadParams& params) {
-  const Extents extents = checked_extents(op, x, params);
-  return {{"out", extents}, {"length", {extents[0]}}, {"out_grad", extents}};
+SequencePadExtents sequence_pad_extents(std::string_view op, const RaggedRef& x, const SequencePadParams& params) {
+  const Extents out = checked_extents(op, x, params);
+  return {{out, "the sequences of x, side by side"}, {{out[0]}, "a number a sequence of x"}};
 }
 
 Levels sequence_pad_levels(std::string_view, const RaggedRef& x, const SequencePadParams&) { return x.levels.upper(); }
@@ -76,17 +68,9 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
                   const SequencePadParams& params) {
   const impl::Region region("portops::sequence_pad");
   constexpr const char* op = "sequence_pad";
-  const ElementType element = x.values.type();
-  impl::check_input(op, ctx, {"x", x.values}, element, "x");
-  const Extents extents = checked_extents(op, x, params);
-  impl::check_output(op, ctx, {"out", out}, element, "x", extents, origin);
-  impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
-  if (length) {
-    impl::check_index_output(op, ctx, {"length", length}, {extents[0]}, "a number a sequence of x");
-    impl::check_no_overlap(op, {"length", length}, std::array{Named{"x", x.values}, Named{"out", out}});
-  }
+  impl::check_sequence_pad(ctx, x, out, length, params);
   if (out.size() == 0) return write_lengths(ctx, x, length);
-  const auto plan = impl::moves_to_padded(x.levels, extents[1]);
+  const auto plan = impl::moves_to_padded(x.levels, out.extent(1));
   // Both tables, and the memory that they may take, before the first kernel.
   const impl::TableUse<impl::Move> moves(ctx, plan->moves);
   write_lengths(ctx, x, length);
@@ -97,11 +81,7 @@ void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& 
                        const SequencePadParams& params) {
   const impl::Region region("portops::sequence_pad_grad");
   constexpr const char* op = "sequence_pad_grad";
-  impl::check_shape_only_input(op, {"x", x.values}, x.values.type(), "x");
-  const Extents extents = checked_extents(op, x, params);
-  impl::check_input(op, ctx, {"out_grad", out_grad}, x.values.type(), "x");
-  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
-  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
+  impl::check_sequence_pad_grad(ctx, x, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
   impl::enqueue_moves(ctx, op, *impl::moves_from_padded(x.levels), {out_grad, 2}, {x_grad, 1});
 }

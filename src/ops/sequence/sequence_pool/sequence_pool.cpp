@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_pool/sequence_pool.hpp"
 
-#include "core/check/check.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
+#include "generated/checks.hpp"
 #include "ops/sequence/sequence_plans.hpp"
-#include "ops/sequence/sequence_pool/sequence_pool_extents.hpp"
+#include "ops/sequence/sequence_pool/sequence_pool_rules.hpp"
 #include "ops/sequence/step_kernels.hpp"
 
 #include <array>
@@ -16,7 +16,6 @@
 namespace portops {
 namespace {
 
-using impl::Named;
 using impl::StepChoice;
 using impl::StepScale;
 
@@ -50,50 +49,26 @@ StepChoice choice_of(PoolType type) {
   }
 }
 
-/// The extents of results.
-Extents check_x(std::string_view op, const RaggedRef& x) {
-  impl::check_levels(op, "x", x);
-  return impl::with_rows(x.values.extents(), x.levels.items());
-}
-
-constexpr std::string_view origin = "those of x with a row a sequence";
-
 PoolType check_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& index,
                     const SequencePoolParams& params) {
   constexpr std::string_view op = "sequence_pool";
-  const ElementType element = x.values.type();
-  impl::check_input(op, ctx, {"x", x.values}, element, "x");
   const PoolType type = pool_type(op, params);
-  const Extents extents = check_x(op, x);
-  impl::check_output(op, ctx, {"out", out}, element, "x", extents, origin);
-  impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
   if (params.index) impl::fail("portops::", op, ": params.index is given, but it is an input of the gradient alone");
-  if (!index) return type;
-  if (type != PoolType::max) {
+  if (index && type != PoolType::max) {
     impl::fail("portops::", op, ": index is given, but pooltype is ", params.pooltype, ", expected max");
   }
-  impl::check_index_output(op, ctx, {"index", index}, extents, origin);
-  impl::check_no_overlap(op, {"index", index}, std::array{Named{"x", x.values}, Named{"out", out}});
+  impl::check_sequence_pool(ctx, x, out, index, params);
   return type;
 }
 
 PoolType check_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                          const SequencePoolParams& params) {
   constexpr std::string_view op = "sequence_pool_grad";
-  const ElementType element = x.values.type();
-  impl::check_shape_only_input(op, {"x", x.values}, element, "x");
   const PoolType type = pool_type(op, params);
-  const Extents extents = check_x(op, x);
-  impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
-  if (type == PoolType::max) {
-    if (!params.index) {
-      impl::fail("portops::", op, ": index is not given, expected what sequence_pool wrote, as pooltype is max");
-    }
-    impl::check_index_input(op, ctx, {"index", params.index});
+  if (type == PoolType::max && !params.index) {
+    impl::fail("portops::", op, ": index is not given, expected what sequence_pool wrote, as pooltype is max");
   }
-  if (params.index) impl::check_extents(op, {"index", params.index}, extents, origin);
-  impl::check_extents(op, {"out_grad", out_grad}, extents, origin);
-  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"index", params.index}, Named{"out_grad", out_grad}});
+  impl::check_sequence_pool_grad(ctx, x, out_grad, x_grad, params);
   return type;
 }
 
@@ -135,11 +110,10 @@ bool is_edge(PoolType type) { return type == PoolType::first || type == PoolType
 
 namespace impl {
 
-std::map<std::string, Extents, std::less<>> sequence_pool_extents(std::string_view op, const RaggedRef& x,
-                                                                  const SequencePoolParams& params) {
+SequencePoolExtents sequence_pool_extents(std::string_view op, const RaggedRef& x, const SequencePoolParams& params) {
   pool_type(op, params);
-  const Extents extents = check_x(op, x);
-  return {{"out", extents}, {"index", extents}, {"out_grad", extents}};
+  const ExpectedExtents results{with_rows(x.values.extents(), x.levels.items()), "those of x with a row a sequence"};
+  return {results, results};
 }
 
 Levels sequence_pool_levels(std::string_view, const RaggedRef& x, const SequencePoolParams&) {

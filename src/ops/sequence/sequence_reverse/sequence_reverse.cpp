@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_reverse/sequence_reverse.hpp"
 
-#include "core/check/check.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
+#include "generated/checks.hpp"
 #include "ops/sequence/sequence_plans.hpp"
-
-#include <array>
 
 namespace portops {
 namespace {
-
-using impl::Named;
 
 void reverse_rows(const Context& ctx, const char* op, const Levels& levels, const TensorRef& from,
                   const TensorRef& to) {
@@ -38,23 +34,14 @@ void reverse_rows(const Context& ctx, const char* op, const Levels& levels, cons
 void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
   const impl::Region region("portops::sequence_reverse");
   constexpr const char* op = "sequence_reverse";
-  const ElementType element = x.values.type();
-  impl::check_input(op, ctx, {"x", x.values}, element, "x");
-  impl::check_levels(op, "x", x);
-  impl::check_output(op, ctx, {"out", out}, element, "x", x.values.extents(), "the extents of x");
-  impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
+  impl::check_sequence_reverse(ctx, x, out);
   reverse_rows(ctx, op, x.levels, x.values, out);
 }
 
 void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad) {
   const impl::Region region("portops::sequence_reverse_grad");
   constexpr const char* op = "sequence_reverse_grad";
-  const ElementType element = x.values.type();
-  impl::check_shape_only_input(op, {"x", x.values}, element, "x");
-  impl::check_levels(op, "x", x);
-  impl::check_input(op, ctx, {"out_grad", out_grad}, element, "x");
-  impl::check_extents(op, {"out_grad", out_grad}, x.values.extents(), "the extents of x");
-  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out_grad", out_grad}});
+  impl::check_sequence_reverse_grad(ctx, x, out_grad, x_grad);
   if (x_grad) reverse_rows(ctx, op, x.levels, out_grad, x_grad);
 }
 

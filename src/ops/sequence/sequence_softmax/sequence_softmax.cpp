@@ -2,39 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/sequence_softmax/sequence_softmax.hpp"
 
-#include "core/check/check.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/types/levels_data.hpp"
+#include "generated/checks.hpp"
 #include "ops/sequence/sequence_plans.hpp"
 #include "ops/sequence/sequence_softmax/sequence_softmax_kernels.hpp"
 
-#include <array>
-
 namespace portops {
 namespace {
-
-using impl::Named;
-
-void check_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
-  constexpr std::string_view op = "sequence_softmax";
-  impl::check_input(op, ctx, {"x", x.values}, x.values.type(), "x");
-  impl::check_levels(op, "x", x);
-  impl::check_output(op, ctx, {"out", out}, x.values.type(), "x", x.values.extents(), "the extents of x");
-  impl::check_no_overlap(op, {"out", out}, std::array{Named{"x", x.values}});
-}
-
-void check_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& out_grad,
-                        const TensorRef& x_grad) {
-  constexpr std::string_view op = "sequence_softmax_grad";
-  impl::check_shape_only_input(op, {"x", x.values}, x.values.type(), "x");
-  impl::check_levels(op, "x", x);
-  for (const Named& input : {Named{"out", out}, Named{"out_grad", out_grad}}) {
-    impl::check_input(op, ctx, input, x.values.type(), "x");
-    impl::check_extents(op, input, x.values.extents(), "the extents of x");
-  }
-  impl::check_x_grad(op, ctx, x_grad, x.values, std::array{Named{"out", out}, Named{"out_grad", out_grad}});
-}
 
 /// The bytes of a state: two numbers of the arithmetic, or one in the gradient.
 std::size_t state_bytes(ElementType type, int numbers) {
@@ -57,7 +33,7 @@ auto with_call(const Levels& levels, const impl::StepRows& rows, const Visit& vi
 
 void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
   const impl::Region region("portops::sequence_softmax");
-  check_softmax(ctx, x, out);
+  impl::check_sequence_softmax(ctx, x, out);
   if (out.size() == 0) return;
   with_call(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::SoftmaxCall& call) {
     impl::dispatch(ctx.backend(), out.type(),
@@ -68,7 +44,7 @@ void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& o
 void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& out_grad,
                            const TensorRef& x_grad) {
   const impl::Region region("portops::sequence_softmax_grad");
-  check_softmax_grad(ctx, x, out, out_grad, x_grad);
+  impl::check_sequence_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return;
   const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
   with_call(x.levels, rows, [&](const impl::SoftmaxCall& call) {
@@ -78,7 +54,7 @@ void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorR
 }
 
 std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
-  check_softmax(ctx, x, out);
+  impl::check_sequence_softmax(ctx, x, out);
   if (out.size() == 0) return 0;
   return with_call(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::SoftmaxCall& call) {
     return impl::softmax_memory(call, state_bytes(out.type(), 2)).bytes;
@@ -87,7 +63,7 @@ std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, c
 
 std::size_t sequence_softmax_grad_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
                                             const TensorRef& out_grad, const TensorRef& x_grad) {
-  check_softmax_grad(ctx, x, out, out_grad, x_grad);
+  impl::check_sequence_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return 0;
   const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
   return with_call(x.levels, rows, [&](const impl::SoftmaxCall& call) {

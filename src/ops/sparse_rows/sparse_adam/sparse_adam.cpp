@@ -4,6 +4,7 @@
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
+#include "generated/checks.hpp"
 #include "ops/sparse_rows/sparse_update_kernels.hpp"
 
 #include <array>
@@ -17,16 +18,16 @@ void check_power(std::string_view name, double value) {
   impl::fail("portops::sparse_adam: ", name, " is ", value, ", expected at least 0 and less than 1");
 }
 
-impl::SparseUpdate check_sparse_adam(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                     const TensorRef& values, const TensorRef& moment1, const TensorRef& moment2,
-                                     const TensorRef& param_out, const TensorRef& moment1_out,
-                                     const TensorRef& moment2_out, const SparseAdamParams& params) {
+impl::SparseUpdate make_update(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                               const TensorRef& values, const TensorRef& moment1, const TensorRef& moment2,
+                               const TensorRef& param_out, const TensorRef& moment1_out, const TensorRef& moment2_out,
+                               const SparseAdamParams& params) {
   check_power("beta1_pow", params.beta1_pow);
   check_power("beta2_pow", params.beta2_pow);
-  const std::array tensors{impl::UpdatedTensor{{"param", param}, {"param_out", param_out}},
-                           impl::UpdatedTensor{{"moment1", moment1}, {"moment1_out", moment1_out}},
-                           impl::UpdatedTensor{{"moment2", moment2}, {"moment2_out", moment2_out}}};
-  return impl::check_sparse_update("sparse_adam", ctx, {rows, values, params.count}, tensors);
+  impl::check_sparse_adam(ctx, param, rows, values, moment1, moment2, param_out, moment1_out, moment2_out, params);
+  const std::array tensors{impl::UpdatedTensor{param, param_out}, impl::UpdatedTensor{moment1, moment1_out},
+                           impl::UpdatedTensor{moment2, moment2_out}};
+  return impl::make_sparse_update("sparse_adam", ctx, {rows, values, params.count}, tensors);
 }
 
 /// The corrections of the moments, worked into the other constants: √(1 − beta2_pow) above and below the line.
@@ -42,7 +43,7 @@ void sparse_adam(const Context& ctx, const TensorRef& param, const TensorRef& ro
                  const TensorRef& moment1_out, const TensorRef& moment2_out, const SparseAdamParams& params) {
   const impl::Region region("portops::sparse_adam");
   const impl::SparseUpdate update =
-      check_sparse_adam(ctx, param, rows, values, moment1, moment2, param_out, moment1_out, moment2_out, params);
+      make_update(ctx, param, rows, values, moment1, moment2, param_out, moment1_out, moment2_out, params);
   impl::dispatch(ctx.backend(), param.type(),
                  [&]<Backend B, class T>() { impl::SparseUpdateKernels<B, T>::adam(ctx, update, numbers_of(params)); });
 }
@@ -52,7 +53,7 @@ std::size_t sparse_adam_workspace(const Context& ctx, const TensorRef& param, co
                                   const TensorRef& param_out, const TensorRef& moment1_out,
                                   const TensorRef& moment2_out, const SparseAdamParams& params) {
   return impl::sparse_update_workspace(
-      ctx, check_sparse_adam(ctx, param, rows, values, moment1, moment2, param_out, moment1_out, moment2_out, params));
+      ctx, make_update(ctx, param, rows, values, moment1, moment2, param_out, moment1_out, moment2_out, params));
 }
 
 }  // namespace portops

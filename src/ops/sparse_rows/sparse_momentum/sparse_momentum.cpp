@@ -4,6 +4,7 @@
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
+#include "generated/checks.hpp"
 #include "ops/sparse_rows/sparse_update_kernels.hpp"
 
 #include <array>
@@ -11,12 +12,12 @@
 namespace portops {
 namespace {
 
-impl::SparseUpdate check_sparse_momentum(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                         const TensorRef& values, const TensorRef& velocity, const TensorRef& param_out,
-                                         const TensorRef& velocity_out, const SparseMomentumParams& params) {
-  const std::array tensors{impl::UpdatedTensor{{"param", param}, {"param_out", param_out}},
-                           impl::UpdatedTensor{{"velocity", velocity}, {"velocity_out", velocity_out}}};
-  return impl::check_sparse_update("sparse_momentum", ctx, {rows, values, params.count}, tensors);
+impl::SparseUpdate make_update(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                               const TensorRef& values, const TensorRef& velocity, const TensorRef& param_out,
+                               const TensorRef& velocity_out, const SparseMomentumParams& params) {
+  impl::check_sparse_momentum(ctx, param, rows, values, velocity, param_out, velocity_out, params);
+  const std::array tensors{impl::UpdatedTensor{param, param_out}, impl::UpdatedTensor{velocity, velocity_out}};
+  return impl::make_sparse_update("sparse_momentum", ctx, {rows, values, params.count}, tensors);
 }
 
 }  // namespace
@@ -25,8 +26,7 @@ void sparse_momentum(const Context& ctx, const TensorRef& param, const TensorRef
                      const TensorRef& velocity, const TensorRef& param_out, const TensorRef& velocity_out,
                      const SparseMomentumParams& params) {
   const impl::Region region("portops::sparse_momentum");
-  const impl::SparseUpdate update =
-      check_sparse_momentum(ctx, param, rows, values, velocity, param_out, velocity_out, params);
+  const impl::SparseUpdate update = make_update(ctx, param, rows, values, velocity, param_out, velocity_out, params);
   impl::dispatch(ctx.backend(), param.type(), [&]<Backend B, class T>() {
     impl::SparseUpdateKernels<B, T>::momentum(ctx, update, {params.learning_rate, params.mu, params.use_nesterov});
   });
@@ -36,7 +36,7 @@ std::size_t sparse_momentum_workspace(const Context& ctx, const TensorRef& param
                                       const TensorRef& values, const TensorRef& velocity, const TensorRef& param_out,
                                       const TensorRef& velocity_out, const SparseMomentumParams& params) {
   return impl::sparse_update_workspace(
-      ctx, check_sparse_momentum(ctx, param, rows, values, velocity, param_out, velocity_out, params));
+      ctx, make_update(ctx, param, rows, values, velocity, param_out, velocity_out, params));
 }
 
 }  // namespace portops

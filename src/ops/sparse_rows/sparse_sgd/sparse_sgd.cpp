@@ -4,6 +4,7 @@
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
+#include "generated/checks.hpp"
 #include "ops/sparse_rows/sparse_update_kernels.hpp"
 
 #include <array>
@@ -11,11 +12,11 @@
 namespace portops {
 namespace {
 
-impl::SparseUpdate check_sparse_sgd(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                    const TensorRef& values, const TensorRef& param_out,
-                                    const SparseSgdParams& params) {
-  const std::array tensors{impl::UpdatedTensor{{"param", param}, {"param_out", param_out}}};
-  return impl::check_sparse_update("sparse_sgd", ctx, {rows, values, params.count}, tensors);
+impl::SparseUpdate make_update(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                               const TensorRef& values, const TensorRef& param_out, const SparseSgdParams& params) {
+  impl::check_sparse_sgd(ctx, param, rows, values, param_out, params);
+  const std::array tensors{impl::UpdatedTensor{param, param_out}};
+  return impl::make_sparse_update("sparse_sgd", ctx, {rows, values, params.count}, tensors);
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ impl::SparseUpdate check_sparse_sgd(const Context& ctx, const TensorRef& param, 
 void sparse_sgd(const Context& ctx, const TensorRef& param, const TensorRef& rows, const TensorRef& values,
                 const TensorRef& param_out, const SparseSgdParams& params) {
   const impl::Region region("portops::sparse_sgd");
-  const impl::SparseUpdate update = check_sparse_sgd(ctx, param, rows, values, param_out, params);
+  const impl::SparseUpdate update = make_update(ctx, param, rows, values, param_out, params);
   impl::dispatch(ctx.backend(), param.type(), [&]<Backend B, class T>() {
     impl::SparseUpdateKernels<B, T>::sgd(ctx, update, params.learning_rate);
   });
@@ -31,7 +32,7 @@ void sparse_sgd(const Context& ctx, const TensorRef& param, const TensorRef& row
 
 std::size_t sparse_sgd_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
                                  const TensorRef& values, const TensorRef& param_out, const SparseSgdParams& params) {
-  return impl::sparse_update_workspace(ctx, check_sparse_sgd(ctx, param, rows, values, param_out, params));
+  return impl::sparse_update_workspace(ctx, make_update(ctx, param, rows, values, param_out, params));
 }
 
 }  // namespace portops

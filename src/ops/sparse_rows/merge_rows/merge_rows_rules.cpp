@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/sparse_rows/merge_rows/merge_rows_extents.hpp"
+#include "ops/sparse_rows/merge_rows/merge_rows_rules.hpp"
 
-#include "core/check/check.hpp"
+#include "core/types/fail.hpp"
 
 namespace portops::impl {
 
-void check_sparse_rows(std::string_view op, const TensorRef& rows, const TensorRef& values) {
+MergeRowsExtents merge_rows_extents(std::string_view op, const TensorRef& rows, const TensorRef& values,
+                                    const MergeRowsParams& params) {
   if (rows.rank() != 1) {
     fail("portops::", op, ": rows has extents ", rows.extents().to_string(), ", expected rank 1");
   }
@@ -14,13 +15,8 @@ void check_sparse_rows(std::string_view op, const TensorRef& rows, const TensorR
     fail("portops::", op, ": values has extents ", values.extents().to_string(), ", expected [", rows.extent(0),
          ", ...] (a row for each of rows)");
   }
-}
-
-std::map<std::string, Extents, std::less<>> merge_rows_extents(std::string_view op, const TensorRef& rows,
-                                                               const TensorRef& values, const MergeRowsParams& params) {
-  check_sparse_rows(op, rows, values);
   if (params.height < 0) fail("portops::", op, ": height is ", params.height, ", expected 0 or more");
-  return {{"count", Extents{}}};
+  return {{{}, "one number"}};
 }
 
 }  // namespace portops::impl

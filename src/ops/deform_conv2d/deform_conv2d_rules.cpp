@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/deform_conv2d/check_deform_conv2d.hpp"
-
-#include "core/check/check.hpp"
-#include "ops/deform_conv2d/deform_conv2d_extents.hpp"
+#include "ops/deform_conv2d/deform_conv2d_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,22 +78,6 @@ void check_countable(std::string_view op, const Windows& w) {
        " (images, channels, taps down and across, windows down and across)");
 }
 
-constexpr std::string_view offset_origin = "2 · deformable_groups · taps channels, and the extents of out";
-constexpr std::string_view mask_origin = "deformable_groups · taps channels, and the extents of out";
-constexpr std::string_view out_origin = "the extents that x, weight, stride, padding and dilation give";
-constexpr std::string_view bias_origin = "axis 0 of weight";
-
-/// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
-void check_lists(std::string_view op, const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
-  if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (windows.pixels() <= most) return;
-  fail("portops::", op, ": out_grad has ", windows.pixels(), " pixels an image, expected at most ", most,
-       " for a deterministic x_grad on a GPU");
-}
-
-}  // namespace
-
 Windows make_windows(std::string_view op, const TensorRef& x, const TensorRef& weight,
                      const DeformConv2dParams& params) {
   if (x.rank() != 4) {
@@ -153,62 +134,17 @@ Windows make_windows(std::string_view op, const TensorRef& x, const TensorRef& w
   return windows;
 }
 
-Windows check_deform_conv2d(const Context& ctx, const DeformConv2dTensors& tensors, const DeformConv2dParams& params) {
-  constexpr std::string_view op = "deform_conv2d";
-  const auto& [x, offset, weight, mask, bias, out] = tensors;
-  const ElementType type = x.type();
-  check_input(op, ctx, {"x", x}, type, "x");
-  check_input(op, ctx, {"offset", offset}, type, "x");
-  check_input(op, ctx, {"weight", weight}, type, "x");
-  if (mask) check_input(op, ctx, {"mask", mask}, type, "x");
-  if (bias) check_input(op, ctx, {"bias", bias}, type, "x");
+}  // namespace
+
+DeformConv2dExtents deform_conv2d_extents(std::string_view op, const TensorRef& x, const TensorRef& weight,
+                                          const DeformConv2dParams& params) {
   const Windows windows = make_windows(op, x, weight, params);
-  const auto extents = deform_conv2d_extents(op, x, weight, params);
-  check_extents(op, {"offset", offset}, extents.at("offset"), offset_origin);
-  if (mask) check_extents(op, {"mask", mask}, extents.at("mask"), mask_origin);
-  if (bias) check_extents(op, {"bias", bias}, extents.at("bias"), bias_origin);
-  check_output(op, ctx, {"out", out}, type, "x", extents.at("out"), out_origin);
-  check_no_overlap(op, {"out", out},
-                   std::array{Named{"x", x}, Named{"offset", offset}, Named{"weight", weight}, Named{"mask", mask},
-                              Named{"bias", bias}});
-  return windows;
-}
-
-Windows check_deform_conv2d_grad(const Context& ctx, const DeformConv2dGradTensors& tensors,
-                                 const DeformConv2dParams& params) {
-  constexpr std::string_view op = "deform_conv2d_grad";
-  const DeformConv2dGradTensors& t = tensors;
-  const ElementType type = t.x.type();
-  check_input(op, ctx, {"x", t.x}, type, "x");
-  check_input(op, ctx, {"offset", t.offset}, type, "x");
-  check_input(op, ctx, {"weight", t.weight}, type, "x");
-  if (t.mask) check_input(op, ctx, {"mask", t.mask}, type, "x");
-  check_input(op, ctx, {"out_grad", t.out_grad}, type, "x");
-  const Windows windows = make_windows(op, t.x, t.weight, params);
-  const auto extents = deform_conv2d_extents(op, t.x, t.weight, params);
-  check_extents(op, {"offset", t.offset}, extents.at("offset"), offset_origin);
-  if (t.mask) check_extents(op, {"mask", t.mask}, extents.at("mask"), mask_origin);
-  check_extents(op, {"out_grad", t.out_grad}, extents.at("out_grad"), out_origin);
-  if (t.mask_grad && !t.mask) fail("portops::", op, ": mask_grad is wanted, but there is no mask");
-
-  struct Result {
-    Named named;
-    std::string_view origin;
-  };
-  const std::array results{
-      Result{{"x_grad", t.x_grad}, "the extents of x"}, Result{{"offset_grad", t.offset_grad}, "the extents of offset"},
-      Result{{"weight_grad", t.weight_grad}, "the extents of weight"},
-      Result{{"mask_grad", t.mask_grad}, "the extents of mask"}, Result{{"bias_grad", t.bias_grad}, bias_origin}};
-  std::vector<Named> others{
-      {"x", t.x}, {"offset", t.offset}, {"weight", t.weight}, {"mask", t.mask}, {"out_grad", t.out_grad}};
-  for (const auto& [named, origin] : results) {
-    if (!named.tensor) continue;
-    check_output(op, ctx, named, type, "x", extents.find(named.name)->second, origin);
-    check_no_overlap(op, named, others);
-    others.push_back(named);
-  }
-  check_lists(op, ctx, windows, t);
-  return windows;
+  const std::int64_t n = windows.images, height = windows.out_height, width = windows.out_width;
+  return {windows,
+          {{n, 2 * windows.samples(), height, width}, "2 · deformable_groups · taps channels, and the extents of out"},
+          {{n, windows.samples(), height, width}, "deformable_groups · taps channels, and the extents of out"},
+          {{windows.out_channels}, "axis 0 of weight"},
+          {{n, windows.out_channels, height, width}, "the extents that x, weight, stride, padding and dilation give"}};
 }
 
 }  // namespace portops::impl

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/check/check.hpp"
 #include "ops/sequence/sequence_expand/sequence_expand.hpp"
 
-#include <map>
-#include <string>
 #include <string_view>
 
 namespace portops::impl {
 
-/// The extents of out and out_grad. Throws Error, as that of the operator `op`, where the arguments do not fit.
-std::map<std::string, Extents, std::less<>> sequence_expand_extents(std::string_view op, const RaggedRef& x,
-                                                                    const Levels& y,
-                                                                    const SequenceExpandParams& params);
+struct SequenceExpandExtents {
+  ExpectedExtents out;
+};
+
+/// Throws Error, as that of the operator `op`, where the arguments do not fit.
+SequenceExpandExtents sequence_expand_extents(std::string_view op, const RaggedRef& x, const Levels& y,
+                                              const SequenceExpandParams& params);
 /// The levels of out.
 Levels sequence_expand_levels(std::string_view op, const RaggedRef& x, const Levels& y,
                               const SequenceExpandParams& params);
