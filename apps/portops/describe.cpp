@@ -178,6 +178,11 @@ void describe_devices(std::ostream& out) {
     rows.push_back({std::string(name_of(device.backend)), device.name, std::to_string(device.concurrency), memory});
   }
   print_table(rows, "", out);
+  const ContextDefaults& defaults = context_defaults();
+  print_section("Defaults of calls",
+                {{"deterministic", defaults.deterministic ? "on" : "off", "PORTOPS_DETERMINISTIC"},
+                 {"math", defaults.math == Math::tf32 ? "tf32" : "ieee", "PORTOPS_MATH"}},
+                out);
 }
 
 }  // namespace portops::apps

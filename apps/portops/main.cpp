@@ -37,7 +37,7 @@ struct CommandLine {
   std::vector<std::string> arguments;
   std::optional<std::string> backend;
   std::optional<std::string> type;
-  std::string math = "ieee";
+  std::optional<std::string> math;
   bool deterministic = false;
 };
 
@@ -48,7 +48,7 @@ void run(const CommandLine& line) {
   if (line.backend) request.backend = parse_backend(*line.backend);
   if (line.type) request.type = parse_element_type(*line.type);
   request.deterministic = line.deterministic;
-  request.math = parse_math(line.math);
+  if (line.math) request.math = parse_math(*line.math);
   run_request(request);
 }
 
@@ -67,8 +67,7 @@ int command(int argc, char** argv) {
   run_app->add_option("--backend", line.backend, "cuda, openmp or serial; the first whose device is present");
   run_app->add_option("--dtype", line.type, "f64, f32, f16 or bf16; converts the inputs, each element rounded once");
   run_app->add_flag("--deterministic", line.deterministic, "the same bits on every run and number of threads");
-  run_app->add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32")
-      ->capture_default_str();
+  run_app->add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32");
   run_app->footer(run_help);
   try {
     app.parse(argc, argv);

@@ -389,7 +389,8 @@ void run_request(const RunRequest& request) {
 
   const Runtime runtime;
   Context ctx(choose_device(request.backend).backend);
-  ctx.deterministic(request.deterministic).math(request.math);
+  if (request.deterministic) ctx.deterministic(true);
+  if (request.math) ctx.math(*request.math);
 
   std::vector<Tensor> inputs;  // keeps the elements
   std::vector<Tensor> results;

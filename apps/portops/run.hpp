@@ -17,8 +17,8 @@ struct RunRequest {
   std::vector<std::string> arguments;  ///< NAME=VALUE
   std::optional<Backend> backend;      ///< none: the first whose device is present
   std::optional<ElementType> type;     ///< none: the inputs' own
-  bool deterministic = false;
-  Math math = Math::ieee;
+  bool deterministic = false;          ///< whatever the environment says
+  std::optional<Math> math;            ///< the environment's where it is not given
 };
 
 /// Reads the inputs, runs the operator, writes the outputs. Throws Error on a wrong request and on every failure; no

@@ -72,8 +72,21 @@ class TellingTest(CommandTest):
     def test_devices(self) -> None:
         lines = call("devices").stdout.splitlines()
         self.assertEqual(lines[0].split(), ["backend", "device", "concurrency", "memory"])
-        self.assertGreaterEqual(len(lines), 2)
-        self.assertTrue({line.split()[0] for line in lines[1:]} <= set(backends()))
+        end = lines.index("")
+        self.assertGreaterEqual(end, 2)
+        self.assertTrue({line.split()[0] for line in lines[1:end]} <= set(backends()))
+
+    def test_defaults_from_the_environment(self) -> None:
+        def defaults(**variables: str) -> list[list[str]]:
+            lines = call("devices", env={**os.environ, **variables}).stdout.splitlines()
+            return [line.split()[:2] for line in lines[lines.index("Defaults of calls") + 1 :]]
+
+        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="", PORTOPS_MATH=""), [["deterministic", "off"], ["math", "ieee"]])
+        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="1", PORTOPS_MATH="tf32"), [["deterministic", "on"], ["math", "tf32"]])
+        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="0", PORTOPS_MATH="ieee"), [["deterministic", "off"], ["math", "ieee"]])
+        wrong = call("devices", env={**os.environ, "PORTOPS_MATH": "fast"})
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("the environment variable PORTOPS_MATH is 'fast', expected ieee or tf32", wrong.stderr)
 
     def test_help_and_version(self) -> None:
         self.assertRegex(call("--version").stdout, r"^portops \d+\.\d+\.\d+\n$")

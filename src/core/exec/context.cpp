@@ -6,9 +6,11 @@
 #include "core/types/fail.hpp"
 #include "portops/core/config.hpp"
 
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #if defined(PORTOPS_HAS_CUDA)
 #include "core/exec/cuda/cuda_calls.hpp"
@@ -50,7 +52,28 @@ void fence_cuda(const Kokkos::Cuda& space) {
 
 #endif
 
+/// The value of an environment variable, empty where it is not set.
+std::string_view value_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+/// Whether the variable has the second of two values; not set, or empty, it has the first.
+bool is_second(const char* variable, std::string_view first, std::string_view second) {
+  const std::string_view value = value_of(variable);
+  if (value == second) return true;
+  if (value.empty() || value == first) return false;
+  impl::fail("portops::Context: the environment variable ", variable, " is '", value, "', expected ", first, " or ",
+             second);
+}
+
 }  // namespace
+
+const ContextDefaults& context_defaults() {
+  static const ContextDefaults defaults{is_second("PORTOPS_DETERMINISTIC", "0", "1"),
+                                        is_second("PORTOPS_MATH", "ieee", "tf32") ? Math::tf32 : Math::ieee};
+  return defaults;
+}
 
 Context::Context(Backend backend, [[maybe_unused]] void* cuda_stream) : backend_(backend) {
   if (!Kokkos::is_initialized()) {

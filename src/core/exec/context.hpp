@@ -33,11 +33,24 @@ concept AdaptableExecutionSpace = requires {
   { ExecutionSpaceAdapter<Space>::backend } -> std::convertible_to<Backend>;
 };
 
+/// The options of a context that sets none of its own. They are read from the environment, once a process:
+///
+///   PORTOPS_DETERMINISTIC   1 or 0, which is the default
+///   PORTOPS_MATH            tf32 or ieee, which is the default
+struct ContextDefaults {
+  bool deterministic = false;
+  Math math = Math::ieee;
+};
+
+/// Throws Error where one of the variables has another value.
+const ContextDefaults& context_defaults();
+
 /// Where and how a call runs: an execution-space instance and the options of the call. Every operator takes it first;
 /// the call enqueues on the instance and returns.
 class Context {
  public:
-  /// A Kokkos execution-space instance, kept (shared) for as long as this context.
+  /// A Kokkos execution-space instance, kept (shared) for as long as this context. Throws Error where
+  /// context_defaults does.
   template <AdaptableExecutionSpace Space>
   Context(const Space& space)  // NOLINT: implicit by design
       : backend_(ExecutionSpaceAdapter<Space>::backend), instance_(std::make_shared<const Space>(space)) {}
@@ -45,12 +58,13 @@ class Context {
   /// For applications compiled without Kokkos: the backend's own first instance, or, for cuda, the given
   /// `cudaStream_t`, which is not given up: it must live as long as this context and its copies. For a stream Kokkos
   /// allocates memory, and its end waits for the device: such a context is made once, not for every call. Throws Error
-  /// when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is initialised.
+  /// when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is initialised, or where
+  /// context_defaults does.
   explicit Context(Backend backend, void* cuda_stream = nullptr);
 
   Backend backend() const { return backend_; }
 
-  /// The same bits on every run and for any number of threads. Off by default.
+  /// The same bits on every run and for any number of threads. Off, unless the environment says otherwise.
   Context& deterministic(bool on) { return deterministic_ = on, *this; }
   bool deterministic() const { return deterministic_; }
 
@@ -71,8 +85,8 @@ class Context {
 
  private:
   Backend backend_;
-  bool deterministic_ = false;
-  Math math_ = Math::ieee;
+  bool deterministic_ = context_defaults().deterministic;
+  Math math_ = context_defaults().math;
   Workspace workspace_;
   std::shared_ptr<const void> instance_;
 };
