@@ -150,7 +150,7 @@ def _output_extents(op: Operator) -> str:
     ]
     return "\n".join(
         [
-            f"std::vector<OutputExtents> {op.name}_output_extents(const Call& call) {{",
+            f"std::vector<OutputExtents> {op.name}_output_extents(const NamedCall& call) {{",
             *_computed(op),
             *checks,
             f"  return {_list(_rule(op, entry) for entry in op.outputs)};",
@@ -176,7 +176,7 @@ def _output_levels(op: Operator) -> str:
     parameter = " call" if any(rule != "Levels()" for rule in rules) else ""
     return "\n".join(
         [
-            f"std::vector<OutputLevels> {op.name}_output_levels(const Call&{parameter}) {{",
+            f"std::vector<OutputLevels> {op.name}_output_levels(const NamedCall&{parameter}) {{",
             *computed,
             f"  return {_list(rules)};",
             "}",
@@ -228,7 +228,7 @@ def _run(op: Operator) -> str:
     arguments += _params(op)
     separator = ",\n" + " " * (len(op.name) + 3)
     return (
-        f"void {op.name}_run(const Context& ctx, const Call& call) {{\n  {op.name}({separator.join(arguments)});\n}}\n"
+        f"void {op.name}_run(const Context& ctx, const NamedCall& call) {{\n  {op.name}({separator.join(arguments)});\n}}\n"
     )
 
 

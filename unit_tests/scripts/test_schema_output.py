@@ -55,7 +55,7 @@ class OutputTest(SchemaTest):
         tables = file.read_text(encoding="utf-8")
         for part in (
             '.shape_rule = "reduced(x)", .optional = false, .needs_tensor = ""}',
-            'std::vector<OutputExtents> norm_output_extents(const Call& call) {\n  return {call.reduced("x")};',
+            'std::vector<OutputExtents> norm_output_extents(const NamedCall& call) {\n  return {call.reduced("x")};',
             'call.check_extents("out_grad", call.reduced("x"), "reduced(x)");\n  return {call.extents("x"), ',
         ):
             self.assertIn(part, tables)
@@ -67,7 +67,7 @@ class OutputTest(SchemaTest):
         for part in (
             '#include "ops/norm/norm_rules.hpp"\n#include "portops/ops/norm.hpp"\n',
             '.shape_rule = "computed(x, weight)", .optional = false, .needs_tensor = ""}',
-            "std::vector<OutputExtents> norm_output_extents(const Call& call) {\n"
+            "std::vector<OutputExtents> norm_output_extents(const NamedCall& call) {\n"
             '  const auto computed = norm_extents("norm",\n'
             '                                     call.tensor("x"),\n'
             '                                     call.tensor("weight"),\n'
@@ -152,9 +152,9 @@ class OutputTest(SchemaTest):
         for part in (
             '{.name = "x", .description = "The list.", .list = true, .optional = false, .or_number = false, ',
             '{.name = "x_grad", .description = "The gradients.", .list = true, .shape_rule = "like(x)", ',
-            'join_output_extents(const Call& call) {\n  return {call.joined("x")};\n',
+            'join_output_extents(const NamedCall& call) {\n  return {call.joined("x")};\n',
             'call.check_extents("out_grad", call.joined("x"), "joined(x)");\n  return {call.list_extents("x")};\n',
-            'divide_output_extents(const Call& call) {\n  return {call.divided("x")};\n',
+            'divide_output_extents(const NamedCall& call) {\n  return {call.divided("x")};\n',
             'join(ctx,\n       call.list("x"),\n       call.tensor("out"),\n',
             'divide_grad(ctx,\n              call.list("out_grad"),\n              call.tensor("x_grad"),\n',
         ):

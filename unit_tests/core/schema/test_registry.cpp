@@ -77,7 +77,7 @@ OperatorInfo norm_info() {
 Arguments norm_arguments() { return Arguments().set("x", shape({2})).set("mode", "fast"); }
 
 void expect_norm_error(const Arguments& arguments, const std::string& message) {
-  expect_error([&] { const impl::Call call(norm_info(), arguments); }, "portops::norm: " + message);
+  expect_error([&] { const impl::NamedCall call(norm_info(), arguments); }, "portops::norm: " + message);
 }
 
 void expect_p_norm_error(const Arguments& arguments, const std::string& message) {
@@ -277,7 +277,7 @@ TEST(Registry, RefusesMissingArguments) {
   OperatorInfo mandatory_number = norm_info();
   mandatory_number.inputs[1].optional = false;
   mandatory_number.inputs[1].or_number = true;
-  expect_error([&] { const impl::Call call(mandatory_number, norm_arguments()); },
+  expect_error([&] { const impl::NamedCall call(mandatory_number, norm_arguments()); },
                "portops::norm: mask is missing, expected a tensor or a number");
 }
 
@@ -301,11 +301,11 @@ TEST(Registry, RefusesAttributesOfAnotherKind) {
                     "porder is a tensor of extents [2, 3], expected a number or fro or cube");
   OperatorInfo without_names = norm_info();
   without_names.attributes[0].names.clear();
-  expect_error([&] { const impl::Call call(without_names, norm_arguments().set("porder", "fro")); },
+  expect_error([&] { const impl::NamedCall call(without_names, norm_arguments().set("porder", "fro")); },
                "portops::norm: porder is the text 'fro', expected a number");
   OperatorInfo without_default = norm_info();
   without_default.attributes[0].default_value.reset();
-  expect_error([&] { const impl::Call call(without_default, norm_arguments()); },
+  expect_error([&] { const impl::NamedCall call(without_default, norm_arguments()); },
                "portops::norm: porder is missing, expected a number or fro or cube");
   expect_p_norm_error(p_norm_inputs().set("porder", "two"), "porder is the text 'two', expected a number or fro");
   expect_norm_error(norm_arguments().set("keepdim", 1), "keepdim is the integer 1, expected true or false");
@@ -316,7 +316,7 @@ TEST(Registry, RefusesAttributesOfAnotherKind) {
 
 TEST(Registry, FillsInAttributesAndOptionalInputs) {
   const OperatorInfo info = norm_info();
-  const impl::Call defaults(info, norm_arguments());
+  const impl::NamedCall defaults(info, norm_arguments());
   EXPECT_EQ(defaults.attribute<double>("porder"), 2.0);
   EXPECT_EQ(defaults.attribute<bool>("keepdim"), false);
   EXPECT_EQ(defaults.attribute<std::int64_t>("steps"), 1);
@@ -324,26 +324,26 @@ TEST(Registry, FillsInAttributesAndOptionalInputs) {
   EXPECT_EQ(defaults.attribute<std::string>("mode"), "fast");
   EXPECT_FALSE(defaults.tensor("mask"));
 
-  const impl::Call given(info, norm_arguments()
-                                   .set("porder", 3)
-                                   .set("keepdim", true)
-                                   .set("steps", 5)
-                                   .set("axis", Integers{0, 1})
-                                   .set("mask", shape({7})));
+  const impl::NamedCall given(info, norm_arguments()
+                                        .set("porder", 3)
+                                        .set("keepdim", true)
+                                        .set("steps", 5)
+                                        .set("axis", Integers{0, 1})
+                                        .set("mask", shape({7})));
   EXPECT_EQ(given.attribute<double>("porder"), 3.0);  // an integer does for a number
   EXPECT_EQ(given.attribute<bool>("keepdim"), true);
   EXPECT_EQ(given.attribute<std::int64_t>("steps"), 5);
   EXPECT_EQ(given.attribute<Integers>("axis"), (Integers{0, 1}));
   EXPECT_EQ(given.tensor("mask").extents(), Extents({7}));
-  const impl::Call number(info, norm_arguments().set("porder", TensorOrNumber(0.5)));
+  const impl::NamedCall number(info, norm_arguments().set("porder", TensorOrNumber(0.5)));
   EXPECT_EQ(number.attribute<double>("porder"), 0.5);
 }
 
 TEST(Registry, TakesTheNamesOfNumbers) {
   const OperatorInfo info = norm_info();
-  const impl::Call fro(info, norm_arguments().set("porder", "fro"));
+  const impl::NamedCall fro(info, norm_arguments().set("porder", "fro"));
   EXPECT_EQ(fro.attribute<double>("porder"), 2.5);
-  const impl::Call cube(info, norm_arguments().set("porder", "cube"));
+  const impl::NamedCall cube(info, norm_arguments().set("porder", "cube"));
   EXPECT_EQ(cube.attribute<double>("porder"), 3.0);
 }
 
@@ -368,7 +368,7 @@ OperatorInfo look_up_info() {
 
 TEST(Registry, InputsOfATypeOfTheirOwnDoNotGiveTheCallItsType) {
   const OperatorInfo info = look_up_info();
-  const impl::Call call(
+  const impl::NamedCall call(
       info, Arguments().set("rows", shape({3}, ElementType::i64)).set("table", shape({2, 2}, ElementType::f16)));
   EXPECT_EQ(call.type(), ElementType::f16);
   EXPECT_EQ(call.tensor("rows").type(), ElementType::i64);
@@ -378,7 +378,7 @@ TEST(Registry, RefusesIndicesOfAnotherType) {
   const OperatorInfo info = look_up_info();
   const auto expect_refused = [&](ElementType rows, ElementType table, const std::string& message) {
     const auto arguments = Arguments().set("rows", shape({3}, rows)).set("table", shape({2, 2}, table));
-    expect_error([&] { const impl::Call call(info, arguments); }, "portops::look_up: " + message);
+    expect_error([&] { const impl::NamedCall call(info, arguments); }, "portops::look_up: " + message);
   };
   expect_refused(ElementType::f32, ElementType::f32, "rows has element type f32, expected i64");
   expect_refused(ElementType::i64, ElementType::i64, "table has element type i64, expected f64, f32, f16 or bf16");
