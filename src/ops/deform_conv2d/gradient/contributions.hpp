@@ -13,7 +13,7 @@
 namespace portops::impl {
 
 /// That a pixel of x has this weight in a sample for a pixel of an image of out. Both have as many bytes, so that none
-/// is padding; check_deform_conv2d_grad refuses images whose pixels 32 bits cannot number.
+/// is padding; deform_conv2d_grad refuses images whose pixels 32 bits cannot number.
 template <class A>
 struct alignas(2 * sizeof(A)) Contribution {
   using Pixel = std::conditional_t<sizeof(A) == 4, std::uint32_t, std::int64_t>;

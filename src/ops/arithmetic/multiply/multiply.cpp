@@ -1,27 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/multiply/multiply.hpp"
+#include "ops/arithmetic/multiply/multiply.hpp"
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/map/sum_plan.hpp"
 #include "generated/checks.hpp"
-#include "ops/multiply/multiply_kernels.hpp"
+#include "ops/arithmetic/commutative_loop.hpp"
+#include "ops/arithmetic/multiply/multiply_kernels.hpp"
 
 #include <array>
 
 namespace portops {
 namespace {
 
-/// The loop of a checked call of multiply_grad. One gradient alone is the sum of products of the other operand.
+/// The loop of a checked call of multiply_grad. One gradient alone is made of out_grad and the other operand.
 impl::Loop make_gradient(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
                          const TensorRef& x_grad, const TensorRef& y_grad) {
   const Extents extents = impl::check_multiply_grad(ctx, x, y, out_grad, x_grad, y_grad);
-  const TensorOrNumber first = x, last = out_grad;
+  const TensorOrNumber of_x = x, of_out = out_grad;
   if (x_grad && y_grad) {
-    return impl::make_loop(out_grad.type(), extents, std::array{&first, &y, &last}, std::array{&x_grad, &y_grad});
+    return impl::make_loop(out_grad.type(), extents, std::array{&of_x, &y, &of_out}, std::array{&x_grad, &y_grad});
   }
-  return impl::make_loop(out_grad.type(), extents, std::array{x_grad ? &y : &first, &last},
+  return impl::make_loop(out_grad.type(), extents, std::array{&of_out, x_grad ? &y : &of_x},
                          std::array{x_grad ? &x_grad : &y_grad});
 }
 
@@ -32,11 +33,7 @@ void multiply(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
   const Extents extents = impl::check_multiply(ctx, x, y, out);
   if (out.size() == 0) return;
 
-  // The product is the same the other way round: kernels need to know fewer cases where the larger operand comes first.
-  const TensorOrNumber first = x;
-  const bool swap = impl::shape_of(y).size() > x.size();
-  const impl::Loop loop =
-      impl::make_loop(x.type(), extents, std::array{swap ? &y : &first, swap ? &first : &y}, std::array{&out});
+  const impl::Loop loop = impl::make_commutative_loop(extents, x, y, out);
   impl::dispatch(ctx.backend(), x.type(),
                  [&]<Backend B, class T>() { impl::MultiplyKernels<B, T>::multiply(ctx, loop); });
 }

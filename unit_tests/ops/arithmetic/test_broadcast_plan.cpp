@@ -30,7 +30,7 @@ const Shape shapes[] = {{{32, 64, 128, 128}, {64, 1, 1}, Walk::along},
                         {{16384, 4096}, {16384, 1}, Walk::along},
                         {{16384, 4096}, {1}, Walk::along}};
 
-TEST(AddPlanTest, reads_a_broadcast_operand_by_the_position_of_packs) {
+TEST(BroadcastPlanTest, reads_a_broadcast_operand_by_the_position_of_packs) {
   for (const Shape& shape : shapes) {
     const TensorOrNumber x = tensor_at(std::uintptr_t{1} << 32, shape.x), y = tensor_at(2 << 20, shape.y);
     const TensorRef out = tensor_at(std::uintptr_t{3} << 32, shape.x);
@@ -43,7 +43,7 @@ TEST(AddPlanTest, reads_a_broadcast_operand_by_the_position_of_packs) {
   }
 }
 
-TEST(AddPlanTest, sums_one_gradient_beside_the_other_in_a_walk_and_leaves_few_partial_sums) {
+TEST(BroadcastPlanTest, sums_one_gradient_beside_the_other_in_a_walk_and_leaves_few_partial_sums) {
   for (const Shape& shape : shapes) {
     const impl::Loop loop = gradient_loop(shape.x, shape.y);
     const TilePlan plan = impl::make_tile_plan(loop, Backend::cuda);

@@ -3,16 +3,18 @@
 #pragma once
 
 #include "core/map/map.hpp"
-#include "ops/multiply/multiply_kernels.hpp"
+#include "ops/arithmetic/multiply/multiply_kernels.hpp"
 
 #include <array>
 
 namespace portops::impl {
 
+/// The product, or sums of products: one gradient.
+template <bool sums_products>
 struct Multiply {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
-  static constexpr bool sums = false;
+  static constexpr bool sums = sums_products;
   static constexpr std::array pack_inputs{0b01u, 0b11u};
 
   template <class A>
@@ -21,20 +23,7 @@ struct Multiply {
   }
 };
 
-/// One gradient: of the other operand and out_grad.
-struct MultiplyGradOne {
-  static constexpr int inputs = 2;
-  static constexpr int outputs = 1;
-  static constexpr bool sums = true;
-  static constexpr std::array pack_inputs{0b10u, 0b11u};
-
-  template <class A>
-  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    out[0] = in[0] * in[1];
-  }
-};
-
-struct MultiplyGradXY {
+struct MultiplyGrad {
   static constexpr int inputs = 3;
   static constexpr int outputs = 2;
   static constexpr bool sums = true;
@@ -51,13 +40,13 @@ struct MultiplyGradXY {
 template <Backend B, class T>
 void MultiplyKernels<B, T>::multiply(const Context& ctx, const Loop& loop) {
   static const MapLabels labels("multiply");
-  map<B, T>(ctx, labels, Multiply{}, loop);
+  map<B, T>(ctx, labels, Multiply<false>{}, loop);
 }
 
 template <Backend B, class T>
 void MultiplyKernels<B, T>::multiply_grad(const Context& ctx, const Loop& loop) {
   static const MapLabels labels("multiply_grad");
-  loop.outputs == 1 ? map<B, T>(ctx, labels, MultiplyGradOne{}, loop) : map<B, T>(ctx, labels, MultiplyGradXY{}, loop);
+  loop.outputs == 1 ? map<B, T>(ctx, labels, Multiply<true>{}, loop) : map<B, T>(ctx, labels, MultiplyGrad{}, loop);
 }
 
 }  // namespace portops::impl

@@ -5,7 +5,7 @@
 #include "core/map/map.hpp"
 #include "core/reduce/reduce.hpp"
 #include "core/reduce/sum.hpp"
-#include "ops/add/add_kernels.hpp"
+#include "ops/arithmetic/add/add_kernels.hpp"
 
 #include <array>
 

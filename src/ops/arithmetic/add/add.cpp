@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/add/add.hpp"
+#include "ops/arithmetic/add/add.hpp"
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
@@ -9,7 +9,8 @@
 #include "core/reduce/reduce_plan.hpp"
 #include "core/types/overlap.hpp"
 #include "generated/checks.hpp"
-#include "ops/add/add_kernels.hpp"
+#include "ops/arithmetic/add/add_kernels.hpp"
+#include "ops/arithmetic/commutative_loop.hpp"
 
 #include <array>
 #include <optional>
@@ -63,11 +64,7 @@ void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const 
   const Extents extents = impl::check_add(ctx, x, y, out);
   if (out.size() == 0) return;
 
-  // The sum is the same the other way round: kernels need to know fewer cases where the larger operand comes first.
-  const TensorOrNumber first = x;
-  const bool swap = impl::shape_of(y).size() > x.size();
-  const impl::Loop loop =
-      impl::make_loop(x.type(), extents, std::array{swap ? &y : &first, swap ? &first : &y}, std::array{&out});
+  const impl::Loop loop = impl::make_commutative_loop(extents, x, y, out);
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() { impl::AddKernels<B, T>::add(ctx, loop); });
 }
 

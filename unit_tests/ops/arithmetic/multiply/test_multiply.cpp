@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <portops/ops/multiply.hpp>
+
+#include "ops/arithmetic/binary_tests.hpp"
+
+namespace portops::test {
+namespace {
+
+struct Multiply {
+  static constexpr const char* name = "multiply";
+  static constexpr bool reads_x = true, reads_y = true;
+  static constexpr auto call = multiply;
+  static constexpr auto grad = multiply_grad;
+  static constexpr auto grad_workspace = multiply_grad_workspace;
+
+  template <class A>
+  static A out(A x, A y) {
+    return x * y;
+  }
+  static double x_grad(double, double y, double out_grad) { return out_grad * y; }
+  static double y_grad(double x, double, double out_grad) { return out_grad * x; }
+};
+
+using MultiplyTest = BinaryTest<Multiply>;
+PORTOPS_BINARY_TESTS(MultiplyTest)
+
+}  // namespace
+}  // namespace portops::test
