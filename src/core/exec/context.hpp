@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/backend.hpp"
+#include "portops/core/macros.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -46,7 +47,7 @@ class Context {
   /// `cudaStream_t`, which is not given up: it must live as long as this context and its copies. For a stream Kokkos
   /// allocates memory, and its end waits for the device: such a context is made once, not for every call. Throws Error
   /// when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is initialised.
-  explicit Context(Backend backend, void* cuda_stream = nullptr);
+  PORTOPS_EXPORT explicit Context(Backend backend, void* cuda_stream = nullptr);
 
   Backend backend() const { return backend_; }
 
@@ -64,7 +65,7 @@ class Context {
 
   /// Waits until everything enqueued on the instance is done. Throws Error if the device failed: a GPU cannot be used
   /// any more then in this process, whose further calls may end it.
-  void fence() const;
+  PORTOPS_EXPORT void fence() const;
 
   /// The execution-space instance, of the type that backend() names.
   const void* instance() const { return instance_.get(); }
