@@ -19,6 +19,17 @@ if(NOT PORTOPS_BACKENDS)
   message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} has none of the backends CUDA, OPENMP and SERIAL")
 endif()
 
+# A static Kokkos would be in the library, and a second time in every application that uses Views: each with its own state,
+# of which the application initialises one.
+if(BUILD_SHARED_LIBS AND TARGET Kokkos::kokkoscore)
+  get_target_property(type Kokkos::kokkoscore TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    message(FATAL_ERROR "portops: BUILD_SHARED_LIBS needs a Kokkos of shared libraries, which the library and applications "
+                        "share; the one in ${Kokkos_DIR} is static. Configure Kokkos with -DBUILD_SHARED_LIBS=ON, or "
+                        "build portops as a static library")
+  endif()
+endif()
+
 if(PORTOPS_HAS_CUDA)
   find_package(CUDAToolkit 12 REQUIRED)
   if(NOT TARGET CUDA::cublas)
@@ -74,5 +85,7 @@ else()
   endif()
   set(PORTOPS_HOST_BLAS CBLAS::CBLAS)
   # An application that links a static libportops has to find it again.
-  install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindCBLAS.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)
+  if(NOT BUILD_SHARED_LIBS)
+    install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindCBLAS.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)
+  endif()
 endif()

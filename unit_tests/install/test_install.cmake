@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# Installs a build into a scratch prefix, builds applications against it from nothing but that prefix, and runs them:
+# Installs a build into a scratch prefix, builds applications against it from nothing but that prefix, and runs them, and
+# the installed command:
 #   cmake -D BUILD=FOLDER -D SCRATCH=FOLDER -D EXAMPLES=FOLDER -D GENERATOR=NAME -D COMPILER=PATH [-D FLAGS=...]
-#         [-D BUILD_TYPE=...] -P test_install.cmake
+#         [-D BUILD_TYPE=...] [-D COMMAND=bin/portops] [-D LIBRARY=lib/libportops.so.VERSION] -P test_install.cmake
 cmake_minimum_required(VERSION 3.22)
 
 function(run what)
@@ -18,17 +19,23 @@ file(REMOVE_RECURSE ${SCRATCH})
 run("Installing" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
 # The prefix is moved: nothing installed may name where it was.
 file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
+if(LIBRARY AND NOT EXISTS ${SCRATCH}/moved/${LIBRARY})
+  message(FATAL_ERROR "there is no ${LIBRARY}, by which applications would find the shared library")
+endif()
 run("Configuring" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G ${GENERATOR}
   -D CMAKE_PREFIX_PATH=${SCRATCH}/moved -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
   -D CMAKE_CXX_FLAGS=${FLAGS} -D EXAMPLES=${EXAMPLES})
 run("Building" ${CMAKE_COMMAND} --build ${SCRATCH}/build)
 
 function(expect program expected)
-  run("Running ${program}" ${SCRATCH}/build/${program})
+  run("Running ${program}" ${SCRATCH}/${program} ${ARGN})
   if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "${program} printed\n${output}\nexpected ${expected}")
   endif()
 endfunction()
-expect(with_views "out\\[0\\]\\[0\\] = 2, weight_grad\\[0\\] = 24")
-expect(without_kokkos "[0-9]+ operators, right on [1-9] backends")
+expect(build/with_views "out\\[0\\]\\[0\\] = 2, weight_grad\\[0\\] = 24")
+expect(build/without_kokkos "[0-9]+ operators, right on [1-9] backends")
+if(COMMAND)
+  expect(moved/${COMMAND} "lerp_grad" list)
+endif()
 file(REMOVE_RECURSE ${SCRATCH})

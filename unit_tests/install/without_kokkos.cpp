@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <portops/core/error.hpp>
 #include <portops/core/registry.hpp>
 #include <portops/core/runtime.hpp>
 #include <portops/core/tensor.hpp>
@@ -11,6 +12,16 @@
 #if defined(KOKKOS_VERSION) || defined(__CUDACC__)
 #error "this application is to be compiled by a host compiler, without Kokkos"
 #endif
+
+/// Whether what the library throws is what an application catches.
+bool refuses(const portops::Context& ctx, const portops::Tensor& x) {
+  try {
+    portops::lerp(ctx, x, x, 0.25, {});
+  } catch (const portops::Error&) {
+    return true;
+  }
+  return false;
+}
 
 /// lerp on every backend, with tensors in the memory where that backend has them.
 int main() {
@@ -28,7 +39,7 @@ int main() {
     portops::lerp(ctx, from, to, 0.25, out);
     portops::copy(ctx, out, portops::TensorRef(result.data(), {2, 3}));
     ctx.fence();
-    if (result != std::vector<float>(6, 2.0f)) return 1;
+    if (result != std::vector<float>(6, 2.0f) || !refuses(ctx, from)) return 1;
   }
   std::printf("%zu operators, right on %zu backends\n", portops::operators().size(),
               portops::enabled_backends().size());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/backend.hpp"
+#include "portops/core/macros.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -43,7 +44,7 @@ struct ContextDefaults {
 };
 
 /// Throws Error where one of the variables has another value.
-const ContextDefaults& context_defaults();
+PORTOPS_EXPORT const ContextDefaults& context_defaults();
 
 /// Where and how a call runs: an execution-space instance and the options of the call. Every operator takes it first;
 /// the call enqueues on the instance and returns.
@@ -60,7 +61,7 @@ class Context {
   /// allocates memory, and its end waits for the device: such a context is made once, not for every call. Throws Error
   /// when the backend is not compiled in, or before portops::Runtime (or Kokkos itself) is initialised, or where
   /// context_defaults does.
-  explicit Context(Backend backend, void* cuda_stream = nullptr);
+  PORTOPS_EXPORT explicit Context(Backend backend, void* cuda_stream = nullptr);
 
   Backend backend() const { return backend_; }
 
@@ -78,7 +79,7 @@ class Context {
 
   /// Waits until everything enqueued on the instance is done. Throws Error if the device failed: a GPU cannot be used
   /// any more then in this process, whose further calls may end it.
-  void fence() const;
+  PORTOPS_EXPORT void fence() const;
 
   /// The execution-space instance, of the type that backend() names.
   const void* instance() const { return instance_.get(); }

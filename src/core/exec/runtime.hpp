@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <string>
@@ -19,8 +20,8 @@ class Runtime {
  public:
   /// Throws Error where the library was built for CUDA and finds no CUDA device: Kokkos cannot start without one, not
   /// even for its host backends. Throws Error after Kokkos has been finalised, because it cannot start again.
-  Runtime();
-  ~Runtime();
+  PORTOPS_EXPORT Runtime();
+  PORTOPS_EXPORT ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 };
@@ -34,9 +35,9 @@ struct Device {
 };
 
 /// The devices of all enabled backends. Needs an initialised runtime.
-std::vector<Device> devices();
+PORTOPS_EXPORT std::vector<Device> devices();
 
 /// The memory space in which a backend's tensors lie by default.
-MemorySpace default_memory_space(Backend backend);
+PORTOPS_EXPORT MemorySpace default_memory_space(Backend backend);
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <memory>
@@ -16,7 +17,7 @@ class Tensor {
   Tensor() = default;
   /// Allocates in `space`, labelled `portops::Tensor`. Throws Error when there is no such space in this build or not
   /// enough memory.
-  Tensor(ElementType type, const Extents& extents, MemorySpace space = MemorySpace::host);
+  PORTOPS_EXPORT Tensor(ElementType type, const Extents& extents, MemorySpace space = MemorySpace::host);
 
   const TensorRef& ref() const { return ref_; }
 
@@ -37,6 +38,6 @@ struct TensorAdapter<Tensor> {
 
 /// Copies the elements of x to out, both contiguous (last axis fastest), of the same element type and extents, in any
 /// two memory spaces that the context's backend can reach or copy to. Asynchronous, like every call.
-void copy(const Context& ctx, const TensorRef& x, const TensorRef& out);
+PORTOPS_EXPORT void copy(const Context& ctx, const TensorRef& x, const TensorRef& out);
 
 }  // namespace portops

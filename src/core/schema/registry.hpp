@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <concepts>
@@ -83,16 +84,16 @@ class Arguments {
  public:
   /// An input (a tensor, or a number where the schema allows one) or an output (a tensor). An empty TensorRef is an
   /// argument that is not given.
-  Arguments& set(std::string_view name, const TensorOrNumber& value);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, const TensorOrNumber& value);
   /// An input or output that is a list of tensors. An empty list is an argument that is not given.
-  Arguments& set(std::string_view name, std::span<const TensorRef> list);
-  Arguments& set(std::string_view name, Attribute value);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, std::span<const TensorRef> list);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, Attribute value);
   /// The levels of an input: beside its tensor, or alone. No levels are levels that are not given.
-  Arguments& set(std::string_view name, const Levels& levels);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, const Levels& levels);
   /// The tensor and the levels of an input.
-  Arguments& set(std::string_view name, const RaggedRef& value);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, const RaggedRef& value);
   /// An input that is a list of ragged tensors.
-  Arguments& set(std::string_view name, std::span<const RaggedRef> list);
+  PORTOPS_EXPORT Arguments& set(std::string_view name, std::span<const RaggedRef> list);
   /// An attribute, or an input for which the schema allows a number.
   template <class Number>
     requires std::is_arithmetic_v<Number>
@@ -107,15 +108,15 @@ class Arguments {
   }
 
   /// What was set as a tensor or TensorOrNumber; null when there is none of that name.
-  const TensorOrNumber* tensor(std::string_view name) const;
+  PORTOPS_EXPORT const TensorOrNumber* tensor(std::string_view name) const;
   /// What was set as a list of tensors; null when there is none of that name.
-  const std::vector<TensorRef>* list(std::string_view name) const;
+  PORTOPS_EXPORT const std::vector<TensorRef>* list(std::string_view name) const;
   /// The levels that were set; no levels when there are none of that name.
-  Levels levels(std::string_view name) const;
+  PORTOPS_EXPORT Levels levels(std::string_view name) const;
   /// The levels of a list of ragged tensors; null when there is none of that name.
-  const std::vector<Levels>* list_levels(std::string_view name) const;
+  PORTOPS_EXPORT const std::vector<Levels>* list_levels(std::string_view name) const;
   /// What was set as any other value; null when there is none of that name.
-  const Attribute* attribute(std::string_view name) const;
+  PORTOPS_EXPORT const Attribute* attribute(std::string_view name) const;
 
   const std::map<std::string, TensorOrNumber, std::less<>>& tensors() const { return tensors_; }
   const std::map<std::string, std::vector<TensorRef>, std::less<>>& lists() const { return lists_; }
@@ -141,18 +142,18 @@ struct TensorSpec {
 };
 
 /// All operators, in the order of the schema.
-std::span<const OperatorInfo> operators();
+PORTOPS_EXPORT std::span<const OperatorInfo> operators();
 
 /// Throws Error when there is no operator of that name; the message names the closest ones.
-const OperatorInfo& find_operator(std::string_view name);
+PORTOPS_EXPORT const OperatorInfo& find_operator(std::string_view name);
 
 /// What every output of the call would be, by the schema's shape rules, whether `arguments` has it or not; an output
 /// like an input that is a number or left out has the extents []. Throws Error on a missing, unknown or mistyped
 /// argument, on element types that differ, on extents that do not fit, and where an output would share the levels of
 /// another number of rows than it has, as those of an input that is broadcast along its rows.
-std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments);
+PORTOPS_EXPORT std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments);
 
 /// Calls the operator. Optional outputs that are not set are not computed. Throws what infer and the operator throw.
-void run(std::string_view name, const Context& ctx, const Arguments& arguments);
+PORTOPS_EXPORT void run(std::string_view name, const Context& ctx, const Arguments& arguments);
 
 }  // namespace portops

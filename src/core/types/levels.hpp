@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -28,28 +29,28 @@ class Levels {
   Levels() = default;
   /// Throws Error, which names the level and the position, unless every level begins with 0, never decreases, and ends
   /// with the number of items of the next level.
-  explicit Levels(std::vector<std::vector<std::int64_t>> offsets);
+  PORTOPS_EXPORT explicit Levels(std::vector<std::vector<std::int64_t>> offsets);
   /// One level from the lengths of the sequences. Throws Error where one is negative, or 64 bits cannot hold their sum.
-  static Levels from_lengths(const std::vector<std::int64_t>& lengths);
+  PORTOPS_EXPORT static Levels from_lengths(const std::vector<std::int64_t>& lengths);
 
   /// False for no levels.
   explicit operator bool() const { return data_ != nullptr; }
 
   /// The number of levels.
-  int depth() const;
+  PORTOPS_EXPORT int depth() const;
   /// Of a level from 0 on; −1 is the last one.
-  const std::vector<std::int64_t>& offsets(int level = -1) const;
+  PORTOPS_EXPORT const std::vector<std::int64_t>& offsets(int level = -1) const;
   /// The number of a level's items.
   std::int64_t items(int level = -1) const { return static_cast<std::int64_t>(offsets(level).size()) - 1; }
   /// The rows of the tensor that the levels divide.
   std::int64_t rows() const { return offsets().back(); }
   /// All levels but the last: those of a tensor with one row a sequence. No levels where there is one alone.
-  Levels upper() const;
+  PORTOPS_EXPORT Levels upper() const;
   /// "[[0, 2, 3]]"; of a long level the first and last offsets.
-  std::string to_string() const;
+  PORTOPS_EXPORT std::string to_string() const;
 
   /// Whether the offsets are the same.
-  friend bool operator==(const Levels& a, const Levels& b);
+  PORTOPS_EXPORT friend bool operator==(const Levels& a, const Levels& b);
 
   const std::shared_ptr<impl::LevelsData>& data() const { return data_; }
 

@@ -9,6 +9,10 @@
 #define PORTOPS_FUNCTION inline
 #endif
 
+/// Marks a function that is part of the public interface and defined in the library, and a class whose type
+/// applications catch: a shared library exports these alone.
+#define PORTOPS_EXPORT __attribute__((visibility("default")))
+
 /// Before a loop over an array that must live in registers: these have no addresses. And before a loop that is worth no
 /// copies of its code, or that a host's compiler should make vectors of: it unrolls a short one instead.
 #if defined(__CUDA_ARCH__)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/element_type.hpp"
+#include "portops/core/macros.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,16 +25,16 @@ inline constexpr int max_rank = 8;
 enum class MemorySpace : std::uint8_t { host, cuda, cuda_pinned, cuda_managed };
 
 /// "host", "cuda", "cuda_pinned" or "cuda_managed".
-std::string_view name_of(MemorySpace space);
+PORTOPS_EXPORT std::string_view name_of(MemorySpace space);
 
 /// Up to max_rank extents or strides, one an axis. Throws Error when given more.
 class Extents {
  public:
   Extents() = default;
   Extents(std::initializer_list<std::int64_t> values) : Extents(std::span(values.begin(), values.size())) {}
-  explicit Extents(std::span<const std::int64_t> values);
+  PORTOPS_EXPORT explicit Extents(std::span<const std::int64_t> values);
   /// All zeros.
-  static Extents of_rank(int rank);
+  PORTOPS_EXPORT static Extents of_rank(int rank);
 
   int rank() const { return rank_; }
   std::int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
@@ -42,11 +43,11 @@ class Extents {
   const std::int64_t* end() const { return values_.data() + rank_; }
 
   /// The product of all; 1 for rank 0. Throws Error where 64 bits cannot hold it.
-  std::int64_t product() const;
+  PORTOPS_EXPORT std::int64_t product() const;
   /// The strides of a contiguous tensor of these extents, last axis fastest. Throws Error as product() does.
-  Extents row_major_strides() const;
+  PORTOPS_EXPORT Extents row_major_strides() const;
   /// "[3, 4]"
-  std::string to_string() const;
+  PORTOPS_EXPORT std::string to_string() const;
 
   friend bool operator==(const Extents& a, const Extents& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
@@ -92,15 +93,15 @@ class TensorRef {
                   strides, space, std::is_const_v<T>) {}
 
   /// The same, for an element type that is known at run time only.
-  TensorRef(void* data, ElementType type, const Extents& extents, const Extents& strides, MemorySpace space,
-            bool read_only = false);
+  PORTOPS_EXPORT TensorRef(void* data, ElementType type, const Extents& extents, const Extents& strides,
+                           MemorySpace space, bool read_only = false);
 
   /// A Kokkos::View, a DLPack tensor, or what else TensorAdapter is specialised for.
   template <AdaptableTensor Tensor>
   TensorRef(const Tensor& tensor) : TensorRef(TensorAdapter<Tensor>::convert(tensor)) {}  // NOLINT: implicit by design
 
   /// Extents and element type without elements: enough for an input that the schema lists under `no_need_buffer`.
-  static TensorRef without_data(ElementType type, const Extents& extents);
+  PORTOPS_EXPORT static TensorRef without_data(ElementType type, const Extents& extents);
 
   /// False for an empty reference: no tensor at all, which is something else than a tensor without elements.
   explicit operator bool() const { return given_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -73,8 +74,8 @@ struct DeformConv2dParams {
 ///
 /// Sources: Dai et al., Deformable Convolutional Networks, 2017; Zhu et al., Deformable ConvNets v2, 2019. Semantics:
 /// torchvision.ops.deform_conv2d, ONNX DeformConv, Paddle's deformable_conv.
-void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
-                   const TensorRef& out, const DeformConv2dParams& params = {});
+PORTOPS_EXPORT void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                  const TensorRef& weight, const TensorRef& out, const DeformConv2dParams& params = {});
 
 /// The gradients of deform_conv2d:
 ///
@@ -104,22 +105,24 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
 ///
 /// Throws portops::Error as deform_conv2d does, and when mask_grad is given without a mask, or a result overlaps an
 /// input or another result. Temporaries: deform_conv2d_grad_workspace gives their size.
-void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
-                        const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& offset_grad,
-                        const TensorRef& weight_grad, const TensorRef& mask_grad, const TensorRef& bias_grad,
-                        const DeformConv2dParams& params = {});
+PORTOPS_EXPORT void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                       const TensorRef& weight, const TensorRef& out_grad, const TensorRef& x_grad,
+                                       const TensorRef& offset_grad, const TensorRef& weight_grad,
+                                       const TensorRef& mask_grad, const TensorRef& bias_grad,
+                                       const DeformConv2dParams& params = {});
 
 /// The bytes of workspace that the same call of deform_conv2d needs. Tensors of the same extents, strides and alignment
 /// need the same.
-std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
-                                    const TensorRef& weight, const TensorRef& out,
-                                    const DeformConv2dParams& params = {});
+PORTOPS_EXPORT std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                                   const TensorRef& weight, const TensorRef& out,
+                                                   const DeformConv2dParams& params = {});
 
 /// The same of deform_conv2d_grad.
-std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
-                                         const TensorRef& weight, const TensorRef& out_grad, const TensorRef& x_grad,
-                                         const TensorRef& offset_grad, const TensorRef& weight_grad,
-                                         const TensorRef& mask_grad, const TensorRef& bias_grad,
-                                         const DeformConv2dParams& params = {});
+PORTOPS_EXPORT std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                                        const TensorRef& weight, const TensorRef& out_grad,
+                                                        const TensorRef& x_grad, const TensorRef& offset_grad,
+                                                        const TensorRef& weight_grad, const TensorRef& mask_grad,
+                                                        const TensorRef& bias_grad,
+                                                        const DeformConv2dParams& params = {});
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -23,8 +24,8 @@ namespace portops {
 /// read-only, has two elements at one address, or overlaps an input other than as said above.
 ///
 /// Semantics: Paddle's `lerp`; PyTorch's differs in the last bit, where it branches at weight = 0.5.
-void lerp(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorOrNumber& weight,
-          const TensorRef& out);
+PORTOPS_EXPORT void lerp(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorOrNumber& weight,
+                         const TensorRef& out);
 
 /// lerp with weight = 0.5.
 inline void lerp(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out) {
@@ -49,14 +50,15 @@ inline void lerp(const Context& ctx, const TensorRef& x, const TensorRef& y, con
 /// Where the broadcast tensor has no elements, gradients that have some are filled with zeros. Throws portops::Error as
 /// lerp does; no output may overlap anything. Temporaries: partial sums of broadcast operands, from the library's pool
 /// or the context's workspace; lerp_grad_workspace gives their size.
-void lerp_grad(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorOrNumber& weight,
-               const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad,
-               const TensorRef& weight_grad = {});
+PORTOPS_EXPORT void lerp_grad(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorOrNumber& weight,
+                              const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad,
+                              const TensorRef& weight_grad = {});
 
 /// The bytes of workspace that the same call of lerp_grad needs: 0 where no operand was broadcast. Tensors of the same
 /// extents, strides and alignment need the same.
-std::size_t lerp_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& y,
-                                const TensorOrNumber& weight, const TensorRef& out_grad, const TensorRef& x_grad,
-                                const TensorRef& y_grad, const TensorRef& weight_grad = {});
+PORTOPS_EXPORT std::size_t lerp_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& y,
+                                               const TensorOrNumber& weight, const TensorRef& out_grad,
+                                               const TensorRef& x_grad, const TensorRef& y_grad,
+                                               const TensorRef& weight_grad = {});
 
 }  // namespace portops

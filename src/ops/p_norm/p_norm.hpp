@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -52,7 +53,8 @@ struct PNormParams {
 /// p_norm_workspace gives their size.
 ///
 /// Semantics: Paddle's `p_norm`; torch.linalg.vector_norm gives the same but refuses empty axes for p < 0 and inf.
-void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const PNormParams& params = {});
+PORTOPS_EXPORT void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out,
+                           const PNormParams& params = {});
 
 /// The gradient of p_norm, in one pass over x:
 ///
@@ -81,16 +83,17 @@ void p_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const 
 /// p_norm_grad_workspace gives their size.
 ///
 /// Semantics: Paddle's `p_norm_grad`, but for ±inf and where that divides zero by zero; PyTorch's where epsilon is 0.
-void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,
-                 const TensorRef& x_grad, const PNormParams& params = {});
+PORTOPS_EXPORT void p_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,
+                                const TensorRef& x_grad, const PNormParams& params = {});
 
 /// The bytes of workspace that the same call of p_norm needs. Tensors of the same extents, strides and alignment need
 /// the same.
-std::size_t p_norm_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
-                             const PNormParams& params = {});
+PORTOPS_EXPORT std::size_t p_norm_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
+                                            const PNormParams& params = {});
 
 /// The same of p_norm_grad: 0 but for p = ±inf.
-std::size_t p_norm_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
-                                  const TensorRef& out_grad, const TensorRef& x_grad, const PNormParams& params = {});
+PORTOPS_EXPORT std::size_t p_norm_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
+                                                 const TensorRef& out_grad, const TensorRef& x_grad,
+                                                 const PNormParams& params = {});
 
 }  // namespace portops

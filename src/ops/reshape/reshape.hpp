@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -33,7 +34,7 @@ struct ReshapeParams {
 /// read-only, has two elements at one address, or overlaps x other than as said above.
 ///
 /// Semantics: Paddle's `reshape`; torch.reshape, where 0 is an extent.
-void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const ReshapeParams& params);
+PORTOPS_EXPORT void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const ReshapeParams& params);
 
 /// The gradient of reshape: the elements of out_grad, in their order, as a tensor of the extents of x.
 ///
@@ -43,14 +44,14 @@ void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const
 ///            is enqueued then.
 ///
 /// Throws portops::Error as reshape does, and when x_grad overlaps x.
-void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
-                  const ReshapeParams& params);
+PORTOPS_EXPORT void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad,
+                                 const TensorRef& x_grad, const ReshapeParams& params);
 
 /// The elements of x, in their order, as a tensor of other extents where they lie; none where no strides can say so,
 /// and only `reshape` can give the result. `shape` is as in reshape. Touches no memory; x may be
 /// TensorRef::without_data. Throws portops::Error as reshape does for wrong shapes.
 ///
 /// Semantics: torch.Tensor.view, and none where that throws.
-std::optional<TensorRef> reshaped(const TensorRef& x, const std::vector<std::int64_t>& shape);
+PORTOPS_EXPORT std::optional<TensorRef> reshaped(const TensorRef& x, const std::vector<std::int64_t>& shape);
 
 }  // namespace portops

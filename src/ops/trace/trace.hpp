@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct TraceParams {
 /// size.
 ///
 /// Semantics: Paddle's `trace`, numpy.trace.
-void trace(const Context& ctx, const TensorRef& x, const TensorRef& out, const TraceParams& params = {});
+PORTOPS_EXPORT void trace(const Context& ctx, const TensorRef& x, const TensorRef& out, const TraceParams& params = {});
 
 /// The gradient of trace, each element of which is written once:
 ///
@@ -51,12 +52,12 @@ void trace(const Context& ctx, const TensorRef& x, const TensorRef& out, const T
 /// Throws portops::Error as trace does; x_grad may not overlap anything.
 ///
 /// Semantics: Paddle's `trace_grad`, autograd's of torch.diagonal and torch.sum.
-void trace_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
-                const TraceParams& params = {});
+PORTOPS_EXPORT void trace_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad,
+                               const TensorRef& x_grad, const TraceParams& params = {});
 
 /// The bytes of workspace that the same call of trace needs. Tensors of the same extents, strides and alignment need
 /// the same.
-std::size_t trace_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
-                            const TraceParams& params = {});
+PORTOPS_EXPORT std::size_t trace_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,
+                                           const TraceParams& params = {});
 
 }  // namespace portops

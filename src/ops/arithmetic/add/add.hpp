@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -21,7 +22,7 @@ namespace portops {
 /// read-only, has two elements at one address, or overlaps an input other than as said above.
 ///
 /// Semantics: Paddle's `add`, torch.add with alpha = 1, numpy.add.
-void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out);
+PORTOPS_EXPORT void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out);
 
 /// The gradients of add, in one pass over out_grad:
 ///
@@ -42,12 +43,13 @@ void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const 
 /// from the library's pool or the context's workspace; add_grad_workspace gives their size.
 ///
 /// Semantics: Paddle's `add_grad`, autograd's of torch.add.
-void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
-              const TensorRef& x_grad, const TensorRef& y_grad = {});
+PORTOPS_EXPORT void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
+                             const TensorRef& x_grad, const TensorRef& y_grad = {});
 
 /// The bytes of workspace that the same call of add_grad needs: 0 where no operand was broadcast. Tensors of the same
 /// extents, strides and alignment need the same.
-std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
-                               const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad = {});
+PORTOPS_EXPORT std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
+                                              const TensorRef& out_grad, const TensorRef& x_grad,
+                                              const TensorRef& y_grad = {});
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -15,7 +16,7 @@ namespace portops {
 /// Element types, numbers, bits, NaN and Inf, tensors without elements, and what is thrown are as in add.
 ///
 /// Semantics: Paddle's `multiply`, torch.mul, numpy.multiply.
-void multiply(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out);
+PORTOPS_EXPORT void multiply(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out);
 
 /// The gradients of multiply, in one pass over the inputs:
 ///
@@ -36,12 +37,13 @@ void multiply(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
 /// operands, from the library's pool or the context's workspace; multiply_grad_workspace gives their size.
 ///
 /// Semantics: Paddle's `multiply_grad`, autograd's of torch.mul.
-void multiply_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
-                   const TensorRef& x_grad, const TensorRef& y_grad = {});
+PORTOPS_EXPORT void multiply_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
+                                  const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad = {});
 
 /// The bytes of workspace that the same call of multiply_grad needs: 0 where no operand was broadcast. Tensors of the
 /// same extents, strides and alignment need the same.
-std::size_t multiply_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
-                                    const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad = {});
+PORTOPS_EXPORT std::size_t multiply_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
+                                                   const TensorRef& out_grad, const TensorRef& x_grad,
+                                                   const TensorRef& y_grad = {});
 
 }  // namespace portops

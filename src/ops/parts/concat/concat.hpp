@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -32,7 +33,8 @@ struct ConcatParams {
 /// read-only, has two elements at one address, or overlaps an input.
 ///
 /// Semantics: Paddle's `concat`, PyTorch's `cat` without its conversion of types and its exception for extents [0].
-void concat(const Context& ctx, std::span<const TensorRef> x, const TensorRef& out, const ConcatParams& params = {});
+PORTOPS_EXPORT void concat(const Context& ctx, std::span<const TensorRef> x, const TensorRef& out,
+                           const ConcatParams& params = {});
 
 /// The gradients of concat: x_grad[i] is what lies in out_grad where x[i] lay in out.
 ///
@@ -42,7 +44,7 @@ void concat(const Context& ctx, std::span<const TensorRef> x, const TensorRef& o
 ///            and then costs nothing.
 ///
 /// Throws portops::Error as concat does; no output may overlap anything.
-void concat_grad(const Context& ctx, std::span<const TensorRef> x, const TensorRef& out_grad,
-                 std::span<const TensorRef> x_grad, const ConcatParams& params = {});
+PORTOPS_EXPORT void concat_grad(const Context& ctx, std::span<const TensorRef> x, const TensorRef& out_grad,
+                                std::span<const TensorRef> x_grad, const ConcatParams& params = {});
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct SplitParams {
 ///
 /// Semantics: Paddle's `split`, which however wants the -1 to stand for one element or more; PyTorch's
 /// `split_with_sizes`, which has no -1, with copies for views.
-void split(const Context& ctx, const TensorRef& x, std::span<const TensorRef> out, const SplitParams& params);
+PORTOPS_EXPORT void split(const Context& ctx, const TensorRef& x, std::span<const TensorRef> out,
+                          const SplitParams& params);
 
 /// The gradient of split: the gradients of the parts one behind the other.
 ///
@@ -41,7 +43,7 @@ void split(const Context& ctx, const TensorRef& x, std::span<const TensorRef> ou
 /// x_grad     has the extents of x; may be an empty TensorRef, and then costs nothing.
 ///
 /// Throws portops::Error as concat does.
-void split_grad(const Context& ctx, std::span<const TensorRef> out_grad, const TensorRef& x_grad,
-                const SplitParams& params);
+PORTOPS_EXPORT void split_grad(const Context& ctx, std::span<const TensorRef> out_grad, const TensorRef& x_grad,
+                               const SplitParams& params);
 
 }  // namespace portops

@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <span>
@@ -26,7 +27,7 @@ namespace portops {
 /// address, or overlaps one of x.
 ///
 /// Semantics: Paddle's `sequence_concat`.
-void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out);
+PORTOPS_EXPORT void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out);
 
 /// The gradients of sequence_concat: each tensor's own rows of out_grad.
 ///
@@ -36,10 +37,10 @@ void sequence_concat(const Context& ctx, std::span<const RaggedRef> x, const Ten
 ///            ({}), and then costs nothing.
 ///
 /// Throws portops::Error as sequence_concat does; no x_grad may overlap anything.
-void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
-                          std::span<const TensorRef> x_grad);
+PORTOPS_EXPORT void sequence_concat_grad(const Context& ctx, std::span<const RaggedRef> x, const TensorRef& out_grad,
+                                         std::span<const TensorRef> x_grad);
 
 /// The levels of out. Throws Error where they do not fit together.
-Levels sequence_concat_levels(std::span<const RaggedRef> x);
+PORTOPS_EXPORT Levels sequence_concat_levels(std::span<const RaggedRef> x);
 
 }  // namespace portops

@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstddef>
@@ -35,8 +36,8 @@ struct SequenceExpandParams {
 /// elements at one address, or overlaps x.
 ///
 /// Semantics: Paddle's `sequence_expand`, which takes y's levels from a tensor.
-void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out,
-                     const SequenceExpandParams& params = {});
+PORTOPS_EXPORT void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out,
+                                    const SequenceExpandParams& params = {});
 
 /// The gradient of sequence_expand: x_grad is the sum of the copies' rows of out_grad, 0 for a sequence that is
 /// repeated 0 times.
@@ -49,16 +50,17 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
 /// threads. Throws portops::Error as sequence_expand does; x_grad may not overlap anything. Temporaries: partial sums
 /// of rows that are repeated often, from the library's pool or the context's workspace; sequence_expand_grad_workspace
 /// gives their size.
-void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y, const TensorRef& out_grad,
-                          const TensorRef& x_grad, const SequenceExpandParams& params = {});
+PORTOPS_EXPORT void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& y,
+                                         const TensorRef& out_grad, const TensorRef& x_grad,
+                                         const SequenceExpandParams& params = {});
 
 /// The bytes of workspace that the same call of sequence_expand_grad needs.
-std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& x, const Levels& y,
-                                           const TensorRef& out_grad, const TensorRef& x_grad,
-                                           const SequenceExpandParams& params = {});
+PORTOPS_EXPORT std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& x, const Levels& y,
+                                                          const TensorRef& out_grad, const TensorRef& x_grad,
+                                                          const SequenceExpandParams& params = {});
 
 /// The level of out. Throws portops::Error when y has no levels or no such level, or where x has levels another number
 /// of items in it.
-Levels sequence_expand_levels(const Levels& x, const Levels& y, const SequenceExpandParams& params = {});
+PORTOPS_EXPORT Levels sequence_expand_levels(const Levels& x, const Levels& y, const SequenceExpandParams& params = {});
 
 }  // namespace portops

@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct SequencePadParams {
 /// at one address, or overlaps anything.
 ///
 /// Semantics: Paddle's `sequence_pad` with a number for PadValue.
-void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& length = {},
-                  const SequencePadParams& params = {});
+PORTOPS_EXPORT void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out,
+                                 const TensorRef& length = {}, const SequencePadParams& params = {});
 
 /// The gradient of sequence_pad: the sequences' own rows of out_grad.
 ///
@@ -44,7 +45,7 @@ void sequence_pad(const Context& ctx, const RaggedRef& x, const TensorRef& out, 
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
 /// Throws portops::Error as sequence_pad does; x_grad may not overlap anything.
-void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
-                       const SequencePadParams& params = {});
+PORTOPS_EXPORT void sequence_pad_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad,
+                                      const TensorRef& x_grad, const SequencePadParams& params = {});
 
 }  // namespace portops

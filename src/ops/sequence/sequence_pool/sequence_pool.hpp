@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstddef>
@@ -46,8 +47,8 @@ struct SequencePoolParams {
 /// library's pool or the context's workspace; sequence_pool_workspace gives their size.
 ///
 /// Semantics: Paddle's `sequence_pool`, whose MaxIndex is `index`.
-void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& index = {},
-                   const SequencePoolParams& params = {});
+PORTOPS_EXPORT void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
+                                  const TensorRef& index = {}, const SequencePoolParams& params = {});
 
 /// The gradient of sequence_pool:
 ///
@@ -61,11 +62,11 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
 ///
 /// Every element of x_grad is written once, in one kernel. Throws portops::Error as sequence_pool does, for max when
 /// params.index is not given, and when x_grad overlaps anything.
-void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
-                        const SequencePoolParams& params = {});
+PORTOPS_EXPORT void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad,
+                                       const TensorRef& x_grad, const SequencePoolParams& params = {});
 
 /// The bytes of workspace that the same call of sequence_pool needs: 0 where no sequence is long.
-std::size_t sequence_pool_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
-                                    const TensorRef& index = {}, const SequencePoolParams& params = {});
+PORTOPS_EXPORT std::size_t sequence_pool_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
+                                                   const TensorRef& index = {}, const SequencePoolParams& params = {});
 
 }  // namespace portops

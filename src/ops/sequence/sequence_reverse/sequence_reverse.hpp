@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -21,7 +22,7 @@ namespace portops {
 /// it, `out` is read-only, has two elements at one address, or overlaps x.
 ///
 /// Semantics: Paddle's `sequence_reverse`.
-void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& out);
+PORTOPS_EXPORT void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& out);
 
 /// The gradient of sequence_reverse: the rows of out_grad, reversed back.
 ///
@@ -30,6 +31,7 @@ void sequence_reverse(const Context& ctx, const RaggedRef& x, const TensorRef& o
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
 /// Throws portops::Error as sequence_reverse does; x_grad may not overlap anything.
-void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad, const TensorRef& x_grad);
+PORTOPS_EXPORT void sequence_reverse_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out_grad,
+                                          const TensorRef& x_grad);
 
 }  // namespace portops

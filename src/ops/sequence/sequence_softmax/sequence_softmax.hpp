@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstddef>
@@ -30,7 +31,7 @@ namespace portops {
 /// size.
 ///
 /// Semantics: Paddle's `sequence_softmax`.
-void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& out);
+PORTOPS_EXPORT void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& out);
 
 /// The gradient of sequence_softmax: x_grad = out · (out_grad − Σ out · out_grad), Σ over the sequence's rows.
 ///
@@ -40,12 +41,12 @@ void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& o
 /// x_grad     has the extents and the levels of x; may be an empty TensorRef, and then nothing is done.
 ///
 /// Throws portops::Error, and takes temporaries, as sequence_softmax does; x_grad may not overlap anything.
-void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out, const TensorRef& out_grad,
-                           const TensorRef& x_grad);
+PORTOPS_EXPORT void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorRef& out,
+                                          const TensorRef& out_grad, const TensorRef& x_grad);
 
 /// The bytes of workspace that the same call needs: 0 where no sequence is long.
-std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out);
-std::size_t sequence_softmax_grad_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
-                                            const TensorRef& out_grad, const TensorRef& x_grad);
+PORTOPS_EXPORT std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out);
+PORTOPS_EXPORT std::size_t sequence_softmax_grad_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
+                                                           const TensorRef& out_grad, const TensorRef& x_grad);
 
 }  // namespace portops

@@ -4,6 +4,7 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/levels.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -25,7 +26,7 @@ namespace portops {
 ///
 /// Semantics: Paddle's `sequence_unpad`, which takes the lengths from a tensor: its elements would have to come to the
 /// host before the extents of out are known.
-void sequence_unpad(const Context& ctx, const TensorRef& x, const Levels& length, const TensorRef& out);
+PORTOPS_EXPORT void sequence_unpad(const Context& ctx, const TensorRef& x, const Levels& length, const TensorRef& out);
 
 /// The gradient of sequence_unpad: out_grad in the rows that were taken, 0 in the others.
 ///
@@ -34,7 +35,7 @@ void sequence_unpad(const Context& ctx, const TensorRef& x, const Levels& length
 /// x_grad     has the extents of x; may be an empty TensorRef, and then nothing is done.
 ///
 /// Throws portops::Error as sequence_unpad does; x_grad may not overlap anything.
-void sequence_unpad_grad(const Context& ctx, const TensorRef& x, const Levels& length, const TensorRef& out_grad,
-                         const TensorRef& x_grad);
+PORTOPS_EXPORT void sequence_unpad_grad(const Context& ctx, const TensorRef& x, const Levels& length,
+                                        const TensorRef& out_grad, const TensorRef& x_grad);
 
 }  // namespace portops

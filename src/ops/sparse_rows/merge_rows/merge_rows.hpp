@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -40,16 +41,17 @@ struct MergeRowsParams {
 ///
 /// Semantics: Paddle's `merge_selected_rows` and PyTorch's `coalesce` of a COO tensor with one sparse dimension, with
 /// sorted rows. There the number of rows becomes an extent, for which the host must wait.
-void merge_rows(const Context& ctx, const TensorRef& rows, const TensorRef& values, const TensorRef& out_rows,
-                const TensorRef& out_values, const TensorRef& count, const MergeRowsParams& params);
+PORTOPS_EXPORT void merge_rows(const Context& ctx, const TensorRef& rows, const TensorRef& values,
+                               const TensorRef& out_rows, const TensorRef& out_values, const TensorRef& count,
+                               const MergeRowsParams& params);
 
 /// The bytes of workspace that the same call of merge_rows needs.
-std::size_t merge_rows_workspace(const Context& ctx, const TensorRef& rows, const TensorRef& values,
-                                 const TensorRef& out_rows, const TensorRef& out_values, const TensorRef& count,
-                                 const MergeRowsParams& params);
+PORTOPS_EXPORT std::size_t merge_rows_workspace(const Context& ctx, const TensorRef& rows, const TensorRef& values,
+                                                const TensorRef& out_rows, const TensorRef& out_values,
+                                                const TensorRef& count, const MergeRowsParams& params);
 
 /// What merge_rows wrote to count, on the host. Waits until everything enqueued on the context is done. Throws Error
 /// when a place was outside of the table.
-std::int64_t merged_count(const Context& ctx, const TensorRef& count);
+PORTOPS_EXPORT std::int64_t merged_count(const Context& ctx, const TensorRef& count);
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -36,14 +37,16 @@ struct SparseAdamParams {
 /// Semantics: Paddle's `adam` with lazy_mode; epsilon is added to the root of the corrected moment, as in the paper
 /// (D. P. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 1) and in PyTorch's Adam.
 /// PyTorch's SparseAdam adds it before the correction: its epsilon, divided by √(1 − beta2_pow), gives its results.
-void sparse_adam(const Context& ctx, const TensorRef& param, const TensorRef& rows, const TensorRef& values,
-                 const TensorRef& moment1, const TensorRef& moment2, const TensorRef& param_out,
-                 const TensorRef& moment1_out, const TensorRef& moment2_out, const SparseAdamParams& params);
+PORTOPS_EXPORT void sparse_adam(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                                const TensorRef& values, const TensorRef& moment1, const TensorRef& moment2,
+                                const TensorRef& param_out, const TensorRef& moment1_out, const TensorRef& moment2_out,
+                                const SparseAdamParams& params);
 
 /// The bytes of workspace that the same call of sparse_adam needs.
-std::size_t sparse_adam_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                  const TensorRef& values, const TensorRef& moment1, const TensorRef& moment2,
-                                  const TensorRef& param_out, const TensorRef& moment1_out,
-                                  const TensorRef& moment2_out, const SparseAdamParams& params);
+PORTOPS_EXPORT std::size_t sparse_adam_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                                                 const TensorRef& values, const TensorRef& moment1,
+                                                 const TensorRef& moment2, const TensorRef& param_out,
+                                                 const TensorRef& moment1_out, const TensorRef& moment2_out,
+                                                 const SparseAdamParams& params);
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -28,13 +29,14 @@ struct SparseMomentumParams {
 /// the same tensor (in place).
 ///
 /// Semantics: Paddle's `momentum`, in the rows that the gradient has; Paddle lets the velocity of all rows decay.
-void sparse_momentum(const Context& ctx, const TensorRef& param, const TensorRef& rows, const TensorRef& values,
-                     const TensorRef& velocity, const TensorRef& param_out, const TensorRef& velocity_out,
-                     const SparseMomentumParams& params);
+PORTOPS_EXPORT void sparse_momentum(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                                    const TensorRef& values, const TensorRef& velocity, const TensorRef& param_out,
+                                    const TensorRef& velocity_out, const SparseMomentumParams& params);
 
 /// The bytes of workspace that the same call of sparse_momentum needs.
-std::size_t sparse_momentum_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                      const TensorRef& values, const TensorRef& velocity, const TensorRef& param_out,
-                                      const TensorRef& velocity_out, const SparseMomentumParams& params);
+PORTOPS_EXPORT std::size_t sparse_momentum_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                                                     const TensorRef& values, const TensorRef& velocity,
+                                                     const TensorRef& param_out, const TensorRef& velocity_out,
+                                                     const SparseMomentumParams& params);
 
 }  // namespace portops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 namespace portops {
@@ -41,11 +42,12 @@ struct SparseSgdParams {
 ///
 /// Semantics: Paddle's `sgd` with a gradient of SelectedRows, and PyTorch's SGD, without momentum, of a sparse
 /// gradient.
-void sparse_sgd(const Context& ctx, const TensorRef& param, const TensorRef& rows, const TensorRef& values,
-                const TensorRef& param_out, const SparseSgdParams& params);
+PORTOPS_EXPORT void sparse_sgd(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                               const TensorRef& values, const TensorRef& param_out, const SparseSgdParams& params);
 
 /// The bytes of workspace that the same call of sparse_sgd needs.
-std::size_t sparse_sgd_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
-                                 const TensorRef& values, const TensorRef& param_out, const SparseSgdParams& params);
+PORTOPS_EXPORT std::size_t sparse_sgd_workspace(const Context& ctx, const TensorRef& param, const TensorRef& rows,
+                                                const TensorRef& values, const TensorRef& param_out,
+                                                const SparseSgdParams& params);
 
 }  // namespace portops
