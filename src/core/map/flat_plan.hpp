@@ -43,11 +43,8 @@ struct FlatPlan {
   FlatForm form = FlatForm::packs;
   int rank = 0;  ///< of the loop, for inputs that are found by positions
   std::array<std::int64_t, max_rank> extent{};
-  struct Operand {
-    std::byte* data = nullptr;
-    double number = 0.0;
+  struct Operand : LoopOperand {
     FlatAccess access = FlatAccess::none;
-    std::array<std::int64_t, max_rank> stride{};
   };
   std::array<Operand, max_operands> operand{};
 };

@@ -6,7 +6,7 @@
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/map/input_set.hpp"
-#include "core/map/tile_plan.hpp"
+#include "core/map/map_operand.hpp"
 #include "core/types/macros.hpp"
 
 #include <bit>
@@ -58,20 +58,7 @@ class MapTiles {
         tile_rows_(plan.tile_rows),
         sums_rows_(plan.sums_rows) {
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
-    for (int k = 0; k < operands; ++k) {
-      const TilePlan::Operand& from = plan.operand[k];
-      Operand& to = operand_[k];
-      to.data = reinterpret_cast<T*>(from.data);
-      for (int axis = 0; axis < max_rank; ++axis) to.stride[axis] = from.stride[axis];
-      to.column_stride = from.column_stride;
-      to.period = from.period;
-      to.partial_at = from.partial_at;
-      to.number = static_cast<A>(from.number);
-      to.step_bytes = from.step_bytes;
-      to.access = from.access;
-      to.sum = from.sum;
-      to.direct = from.direct;
-    }
+    take_operands(operand_, plan.operand);
   }
 
   /// Bytes of team scratch: room to add up sums.
@@ -104,18 +91,7 @@ class MapTiles {
   }
 
  private:
-  struct Operand {
-    T* data;
-    std::int64_t stride[max_rank];  ///< along the outer axes, then the row axes
-    std::int64_t column_stride;
-    std::int64_t period;  ///< of a folded operand
-    std::int64_t partial_at;
-    A number;
-    unsigned step_bytes;  ///< from a step of the walk to the next
-    Access access;
-    TileSum sum;
-    bool direct;
-  };
+  using Operand = MapTileOperand<T>;
 
   /// Where a thread works.
   struct Tile {
