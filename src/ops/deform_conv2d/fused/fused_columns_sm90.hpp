@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/deform_conv2d/fused/fused_call_sm90.hpp"
+#include "ops/deform_conv2d/fused/fused_blocks_sm90.hpp"
 #include "ops/deform_conv2d/sample.hpp"
 
 #include <type_traits>
@@ -105,10 +105,10 @@ __device__ void write_sample(const FusedOperands& operands, const Sample<float>&
 
 /// Finds the samples of a phase, for the block's pixels.
 template <class T, int pixels>
-__device__ void find_samples(const Call& call, const Phase& phase, std::int64_t first_pixel, float4* weights,
-                             Place* places) {
-  const Windows& windows = call.windows;
-  const Sampler<T, float> sampler(windows, call.operands.offset, call.operands.mask);
+__device__ void find_samples(const FusedArguments& arguments, const Phase& phase, std::int64_t first_pixel,
+                             float4* weights, Place* places) {
+  const Windows& windows = arguments.windows;
+  const Sampler<T, float> sampler(windows, arguments.operands.offset, arguments.operands.mask);
   const int pixel = static_cast<int>(threadIdx.x) % pixels;
   if (first_pixel + pixel >= windows.images * windows.pixels()) {
     for (int tap = static_cast<int>(threadIdx.x) / pixels; tap < phase.taps; tap += threads / pixels) {
@@ -125,15 +125,15 @@ __device__ void find_samples(const Call& call, const Phase& phase, std::int64_t 
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const int tap = min(first + i * threads / pixels, phase.taps - 1);
-      const std::uint32_t k = call.kernel_width.quotient(phase.first_tap + tap);
-      const std::uint32_t l = phase.first_tap + tap - k * call.kernel_width.value();
+      const std::uint32_t k = arguments.kernel_width.quotient(phase.first_tap + tap);
+      const std::uint32_t l = phase.first_tap + tap - k * arguments.kernel_width.value();
       position[i] = sampler.position(at.image, at.y, at.x, phase.deformable_group, k, l);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const int tap = first + i * threads / pixels;
       if (tap >= phase.taps) break;
-      write_sample<T>(call.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
+      write_sample<T>(arguments.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
                       places[tap * pixels + pixel]);
     }
   }

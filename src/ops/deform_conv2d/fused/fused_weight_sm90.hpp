@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/deform_conv2d/fused/fused_call_sm90.hpp"
+#include "ops/deform_conv2d/fused/fused_blocks_sm90.hpp"
 
 // The weight as the fused kernel wants it. For fused_sm90.cu alone.
 
@@ -32,7 +32,7 @@ __device__ __forceinline__ int channel_of(int part, int element) {
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
 /// neighbours in the weight.
 template <class T, Operand operand>
-__global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts, int tile_rows) {
+__global__ void pack_weight(const __grid_constant__ FusedArguments arguments, WeightParts parts, int tile_rows) {
   using Layout = Tile<operand>;
   constexpr int part_channels = Layout::channels / Layout::parts;
   blas::sm90::wait_for_kernel_before();
@@ -47,11 +47,11 @@ __global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts
   const int row = static_cast<int>(row_of_all - group * parts.rows.value());
   const int chunk = part_of_row / Layout::parts, part = part_of_row % Layout::parts;
 
-  const Windows& windows = call.windows;
-  const Tensor4& weight = call.operands.weight;
-  const int run = static_cast<int>(windows.group_channels()) / (call.group_chunks / call.run_chunks);
-  const int in_run = chunk % call.run_chunks * Layout::channels;
-  const int first_channel = chunk / call.run_chunks * run + in_run;
+  const Windows& windows = arguments.windows;
+  const Tensor4& weight = arguments.operands.weight;
+  const int run = static_cast<int>(windows.group_channels()) / (arguments.group_chunks / arguments.run_chunks);
+  const int in_run = chunk % arguments.run_chunks * Layout::channels;
+  const int first_channel = chunk / arguments.run_chunks * run + in_run;
   const int tap_y = tap / static_cast<int>(windows.kernel_width);
   const int tap_x = tap - tap_y * static_cast<int>(windows.kernel_width);
   const T* const from = static_cast<const T*>(weight.data) +
@@ -64,12 +64,13 @@ __global__ void pack_weight(const __grid_constant__ Call call, WeightParts parts
     element[i] = channel < channels ? static_cast<float>(from[channel * weight.stride[1]]) : 0.0f;
   }
 
-  const int first_tap = tap / call.phase_taps * call.phase_taps;
-  const int taps = min(call.phase_taps, static_cast<int>(windows.taps()) - first_tap);
-  const std::int64_t step = first_tap * call.group_chunks + chunk * taps + tap - first_tap;
-  const std::int64_t row_tile = static_cast<std::int64_t>(group) * call.row_tiles + row / tile_rows;
-  char* const to = static_cast<char*>(call.operands.packed_weight) +
-                   (row_tile * call.steps + step) * Layout::bytes(tile_rows) + Layout::offset(row % tile_rows, part);
+  const int first_tap = tap / arguments.phase_taps * arguments.phase_taps;
+  const int taps = min(arguments.phase_taps, static_cast<int>(windows.taps()) - first_tap);
+  const std::int64_t step = first_tap * arguments.group_chunks + chunk * taps + tap - first_tap;
+  const std::int64_t row_tile = static_cast<std::int64_t>(group) * arguments.row_tiles + row / tile_rows;
+  char* const to = static_cast<char*>(arguments.operands.packed_weight) +
+                   (row_tile * arguments.steps + step) * Layout::bytes(tile_rows) +
+                   Layout::offset(row % tile_rows, part);
   if constexpr (operand == Operand::tf32) {
     using blas::sm90::tf32_bits;
     *reinterpret_cast<uint4*>(to) =
