@@ -22,13 +22,13 @@ constexpr int consumers = 256;
 constexpr int producers = 256;
 constexpr int side = 128;  ///< rows and columns of a block's tile of c
 constexpr int stages = 4;
-using Layout = sm90::Tile<sm90::Operand::f32>;
+using Layout = sm90::Tile<sm90::Precision::f32>;
 constexpr int depth = Layout::channels;  ///< of a step along the inner axis
 constexpr int tile_bytes = Layout::bytes(side);
 constexpr int shared_bytes = stages * (2 * tile_bytes + 16);
 
 /// An operand as blocks read it: lines, which are rows of op(a) or columns of op(b), of the inner axis.
-struct Operand {
+struct GemmOperand {
   const float* data;
   std::int64_t stride;
   std::int64_t step;  ///< of a batch
@@ -37,7 +37,7 @@ struct Operand {
 
 /// What the kernel knows of its products.
 struct GemmArguments {
-  Operand a, b;
+  GemmOperand a, b;
   float* c;
   std::int64_t c_stride, c_step;
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
@@ -92,8 +92,8 @@ struct Piece {
   float4 vector[4];
 
   /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
-  __device__ __forceinline__ void load(const Operand& operand, std::int64_t inner, std::int64_t line, std::int64_t k,
-                                       int thread) {
+  __device__ __forceinline__ void load(const GemmOperand& operand, std::int64_t inner, std::int64_t line,
+                                       std::int64_t k, int thread) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const std::int64_t own_line = line + line_of(thread, i), own_k = k + inner_of(thread, i);
@@ -170,12 +170,12 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   Place place(arguments, segments.tile);
   std::int64_t step = segments.first;
   const auto load_a = [&] {
-    Operand a = arguments.a;
+    GemmOperand a = arguments.a;
     a.data += place.product * a.step;
     of_a.load(a, arguments.inner, place.row, step * depth, own);
   };
   const auto load_b = [&] {
-    Operand b = arguments.b;
+    GemmOperand b = arguments.b;
     b.data += place.product * b.step;
     of_b.load(b, arguments.inner, place.column, step * depth, own);
   };
@@ -244,7 +244,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
   sm90::take_registers<160>();
   const int warpgroup = thread / 128;
   for (Segments segments(arguments); segments; segments.advance()) {
-    sm90::TileProduct<sm90::Operand::f32, side> sums;
+    sm90::TileProduct<sm90::Precision::f32, side> sums;
     for (std::int64_t step = segments.first; step < segments.last; ++step) {
       ring.full().wait(ring.round);
       const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);

@@ -28,7 +28,7 @@ struct MapOperand {
 template <class T>
 struct MapTileOperand : MapOperand<T, Access> {
   MapTileOperand() = default;
-  explicit MapTileOperand(const TilePlan::Operand& from)
+  explicit MapTileOperand(const TileOperand& from)
       : MapOperand<T, Access>(from),
         column_stride(from.column_stride),
         period(from.period),

@@ -41,12 +41,12 @@ void* advanced(void* data, std::int64_t elements, ElementType type) {
   return static_cast<std::byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
 }
 
-/// The parts that both directions need.
-struct Operands {
+/// The temporary arrays that both directions need.
+struct Im2colArrays {
   Part x, weight, columns, gemm;
 
-  Operands(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
-           const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
+  Im2colArrays(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
+               const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
     const std::size_t element = size_of(x_tensor.type());
     if (!has_channels_last(x_tensor)) x = Part(layout, step * windows.channels * windows.area(), element);
     if (reads_weight && !is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
@@ -65,10 +65,10 @@ class Im2col {
  public:
   using Kernels = DeformConv2dKernels<B, T>;
 
-  Im2col(const Context& ctx, const Operands& operands, void* memory, const TensorRef& weight)
-      : ctx_(ctx), operands_(operands), memory_(memory), weight_(weight.data()) {
-    if (!operands.weight) return;
-    weight_ = operands.weight.in(memory);
+  Im2col(const Context& ctx, const Im2colArrays& arrays, void* memory, const TensorRef& weight)
+      : ctx_(ctx), arrays_(arrays), memory_(memory), weight_(weight.data()) {
+    if (!arrays.weight) return;
+    weight_ = arrays.weight.in(memory);
     Kernels::rearrange(ctx, "portops::deform_conv2d::weight[channels_last]",
                        to_channels_last(weight, 0, weight.extent(0), weight_));
   }
@@ -78,23 +78,23 @@ class Im2col {
             const TensorRef& mask) const {
     Step step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
     step.windows.images = count;
-    step.columns = operands_.columns.in(memory_);
+    step.columns = arrays_.columns.in(memory_);
     step.x = tensor4(x, first);
-    if (operands_.x) {
-      const Rearrangement copy = to_channels_last(x, first, count, operands_.x.in(memory_));
+    if (arrays_.x) {
+      const Rearrangement copy = to_channels_last(x, first, count, arrays_.x.in(memory_));
       Kernels::rearrange(ctx_, "portops::deform_conv2d::x[channels_last]", copy);
       const std::int64_t pixel = all.channels;
-      step.x = {operands_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
+      step.x = {arrays_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
     }
     return step;
   }
 
   void* weight() const { return weight_; }
-  Workspace workspace() const { return operands_.gemm_workspace(ctx_, memory_); }
+  Workspace workspace() const { return arrays_.gemm_workspace(ctx_, memory_); }
 
  private:
   const Context& ctx_;
-  const Operands& operands_;
+  const Im2colArrays& arrays_;
   void* memory_;
   void* weight_;
 };
@@ -115,11 +115,11 @@ void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
 
 struct ForwardMemory {
   MemoryLayout layout;
-  Operands operands;
+  Im2colArrays arrays;
   Part out;  ///< where the product cannot write into the tensor itself
 
   ForwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step)
-      : operands(layout, ctx, windows, t.x, t.weight, step) {
+      : arrays(layout, ctx, windows, t.x, t.weight, step) {
     if (!is_matrix_of_planes(t.out) && !is_matrix_of_pixels(t.out)) {
       out = Part(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
     }
@@ -156,7 +156,7 @@ template <Backend B, class T>
 void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step) {
   const ForwardMemory plan(ctx, windows, t, step);
   const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
-  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const Im2col<B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
   const ElementType type = t.x.type();
   const Matrices matrix(ctx, type);
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
@@ -191,14 +191,14 @@ bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t
 
 struct BackwardMemory {
   MemoryLayout layout;
-  Operands operands;
+  Im2colArrays arrays;
   Part out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
   Part x_grad;
   std::array<Part, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
   Part columns_grad;
 
   BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
-      : operands(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
+      : arrays(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
     const ElementType type = t.x.type();
     if (!is_matrix_of_pixels(t.out_grad)) {
       out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
@@ -226,7 +226,7 @@ template <Backend B, class T>
 void run_backward(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step) {
   const BackwardMemory plan(ctx, windows, t, step);
   const Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", plan.layout.bytes());
-  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const Im2col<B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
   const ElementType type = t.x.type();
   const Matrices matrix(ctx, type);
   const Matrices sums(ctx, arithmetic_type(type));

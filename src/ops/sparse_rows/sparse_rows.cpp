@@ -68,7 +68,7 @@ bool SparseRows::has_packs(Backend backend) const {
   const auto size = static_cast<std::int64_t>(size_of(type));
   if (column_rank == 0 || columns * size % gpu_pack_bytes != 0) return false;
   for (int k = 0; k < operands; ++k) {
-    const Operand& its = operand[static_cast<std::size_t>(k)];
+    const SparseOperand& its = operand[static_cast<std::size_t>(k)];
     const bool aligned =
         reinterpret_cast<std::uintptr_t>(its.data) % gpu_pack_bytes == 0 && its.row_stride * size % gpu_pack_bytes == 0;
     if (its.column_stride[0] != 1 || !aligned) return false;

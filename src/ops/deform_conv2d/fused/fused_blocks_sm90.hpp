@@ -10,7 +10,7 @@
 
 namespace portops::impl::fused_sm90 {
 
-using blas::sm90::Operand;
+using blas::sm90::Precision;
 using blas::sm90::RowsInRegisters;
 using blas::sm90::SharedAddress;
 using blas::sm90::Tile;

@@ -59,10 +59,10 @@ struct Vector {
 
 /// Puts a vector of columns where instructions want it: of the thread's first or second row, the first or second half
 /// of the chunk.
-template <Operand operand>
+template <Precision precision>
 __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int row, int half,
-                                            RowsInRegisters<operand>& rows) {
-  if constexpr (operand == Operand::f32) {
+                                            RowsInRegisters<precision>& rows) {
+  if constexpr (precision == Precision::f32) {
     std::uint32_t first[3], second[3];
     blas::sm90::split_pair(__uint_as_float(words[0]), __uint_as_float(words[1]), first);
     blas::sm90::split_pair(__uint_as_float(words[2]), __uint_as_float(words[3]), second);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       rows.words[0][2 * half + i / 2][i % 2 * 2 + row] =
-          operand == Operand::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
+          precision == Precision::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
     }
   }
 }
@@ -141,7 +141,7 @@ __device__ void find_samples(const FusedArguments& arguments, const Phase& phase
 
 /// Makes the columns of one step after the other, for a thread of a warpgroup, in registers. While those of a step are
 /// made, what the next one takes of x is on its way.
-template <class T, Operand operand, int pixels>
+template <class T, Precision precision, int pixels>
 class ColumnMaker {
  public:
   /// The tables of samples begin so far into shared memory.
@@ -167,7 +167,7 @@ class ColumnMaker {
   }
 
   /// Makes the columns of the step, and loads for the one so many steps further.
-  __device__ __forceinline__ void make(RowsInRegisters<operand>& columns, int further) {
+  __device__ __forceinline__ void make(RowsInRegisters<precision>& columns, int further) {
     int next_tap = tap_ + further;
     wrap(next_tap);
     const Place next[2] = {read_place(0, next_tap), read_place(1, next_tap)};

@@ -36,21 +36,21 @@ struct SharedLayout {
         bytes(places + taps * pixels * 4) {}
 };
 
-constexpr int tile_bytes(Operand operand, int rows) {
-  switch (operand) {
-    case Operand::f16: return Tile<Operand::f16>::bytes(rows);
-    case Operand::bf16: return Tile<Operand::bf16>::bytes(rows);
-    case Operand::tf32: return Tile<Operand::tf32>::bytes(rows);
-    case Operand::f32: break;
+constexpr int tile_bytes(Precision precision, int rows) {
+  switch (precision) {
+    case Precision::f16: return Tile<Precision::f16>::bytes(rows);
+    case Precision::bf16: return Tile<Precision::bf16>::bytes(rows);
+    case Precision::tf32: return Tile<Precision::tf32>::bytes(rows);
+    case Precision::f32: break;
   }
-  return Tile<Operand::f32>::bytes(rows);
+  return Tile<Precision::f32>::bytes(rows);
 }
 
-Operand operand_of(const FusedPlan& plan) {
+Precision precision_of(const FusedPlan& plan) {
   switch (plan.type) {
-    case ElementType::f16: return Operand::f16;
-    case ElementType::bf16: return Operand::bf16;
-    default: return plan.tf32 ? Operand::tf32 : Operand::f32;
+    case ElementType::f16: return Precision::f16;
+    case ElementType::bf16: return Precision::bf16;
+    default: return plan.tf32 ? Precision::tf32 : Precision::f32;
   }
 }
 
@@ -126,9 +126,9 @@ __device__ void prepare_output(const FusedArguments& arguments, const BlockTile&
 /// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
 /// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
 /// multiplies.
-template <class T, Operand operand, int rows, int pixels>
+template <class T, Precision precision, int rows, int pixels>
 __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ FusedArguments arguments) {
-  constexpr int stage_bytes = Tile<operand>::bytes(rows);
+  constexpr int stage_bytes = Tile<precision>::bytes(rows);
   constexpr int shares = shares_of(pixels);
   extern __shared__ __align__(1024) char shared[];
   const SharedLayout layout(stage_bytes, rows, pixels, arguments.phase_taps);
@@ -160,8 +160,8 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ F
   }
   prepare_output<T, rows, pixels>(arguments, tile, targets, biases);
 
-  blas::sm90::TileProduct<operand, rows> product;
-  ColumnMaker<T, operand, pixels> maker(arguments.operands, memory + layout.weights, memory + layout.places);
+  blas::sm90::TileProduct<precision, rows> product;
+  ColumnMaker<T, precision, pixels> maker(arguments.operands, memory + layout.weights, memory + layout.places);
   const int share = thread / 128 % shares;
   for (int begin = 0; begin < tile.steps;) {
     const Phase phase(arguments, tile, begin);
@@ -177,7 +177,7 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ F
                     (static_cast<std::int64_t>(tile.group) * arguments.group_chunks + phase.chunk) * chunk_bytes,
                 phase.tap + own_begin - phase.begin, phase.taps);
     for (int i = own_begin; i < phase.end; i += shares) {
-      RowsInRegisters<operand> columns;
+      RowsInRegisters<precision> columns;
       // After the last step the same is loaded again, for nothing.
       maker.make(columns, i + shares < phase.end ? shares : 0);
       const unsigned step = i;
@@ -258,17 +258,17 @@ struct Launch {
 };
 
 /// Calls action(kernel) with the one that the plan is for.
-template <class T, Operand operand, class Action>
+template <class T, Precision precision, class Action>
 auto with_kernel(const FusedPlan& plan, const Action& action) {
-  if constexpr (operand != Operand::f32) {
+  if constexpr (precision != Precision::f32) {
     if (plan.rows == 256) {
-      return plan.pixels == 64 ? action(convolve<T, operand, 256, 64>) : action(convolve<T, operand, 256, 128>);
+      return plan.pixels == 64 ? action(convolve<T, precision, 256, 64>) : action(convolve<T, precision, 256, 128>);
     }
   }
   if (plan.rows == 128) {
-    return plan.pixels == 64 ? action(convolve<T, operand, 128, 64>) : action(convolve<T, operand, 128, 128>);
+    return plan.pixels == 64 ? action(convolve<T, precision, 128, 64>) : action(convolve<T, precision, 128, 128>);
   }
-  return action(convolve<T, operand, 64, 128>);
+  return action(convolve<T, precision, 64, 128>);
 }
 
 /// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
@@ -280,9 +280,9 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
       "cudaFuncSetAttribute");
 }
 
-template <class T, Operand operand>
+template <class T, Precision precision>
 void run(cudaStream_t stream, const FusedArguments& arguments, const FusedPlan& plan) {
-  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<operand>::parts);
+  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<precision>::parts);
   const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
   const auto taps = static_cast<std::uint32_t>(arguments.windows.taps());
   const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
@@ -290,9 +290,9 @@ void run(cudaStream_t stream, const FusedArguments& arguments, const FusedPlan& 
   constexpr unsigned block = 256;
   Launch pack(dim3((parts.all + block - 1) / block), block);
   pack.config.stream = stream;
-  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, operand>, arguments, parts, plan.rows),
+  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, parts, plan.rows),
         "cudaLaunchKernelEx (packing the weight)");
-  with_kernel<T, operand>(plan, [&](auto* kernel) {
+  with_kernel<T, precision>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);
     Launch launch(plan, static_cast<unsigned>(arguments.windows.groups));
     launch.config.stream = stream;
@@ -300,26 +300,26 @@ void run(cudaStream_t stream, const FusedArguments& arguments, const FusedPlan& 
   });
 }
 
-/// Calls action<T, operand>() with those of the plan.
+/// Calls action<T, precision>() with those of the plan.
 template <class Action>
-auto with_operand(const FusedPlan& plan, const Action& action) {
+auto with_precision(const FusedPlan& plan, const Action& action) {
   switch (plan.type) {
-    case ElementType::f16: return action.template operator()<f16, Operand::f16>();
-    case ElementType::bf16: return action.template operator()<bf16, Operand::bf16>();
+    case ElementType::f16: return action.template operator()<f16, Precision::f16>();
+    case ElementType::bf16: return action.template operator()<bf16, Precision::bf16>();
     default: break;
   }
-  if (plan.tf32) return action.template operator()<float, Operand::tf32>();
-  return action.template operator()<float, Operand::f32>();
+  if (plan.tf32) return action.template operator()<float, Precision::tf32>();
+  return action.template operator()<float, Precision::f32>();
 }
 
 }  // namespace
 
 std::size_t FusedPlan::weight_bytes(const Windows& windows) const {
-  return static_cast<std::size_t>(windows.groups) * row_tiles * steps * tile_bytes(operand_of(*this), rows);
+  return static_cast<std::size_t>(windows.groups) * row_tiles * steps * tile_bytes(precision_of(*this), rows);
 }
 
 std::size_t FusedPlan::shared_bytes() const {
-  return static_cast<std::size_t>(SharedLayout(tile_bytes(operand_of(*this), rows), rows, pixels, phase_taps).bytes);
+  return static_cast<std::size_t>(SharedLayout(tile_bytes(precision_of(*this), rows), rows, pixels, phase_taps).bytes);
 }
 
 void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
@@ -334,13 +334,14 @@ void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& p
       .steps = plan.steps,
       .row_tiles = plan.row_tiles,
       .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
-  with_operand(
-      plan, [&]<class T, Operand operand>() { run<T, operand>(static_cast<cudaStream_t>(stream), arguments, plan); });
+  with_precision(plan, [&]<class T, Precision precision>() {
+    run<T, precision>(static_cast<cudaStream_t>(stream), arguments, plan);
+  });
 }
 
 int clusters_at_once(const FusedPlan& plan) {
-  return with_operand(plan, [&]<class T, Operand operand>() {
-    return with_kernel<T, operand>(plan, [&](auto* kernel) {
+  return with_precision(plan, [&]<class T, Precision precision>() {
+    return with_kernel<T, precision>(plan, [&](auto* kernel) {
       FusedPlan one = plan;
       one.pixel_tiles = one.row_tiles = 1;
       const Launch launch(one, 1);

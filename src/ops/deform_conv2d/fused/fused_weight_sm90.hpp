@@ -18,10 +18,10 @@ struct WeightParts {
 
 /// The channel, of a chunk, of an element of a 16-byte part of a row of packed weight. A thread's columns, 16 bytes of
 /// neighbouring channels, are words of several instructions; the weight follows them.
-template <class T, Operand operand>
+template <class T, Precision precision>
 __device__ __forceinline__ int channel_of(int part, int element) {
   constexpr int of_vector = 16 / sizeof(T);
-  constexpr int of_word = operand == Operand::tf32 ? 1 : 2;
+  constexpr int of_word = precision == Precision::tf32 ? 1 : 2;
   constexpr int words = of_vector / of_word;  // of a vector
   const int instruction = part / 2;
   const int vector = element / of_word + 4 * (instruction / (words / 2));
@@ -31,9 +31,9 @@ __device__ __forceinline__ int channel_of(int part, int element) {
 
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
 /// neighbours in the weight.
-template <class T, Operand operand>
+template <class T, Precision precision>
 __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, WeightParts parts, int tile_rows) {
-  using Layout = Tile<operand>;
+  using Layout = Tile<precision>;
   constexpr int part_channels = Layout::channels / Layout::parts;
   blas::sm90::wait_for_kernel_before();
   blas::sm90::let_next_kernel_start();
@@ -60,7 +60,7 @@ __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, We
   float element[part_channels];
 #pragma unroll
   for (int i = 0; i < part_channels; ++i) {
-    const int channel = channel_of<T, operand>(part, i);
+    const int channel = channel_of<T, precision>(part, i);
     element[i] = channel < channels ? static_cast<float>(from[channel * weight.stride[1]]) : 0.0f;
   }
 
@@ -71,7 +71,7 @@ __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, We
   char* const to = static_cast<char*>(arguments.operands.packed_weight) +
                    (row_tile * arguments.steps + step) * Layout::bytes(tile_rows) +
                    Layout::offset(row % tile_rows, part);
-  if constexpr (operand == Operand::tf32) {
+  if constexpr (precision == Precision::tf32) {
     using blas::sm90::tf32_bits;
     *reinterpret_cast<uint4*>(to) =
         make_uint4(tf32_bits(element[0]), tf32_bits(element[1]), tf32_bits(element[2]), tf32_bits(element[3]));
@@ -79,9 +79,9 @@ __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, We
     std::uint32_t pairs[4][Layout::pieces];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if constexpr (operand == Operand::f32) {
+      if constexpr (precision == Precision::f32) {
         blas::sm90::split_pair(element[2 * j], element[2 * j + 1], pairs[j]);
-      } else if constexpr (operand == Operand::f16) {
+      } else if constexpr (precision == Precision::f16) {
         pairs[j][0] = blas::sm90::f16_pair(element[2 * j], element[2 * j + 1]);
       } else {
         pairs[j][0] = blas::sm90::bf16_pair(element[2 * j], element[2 * j + 1]);
