@@ -44,15 +44,15 @@ struct GemmArguments {
   std::int64_t inner;
   float alpha, beta;
   std::int64_t row_tiles, column_tiles;
-  std::int64_t tile_steps;   ///< along the inner axis
-  std::int64_t parts;        ///< that blocks share out: the steps of all tiles of all products
-  std::int64_t whole_parts;  ///< so many stay together: those of a tile, or one
-  float4* sums;              ///< what blocks leave to others, a tile for each
-  int* flags;                ///< whether they have
+  std::int64_t tile_steps;      ///< along the inner axis
+  std::int64_t steps;           ///< that blocks share out: those of all tiles of all products
+  std::int64_t together_steps;  ///< so many stay together: those of a tile, or one
+  float4* sums;                 ///< what blocks leave to others, a tile for each
+  int* flags;                   ///< whether they have
 
-  /// Where the parts of a block begin, counted over all tiles.
+  /// Where the steps of a block begin, counted over all tiles.
   __device__ __forceinline__ std::int64_t begin(std::int64_t block) const {
-    return parts / whole_parts * block / gridDim.x * whole_parts;
+    return steps / together_steps * block / gridDim.x * together_steps;
   }
 
   /// An element of c, or two neighbours.

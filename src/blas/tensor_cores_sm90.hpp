@@ -21,20 +21,20 @@ enum class Precision : std::uint8_t {
 };
 
 /// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, in pieces
-/// one behind the other. The 16-byte parts of a row are swizzled so that neither a row nor a column of parts meets the
+/// one behind the other. The 16-byte units of a row are swizzled so that neither a row nor a column of units meets the
 /// same banks. A tile begins at a multiple of 1024 bytes.
 template <Precision precision>
 struct Tile {
   static constexpr int pieces = precision == Precision::f32 ? 3 : 1;
   static constexpr int row_bytes = precision == Precision::f32 ? 64 : 128;
-  static constexpr int parts = row_bytes / 16;
+  static constexpr int units = row_bytes / 16;
   static constexpr int channels = precision == Precision::f16 || precision == Precision::bf16 ? 64 : 32;
   static constexpr int instructions = row_bytes / 32;  ///< that a row takes
 
   __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * pieces; }
-  /// Where a part of a row lies in a piece.
-  __host__ __device__ static constexpr int offset(int row, int part) {
-    return row * row_bytes + ((part ^ (precision == Precision::f32 ? (row >> 1) & 3 : row & 7)) << 4);
+  /// Where a unit of a row lies in a piece.
+  __host__ __device__ static constexpr int offset(int row, int unit) {
+    return row * row_bytes + ((unit ^ (precision == Precision::f32 ? (row >> 1) & 3 : row & 7)) << 4);
   }
 };
 

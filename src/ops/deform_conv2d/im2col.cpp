@@ -43,15 +43,17 @@ void* advanced(void* data, std::int64_t elements, ElementType type) {
 
 /// The temporary arrays that both directions need.
 struct Im2colArrays {
-  Part x, weight, columns, gemm;
+  TemporaryArray x, weight, columns, gemm;
 
   Im2colArrays(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
                const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
     const std::size_t element = size_of(x_tensor.type());
-    if (!has_channels_last(x_tensor)) x = Part(layout, step * windows.channels * windows.area(), element);
-    if (reads_weight && !is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
-    columns = Part(layout, step * windows.pixels() * windows.column(), element);
-    gemm = Part(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
+    if (!has_channels_last(x_tensor)) x = TemporaryArray(layout, step * windows.channels * windows.area(), element);
+    if (reads_weight && !is_dense_channels_last(weight_tensor)) {
+      weight = TemporaryArray(layout, weight_tensor.size(), element);
+    }
+    columns = TemporaryArray(layout, step * windows.pixels() * windows.column(), element);
+    gemm = TemporaryArray(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
   }
 
   Workspace gemm_workspace(const Context& ctx, void* memory) const {
@@ -116,12 +118,12 @@ void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
 struct ForwardMemory {
   MemoryLayout layout;
   Im2colArrays arrays;
-  Part out;  ///< where the product cannot write into the tensor itself
+  TemporaryArray out;  ///< where the product cannot write into the tensor itself
 
   ForwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step)
       : arrays(layout, ctx, windows, t.x, t.weight, step) {
     if (!is_matrix_of_planes(t.out) && !is_matrix_of_pixels(t.out)) {
-      out = Part(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
+      out = TemporaryArray(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
     }
   }
 };
@@ -192,21 +194,21 @@ bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t
 struct BackwardMemory {
   MemoryLayout layout;
   Im2colArrays arrays;
-  Part out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
-  Part x_grad;
-  std::array<Part, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
-  Part columns_grad;
+  TemporaryArray out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
+  TemporaryArray x_grad;
+  std::array<TemporaryArray, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
+  TemporaryArray columns_grad;
 
   BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
       : arrays(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
     const ElementType type = t.x.type();
     if (!is_matrix_of_pixels(t.out_grad)) {
-      out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
+      out_grad = TemporaryArray(layout, step * windows.pixels() * windows.out_channels, size_of(type));
     }
-    if (t.x_grad) x_grad = Part(layout, step * windows.area() * windows.channels, arithmetic_size(type));
+    if (t.x_grad) x_grad = TemporaryArray(layout, step * windows.area() * windows.channels, arithmetic_size(type));
     const int levels = t.weight_grad ? Cascade::levels(steps_of(windows.images, step)) : 0;
     for (int level = 0; level < levels; ++level) {
-      weight_grad[static_cast<std::size_t>(level)] = Part(layout, t.weight.size(), arithmetic_size(type));
+      weight_grad[static_cast<std::size_t>(level)] = TemporaryArray(layout, t.weight.size(), arithmetic_size(type));
     }
     // Steps of fewer images may need more: they share out the channels.
     std::size_t bytes = 0;
@@ -218,7 +220,7 @@ struct BackwardMemory {
                              ctx, of_step, static_cast<bool>(t.x_grad), t.offset_grad || t.mask_grad);
                        }));
     }
-    columns_grad = Part(layout, static_cast<std::int64_t>(bytes), 1);
+    columns_grad = TemporaryArray(layout, static_cast<std::int64_t>(bytes), 1);
   }
 };
 

@@ -35,10 +35,10 @@ struct RowOrderLabels {
 
 /// Memory for ordering rows.
 struct RowOrderMemory {
-  Part places[2];
-  Part positions[2];
-  Part numbers;
-  Part sorter;
+  TemporaryArray places[2];
+  TemporaryArray positions[2];
+  TemporaryArray numbers;
+  TemporaryArray sorter;
   std::size_t sorter_bytes = 0;
 
   /// `numbered` where number_rows is to be called.

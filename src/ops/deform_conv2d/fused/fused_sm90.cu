@@ -282,15 +282,15 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
 
 template <class T, Precision precision>
 void run(cudaStream_t stream, const FusedArguments& arguments, const FusedPlan& plan) {
-  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<precision>::parts);
+  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<precision>::units);
   const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
   const auto taps = static_cast<std::uint32_t>(arguments.windows.taps());
-  const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
+  const WeightUnits units{Divisor(taps), Divisor(of_tap), Divisor(rows),
                           static_cast<std::uint32_t>(arguments.windows.groups) * rows * of_tap * taps};
   constexpr unsigned block = 256;
-  Launch pack(dim3((parts.all + block - 1) / block), block);
+  Launch pack(dim3((units.all + block - 1) / block), block);
   pack.config.stream = stream;
-  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, parts, plan.rows),
+  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, units, plan.rows),
         "cudaLaunchKernelEx (packing the weight)");
   with_kernel<T, precision>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);

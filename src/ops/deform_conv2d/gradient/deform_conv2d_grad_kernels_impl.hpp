@@ -16,7 +16,7 @@
 
 namespace portops::impl {
 
-/// The memory of a step's lists, one part after the other.
+/// The memory of a step's lists, one array after the other.
 template <class A>
 struct ContributionMemory {
   std::size_t counts, starts, contributions, bytes;
@@ -57,19 +57,19 @@ void DeformConv2dGradKernels<B, T>::add_sums(const Context& ctx, void* to, const
   launch_by_items<B>(ctx, label, AddSums<A>{static_cast<A*>(to), static_cast<const A*>(from), count, first});
 }
 
-/// The parts of the memory of columns_grad.
+/// The arrays in the memory of columns_grad.
 template <Backend B, class T>
 struct ColumnsGradMemory {
   MemoryLayout layout;
-  Part lists;     ///< of contributions to x_grad
-  Part products;  ///< of samples, by blocks of channels
+  TemporaryArray lists;     ///< of contributions to x_grad
+  TemporaryArray products;  ///< of samples, by blocks of channels
   std::int64_t blocks_of_channels = 0;
 
   ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
     using A = Arithmetic<T>;
     if constexpr (B == Backend::cuda) {
       if (wants_x_grad && ctx.deterministic()) {
-        lists = Part(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+        lists = TemporaryArray(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
       }
       if constexpr (sizeof(T) <= 4) {
         using Tiles = ColumnsGradTiles<B, T>;
@@ -81,7 +81,7 @@ struct ColumnsGradMemory {
       });
     }
     if (wants_products && blocks_of_channels > 0) {
-      products = Part(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
+      products = TemporaryArray(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
     }
   }
 };
