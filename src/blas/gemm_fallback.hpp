@@ -32,8 +32,8 @@ class Multiply {
 
   int scratch_bytes() const {
     constexpr int panels = (Sizes::tile_rows + Sizes::tile_columns) * Sizes::depth;
-    const std::int64_t pieces = (p_.inner + Sizes::depth - 1) / Sizes::depth;
-    return (panels + static_cast<int>(TileSums<A>::elements(tile_size, pieces))) * static_cast<int>(sizeof(A));
+    const std::int64_t slices = (p_.inner + Sizes::depth - 1) / Sizes::depth;
+    return (panels + static_cast<int>(TileSums<A>::elements(tile_size, slices))) * static_cast<int>(sizeof(A));
   }
 
   void operator()(const Team& team) const {
@@ -68,7 +68,7 @@ class Multiply {
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
       pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
       // A panel of columns stays in the first-level cache while all rows pass by.
-      tile.add_piece([&](A* sums, bool first) {
+      tile.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < columns; j += Sizes::panel_columns) {
           for (int i = 0; i < rows; i += Sizes::panel_rows) {
             multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,

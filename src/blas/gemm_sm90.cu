@@ -88,7 +88,7 @@ struct Place {
 /// What a thread brings of a tile and step: four vectors of four neighbours in memory, along the inner axis or, in a
 /// turned tile, of the lines.
 template <bool turned>
-struct Piece {
+struct Fragment {
   float4 vector[4];
 
   /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
@@ -104,7 +104,7 @@ struct Piece {
     }
   }
 
-  /// As bf16 pieces.
+  /// As bf16 terms.
   __device__ __forceinline__ void store(char* tile, int thread) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -115,8 +115,8 @@ struct Piece {
       char* const to = tile + (turned ? sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2
                                       : Layout::offset(line, inner / 8) + (inner & 4) * 2);
 #pragma unroll
-      for (int piece = 0; piece < 3; ++piece) {
-        *reinterpret_cast<uint2*>(to + piece * side * Layout::row_bytes) = make_uint2(first[piece], second[piece]);
+      for (int term = 0; term < 3; ++term) {
+        *reinterpret_cast<uint2*>(to + term * side * Layout::row_bytes) = make_uint2(first[term], second[term]);
       }
     }
   }
@@ -164,8 +164,8 @@ class Segments {
 template <bool a_turned, bool b_turned>
 __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
-  Piece<a_turned> of_a;
-  Piece<b_turned> of_b;
+  Fragment<a_turned> of_a;
+  Fragment<b_turned> of_b;
   Segments segments(arguments);
   Place place(arguments, segments.tile);
   std::int64_t step = segments.first;

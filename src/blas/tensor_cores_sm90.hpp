@@ -17,34 +17,34 @@ enum class Precision : std::uint8_t {
   f16,
   bf16,
   tf32,  ///< f32 rounded to 11 significant bits
-  f32    ///< f32 as the sum of three bf16 pieces, of which the products that matter are taken: the error of f32
+  f32    ///< f32 as the sum of three bf16 terms, of which the products that matter are taken: the error of f32
 };
 
-/// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, in pieces
+/// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, the terms
 /// one behind the other. The 16-byte units of a row are swizzled so that neither a row nor a column of units meets the
 /// same banks. A tile begins at a multiple of 1024 bytes.
 template <Precision precision>
 struct Tile {
-  static constexpr int pieces = precision == Precision::f32 ? 3 : 1;
+  static constexpr int terms = precision == Precision::f32 ? 3 : 1;
   static constexpr int row_bytes = precision == Precision::f32 ? 64 : 128;
   static constexpr int units = row_bytes / 16;
   static constexpr int channels = precision == Precision::f16 || precision == Precision::bf16 ? 64 : 32;
   static constexpr int instructions = row_bytes / 32;  ///< that a row takes
 
-  __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * pieces; }
-  /// Where a unit of a row lies in a piece.
+  __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * terms; }
+  /// Where a unit of a row of a term lies.
   __host__ __device__ static constexpr int offset(int row, int unit) {
     return row * row_bytes + ((unit ^ (precision == Precision::f32 ? (row >> 1) & 3 : row & 7)) << 4);
   }
 };
 
-/// A tile of bf16 pieces whose rows are neighbours in memory instead of its inner axis: turned. 64 lines (rows, when
+/// A tile of bf16 terms whose rows are neighbours in memory instead of its inner axis: turned. 64 lines (rows, when
 /// not turned) of all 32 positions along the inner axis, then the next 64; as long as a Tile of as many lines.
 struct TurnedTile {
   static constexpr int row_bytes = 128;
   static constexpr int bytes_of_lines = Tile<Precision::f32>::channels * row_bytes;
 
-  /// Where eight lines from `line` on, a multiple of 8, lie in a piece.
+  /// Where eight lines from `line` on, a multiple of 8, lie in a term.
   __host__ __device__ static constexpr int offset(int line, int inner) {
     return line / 64 * bytes_of_lines + inner * row_bytes + ((line % 64 / 8 ^ inner % 8) << 4);
   }
@@ -69,9 +69,9 @@ __device__ __forceinline__ float first_of_bf16_pair(std::uint32_t pair) { return
 __device__ __forceinline__ float second_of_bf16_pair(std::uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
 
 /// Pairs of bf16 that add up to the two numbers, the largest first: each takes 8 bits of what the last one left.
-__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&piece)[3]) {
+__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&term)[3]) {
 #pragma unroll
-  for (std::uint32_t& pair : piece) {
+  for (std::uint32_t& pair : term) {
     pair = bf16_pair(first, second);
     first -= first_of_bf16_pair(pair);
     second -= second_of_bf16_pair(pair);
@@ -331,24 +331,24 @@ __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
          swizzle << 62;
 }
 
-/// That of what the k-th instruction takes of a piece, which lies so many bytes from the tile's beginning.
+/// That of what the k-th instruction takes of a term, which lies so many bytes from the tile's beginning.
 template <Precision precision, bool turned = false>
-__device__ constexpr std::uint64_t instruction_offset(int piece_bytes, int k) {
-  return static_cast<std::uint64_t>(piece_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
+__device__ constexpr std::uint64_t instruction_offset(int term_bytes, int k) {
+  return static_cast<std::uint64_t>(term_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
 }
 
-/// The 64 rows of a product in registers: the words that each instruction takes, of each piece.
+/// The 64 rows of a product in registers: the words that each instruction takes, of each term.
 template <Precision precision>
 struct RowsInRegisters {
-  std::uint32_t words[Tile<precision>::pieces][Tile<precision>::instructions][4];
+  std::uint32_t words[Tile<precision>::terms][Tile<precision>::instructions][4];
 
   /// Has the words complete here. The compiler would make some of them between the instructions that take them, and
   /// these would then wait for each other.
   __device__ __forceinline__ void complete() {
 #pragma unroll
-    for (auto& piece : words) {
+    for (auto& term : words) {
 #pragma unroll
-      for (auto& instruction : piece) {
+      for (auto& instruction : term) {
 #pragma unroll
         for (std::uint32_t& word : instruction) asm volatile("" : "+r"(word)::"memory");
       }
@@ -367,9 +367,9 @@ class TileProduct {
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b) {
     a.complete();
     const std::uint64_t tile = describe<precision>(b);
-    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
+    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
       multiply_32_bytes<precision, columns>(
-          sums, a.words[a_piece][k], tile + instruction_offset<precision>(b_piece * columns * Layout::row_bytes, k),
+          sums, a.words[a_term][k], tile + instruction_offset<precision>(b_term * columns * Layout::row_bytes, k),
           adds);
     });
     wait<0>();
@@ -380,10 +380,10 @@ class TileProduct {
   template <bool a_turned, bool b_turned>
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
     const std::uint64_t a_tile = describe<precision, a_turned>(a), b_tile = describe<precision, b_turned>(b);
-    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
+    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
       multiply_32_bytes<a_turned, b_turned>(
-          sums, a_tile + instruction_offset<precision, a_turned>(a_piece * a_rows * Layout::row_bytes, k),
-          b_tile + instruction_offset<precision, b_turned>(b_piece * columns * Layout::row_bytes, k), adds);
+          sums, a_tile + instruction_offset<precision, a_turned>(a_term * a_rows * Layout::row_bytes, k),
+          b_tile + instruction_offset<precision, b_turned>(b_term * columns * Layout::row_bytes, k), adds);
     });
   }
 
@@ -435,7 +435,7 @@ class TileProduct {
   }
 
  private:
-  /// Calls instruction(sums, piece of a, piece of b, k, whether it adds) for each of a product.
+  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product.
   template <class Instruction>
   __device__ __forceinline__ void enqueue(const Instruction& instruction) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -444,10 +444,10 @@ class TileProduct {
 #pragma unroll
       for (int small = 2; small >= 0; --small) {
 #pragma unroll
-        for (int piece = 0; piece <= small; ++piece) {
+        for (int term = 0; term <= small; ++term) {
 #pragma unroll
           for (int k = 0; k < Layout::instructions; ++k) {
-            instruction(recent_, piece, small - piece, k, small == 2 && piece == 0 && k == 0 ? pending_ : 1);
+            instruction(recent_, term, small - term, k, small == 2 && term == 0 && k == 0 ? pending_ : 1);
           }
         }
       }

@@ -8,7 +8,7 @@
 
 namespace portops::impl {
 
-/// Arrays one behind the other in one piece of memory, each aligned to 256 bytes.
+/// Arrays one behind the other in one stretch of memory, each aligned to 256 bytes.
 class MemoryLayout {
  public:
   /// Returns where an array of so many elements begins, in bytes.

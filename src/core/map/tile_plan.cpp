@@ -283,7 +283,7 @@ std::int64_t kept_numbers(const TilePlan& plan, const Loop& loop) {
 }
 
 /// The packs of a row of a host's tile: as many as what it keeps from row to row allows, since a thread reads long
-/// pieces of memory faster; fewer where there would be too few tiles.
+/// stretches of memory faster; fewer where there would be too few tiles.
 int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const std::int64_t bytes = kept_numbers(plan, loop) * (loop.type == ElementType::f64 ? 8 : 4);
   const std::int64_t kept_columns = bytes == 0 ? shape.columns() : host_kept_bytes / bytes;

@@ -67,9 +67,9 @@ __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int
     blas::sm90::split_pair(__uint_as_float(words[0]), __uint_as_float(words[1]), first);
     blas::sm90::split_pair(__uint_as_float(words[2]), __uint_as_float(words[3]), second);
 #pragma unroll
-    for (int piece = 0; piece < 3; ++piece) {
-      rows.words[piece][half][row] = first[piece];
-      rows.words[piece][half][2 + row] = second[piece];
+    for (int term = 0; term < 3; ++term) {
+      rows.words[term][half][row] = first[term];
+      rows.words[term][half][2 + row] = second[term];
     }
   } else {
 #pragma unroll

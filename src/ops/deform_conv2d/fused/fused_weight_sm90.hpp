@@ -8,7 +8,7 @@
 
 namespace portops::impl::fused_sm90 {
 
-/// The units of 16 bytes, of each piece, that a row of the packed weight has.
+/// The units of 16 bytes, of each term, that a row of the packed weight has.
 struct WeightUnits {
   Divisor taps;       ///< of the kernel, fastest
   Divisor of_tap;     ///< those of a tap: of all chunks of a group
@@ -76,7 +76,7 @@ __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, We
     *reinterpret_cast<uint4*>(to) =
         make_uint4(tf32_bits(element[0]), tf32_bits(element[1]), tf32_bits(element[2]), tf32_bits(element[3]));
   } else {
-    std::uint32_t pairs[4][Layout::pieces];
+    std::uint32_t pairs[4][Layout::terms];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       if constexpr (precision == Precision::f32) {
@@ -88,9 +88,9 @@ __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, We
       }
     }
 #pragma unroll
-    for (int piece = 0; piece < Layout::pieces; ++piece) {
-      *reinterpret_cast<uint4*>(to + piece * tile_rows * Layout::row_bytes) =
-          make_uint4(pairs[0][piece], pairs[1][piece], pairs[2][piece], pairs[3][piece]);
+    for (int term = 0; term < Layout::terms; ++term) {
+      *reinterpret_cast<uint4*>(to + term * tile_rows * Layout::row_bytes) =
+          make_uint4(pairs[0][term], pairs[1][term], pairs[2][term], pairs[3][term]);
     }
   }
 }
