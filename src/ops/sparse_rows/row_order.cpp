@@ -62,8 +62,8 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
 }
 
 template <class Index>
-void number_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
-                 const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedRows& out) {
+void number_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                   const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedPlaces& out) {
   dispatch_backend(ctx.backend(), [&]<Backend B>() {
     if (sparse.n > 0) {
       if constexpr (B == Backend::cuda) {
@@ -82,9 +82,9 @@ template RowOrder<std::uint32_t> order_rows(const Context&, const RowOrderLabels
                                             const RowOrderMemory&, void*);
 template RowOrder<std::uint64_t> order_rows(const Context&, const RowOrderLabels&, const SparseRows&,
                                             const RowOrderMemory&, void*);
-template void number_rows(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint32_t>&,
-                          const RowOrderMemory&, void*, const NumberedRows&);
-template void number_rows(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint64_t>&,
-                          const RowOrderMemory&, void*, const NumberedRows&);
+template void number_places(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint32_t>&,
+                            const RowOrderMemory&, void*, const NumberedPlaces&);
+template void number_places(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint64_t>&,
+                            const RowOrderMemory&, void*, const NumberedPlaces&);
 
 }  // namespace portops::impl

@@ -40,8 +40,8 @@ struct SparseRows {
   std::int64_t columns = 1;
   int column_rank = 0;  ///< adjacent axes are merged wherever all operands allow it
   std::array<std::int64_t, max_rank> column_extent = {};
-  const std::int64_t* rows = nullptr;
-  std::int64_t rows_stride = 0;
+  const std::int64_t* places = nullptr;  ///< the rows of the table that the n rows belong to
+  std::int64_t places_stride = 0;
   const std::int64_t* count = nullptr;  ///< of rows that are merged already; null where they are not
   int operands = 0;
   std::array<SparseOperand, most_operands> operand;  ///< the values, then the others

@@ -43,13 +43,13 @@ std::size_t state_bytes(ElementType type, int numbers) {
 
 /// Calls visit(softmax) with what the kernels take.
 template <class Visit>
-auto with_softmax(const Levels& levels, const impl::StepRows& rows, const Visit& visit) {
-  const auto plan = impl::joined_pieces(levels, rows.columns);
-  const bool has_two_inputs = rows.operands.size() == 3;
+auto with_softmax(const Levels& levels, const impl::StepLayout& layout, const Visit& visit) {
+  const auto plan = impl::joined_pieces(levels, layout.columns);
+  const bool has_two_inputs = layout.operands.size() == 3;
   const impl::StepSoftmax softmax{.plan = *plan,
-                                  .columns = rows.columns,
-                                  .in = {rows.operands[0], has_two_inputs ? rows.operands[1] : impl::StepStrides()},
-                                  .out = rows.operands.back()};
+                                  .columns = layout.columns,
+                                  .in = {layout.operands[0], has_two_inputs ? layout.operands[1] : impl::StepStrides()},
+                                  .out = layout.operands.back()};
   return visit(softmax);
 }
 
@@ -59,7 +59,7 @@ void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& o
   const impl::Region region("portops::sequence_softmax");
   check_softmax(ctx, x, out);
   if (out.size() == 0) return;
-  with_softmax(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::StepSoftmax& softmax) {
+  with_softmax(x.levels, impl::make_step_layout({{x.values, 1}, {out, 1}}), [&](const impl::StepSoftmax& softmax) {
     impl::dispatch(ctx.backend(), out.type(),
                    [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax(ctx, softmax); });
   });
@@ -70,8 +70,8 @@ void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorR
   const impl::Region region("portops::sequence_softmax_grad");
   check_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return;
-  const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
-  with_softmax(x.levels, rows, [&](const impl::StepSoftmax& softmax) {
+  const auto layout = impl::make_step_layout({{out, 1}, {out_grad, 1}, {x_grad, 1}});
+  with_softmax(x.levels, layout, [&](const impl::StepSoftmax& softmax) {
     impl::dispatch(ctx.backend(), out.type(),
                    [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax_grad(ctx, softmax); });
   });
@@ -80,17 +80,18 @@ void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorR
 std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
   check_softmax(ctx, x, out);
   if (out.size() == 0) return 0;
-  return with_softmax(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::StepSoftmax& softmax) {
-    return impl::softmax_memory(softmax, state_bytes(out.type(), 2)).bytes;
-  });
+  return with_softmax(x.levels, impl::make_step_layout({{x.values, 1}, {out, 1}}),
+                      [&](const impl::StepSoftmax& softmax) {
+                        return impl::softmax_memory(softmax, state_bytes(out.type(), 2)).bytes;
+                      });
 }
 
 std::size_t sequence_softmax_grad_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
                                             const TensorRef& out_grad, const TensorRef& x_grad) {
   check_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return 0;
-  const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
-  return with_softmax(x.levels, rows, [&](const impl::StepSoftmax& softmax) {
+  const auto layout = impl::make_step_layout({{out, 1}, {out_grad, 1}, {x_grad, 1}});
+  return with_softmax(x.levels, layout, [&](const impl::StepSoftmax& softmax) {
     return impl::softmax_memory(softmax, state_bytes(out.type(), 1)).bytes;
   });
 }
