@@ -17,9 +17,9 @@ enum class Transpose : bool { no, yes };
 /// Products of the same form: how many, and how many elements the matrices of one lie after those of the one before.
 struct Batch {
   std::int64_t count = 1;
-  std::int64_t a_step = 0;
-  std::int64_t b_step = 0;
-  std::int64_t c_step = 0;
+  std::int64_t a_stride = 0;
+  std::int64_t b_stride = 0;
+  std::int64_t c_stride = 0;
 };
 
 /// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for.

@@ -31,7 +31,7 @@ constexpr int shared_bytes = stages * (2 * tile_bytes + 16);
 struct GemmOperand {
   const float* data;
   std::int64_t stride;
-  std::int64_t step;  ///< of a batch
+  std::int64_t batch_stride;
   std::int64_t lines;
 };
 
@@ -39,7 +39,7 @@ struct GemmOperand {
 struct GemmArguments {
   GemmOperand a, b;
   float* c;
-  std::int64_t c_stride, c_step;
+  std::int64_t c_stride, c_batch_stride;
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
@@ -171,12 +171,12 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   std::int64_t step = segments.first;
   const auto load_a = [&] {
     GemmOperand a = arguments.a;
-    a.data += place.product * a.step;
+    a.data += place.product * a.batch_stride;
     of_a.load(a, arguments.inner, place.row, step * depth, own);
   };
   const auto load_b = [&] {
     GemmOperand b = arguments.b;
-    b.data += place.product * b.step;
+    b.data += place.product * b.batch_stride;
     of_b.load(b, arguments.inner, place.column, step * depth, own);
   };
   load_a();
@@ -261,7 +261,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
     }
     if (segments.first > 0) collect(arguments, segments.tile, sums);
     const Place place(arguments, segments.tile);
-    float* const c = arguments.c + place.product * arguments.c_step + place.column;
+    float* const c = arguments.c + place.product * arguments.c_batch_stride + place.column;
     sums.for_pairs([&](int row_in_tile, int column, float2 pair) {
       const std::int64_t row = place.row + warpgroup * 64 + row_in_tile,
                          left = arguments.b.lines - place.column - column;
@@ -308,8 +308,9 @@ struct Plan {
   static_assert(side * side == sum_packs * 4 * consumers);
 };
 
-bool is_aligned(const void* data, std::int64_t stride, std::int64_t step, std::int64_t contiguous) {
-  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && step % 4 == 0 && contiguous % 4 == 0;
+bool is_aligned(const void* data, std::int64_t stride, std::int64_t batch_stride, std::int64_t contiguous) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && batch_stride % 4 == 0 &&
+         contiguous % 4 == 0;
 }
 
 }  // namespace
@@ -319,8 +320,8 @@ bool suits_sm90(const Product& p) {
   constexpr std::int64_t least = 64;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
   return p.type == ElementType::f32 && std::min({p.rows, p.columns, p.inner}) >= least &&
-         is_aligned(p.a, p.a_stride, p.batch.a_step, a_inner ? p.inner : p.rows) &&
-         is_aligned(p.b, p.b_stride, p.batch.b_step, b_inner ? p.inner : p.columns) &&
+         is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
+         is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&
          impl::ceil_div(p.rows, side) * impl::ceil_div(p.columns, side) * p.batch.count < INT32_MAX;
 }
 
@@ -332,12 +333,12 @@ std::size_t sm90_workspace(int multiprocessors, const Product& product) {
 void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Workspace workspace) {
   const Plan plan(p, multiprocessors, workspace.bytes);
   const GemmArguments arguments{
-      {static_cast<const float*>(p.a), p.a_stride, p.batch.a_step, p.rows},
-      {static_cast<const float*>(p.b), p.b_stride, p.batch.b_step, p.columns},
+      {static_cast<const float*>(p.a), p.a_stride, p.batch.a_stride, p.rows},
+      {static_cast<const float*>(p.b), p.b_stride, p.batch.b_stride, p.columns},
       static_cast<float*>(p.c),
       p.c_stride,
-      p.batch.c_step,
-      reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_step % 2 == 0,
+      p.batch.c_stride,
+      reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_stride % 2 == 0,
       p.inner,
       static_cast<float>(p.alpha),
       static_cast<float>(p.beta),

@@ -86,8 +86,8 @@ class ConvolveTiles {
   using Team = typename Policy::member_type;
   static constexpr int alignment = 64;
 
-  ConvolveTiles(const Step& step, const A* packed_weight, const Tensor4& out, const T* bias, std::int64_t bias_stride,
-                int threads)
+  ConvolveTiles(const ImageStep& step, const A* packed_weight, const Tensor4& out, const T* bias,
+                std::int64_t bias_stride, int threads)
       : windows_(step.windows),
         sampler_(step.windows, step.offset, step.mask),
         x_(static_cast<const T*>(step.x.data)),

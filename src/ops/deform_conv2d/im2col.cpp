@@ -76,9 +76,9 @@ class Im2col {
   }
 
   /// The step of `count` images from `first` on; x with its channels last.
-  Step step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x, const TensorRef& offset,
-            const TensorRef& mask) const {
-    Step step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
+  ImageStep step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x,
+                 const TensorRef& offset, const TensorRef& mask) const {
+    ImageStep step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
     step.windows.images = count;
     step.columns = arrays_.columns.in(memory_);
     step.x = tensor4(x, first);
@@ -162,7 +162,7 @@ void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dT
   const ElementType type = t.x.type();
   const Matrices matrix(ctx, type);
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     DeformConv2dKernels<B, T>::columns(ctx, s);
     Tensor4 out = tensor4(t.out, first);
     if (plan.out) {
@@ -241,7 +241,7 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     GradKernels::add_sums(ctx, weight_grad(to), weight_grad(level), t.weight.size(), is_first);
   };
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     const std::int64_t p = count * windows.pixels();
     void* out_grad = tensor4(t.out_grad, first).data;
     std::int64_t distance = pixel_distance(t.out_grad);

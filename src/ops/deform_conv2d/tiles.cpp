@@ -49,10 +49,10 @@ void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const De
     Kernels::pack_weight(ctx, windows, tensor4(t.weight), weight);
     for (std::int64_t first = 0; first < windows.images; first += plan.step) {
       const std::int64_t count = std::min(plan.step, windows.images - first);
-      Step step{.windows = windows,
-                .offset = tensor4(t.offset, first),
-                .mask = tensor4(t.mask, first),
-                .x = tensor4(t.x, first)};
+      ImageStep step{.windows = windows,
+                     .offset = tensor4(t.offset, first),
+                     .mask = tensor4(t.mask, first),
+                     .x = tensor4(t.x, first)};
       step.windows.images = count;
       if (plan.x) {
         const Rearrangement copy = to_channels_last(t.x, first, count, plan.x.in(memory.data()));

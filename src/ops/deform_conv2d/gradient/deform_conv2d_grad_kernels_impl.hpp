@@ -76,7 +76,7 @@ struct ColumnsGradMemory {
         if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
       }
     } else {
-      with_channel_packs<B, T, A>(Step{.windows = windows}, [&]<int N>() {
+      with_channel_packs<B, T, A>(ImageStep{.windows = windows}, [&]<int N>() {
         blocks_of_channels = ColumnsGradHost<B, T, N>::blocks_of_channels(windows);
       });
     }
@@ -95,7 +95,7 @@ std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ct
 #if defined(KOKKOS_ENABLE_CUDA)
 /// x_grad by lists of contributions.
 template <class T, int N>
-void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arithmetic<T>* x_grad) {
+void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory, Arithmetic<T>* x_grad) {
   static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
   static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
   static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
@@ -121,7 +121,7 @@ void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arit
 #endif
 
 template <Backend B, class T>
-bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step& step) {
+bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const ImageStep& step) {
   if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
     using Tiles = ColumnsGradTiles<B, T>;
     return Tiles::suits(step.windows) && Tiles::suits(step.windows, step.x);
@@ -131,7 +131,8 @@ bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step
 }
 
 template <Backend B, class T>
-void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const ImageStep& step,
+                                                 const ImageStepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
   static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
   static const std::string zero_label = "portops::deform_conv2d_grad::zeros";

@@ -87,7 +87,7 @@ std::vector<impl::Move> copies(const Levels& x, const std::vector<std::int64_t>&
   for_each_sequence(x, times, [&](std::int64_t first, std::int64_t length, std::int64_t count) {
     if (length == 0) return;
     for (std::int64_t k = 0; k < count; ++k, to += length) {
-      moves.push_back({.from_outer = 0, .from = first, .to_outer = 0, .to = to, .step = 1, .rows = length});
+      moves.push_back({.from_outer = 0, .from = first, .to_outer = 0, .to = to, .stride = 1, .rows = length});
     }
   });
   return moves;

@@ -107,7 +107,7 @@ std::vector<impl::Move> edge_moves(const std::vector<std::int64_t>& offsets, boo
                      .from = first ? offsets[i] : offsets[i + 1] - 1,
                      .to_outer = 0,
                      .to = static_cast<std::int64_t>(i),
-                     .step = 1,
+                     .stride = 1,
                      .rows = 1});
   }
   return moves;
