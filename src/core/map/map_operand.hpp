@@ -24,7 +24,7 @@ struct MapOperand {
   Access access{};
 };
 
-/// An operand of a TilePlan.
+/// An operand of a TilePlan, with the members of its TileOperand.
 template <class T>
 struct MapTileOperand : MapOperand<T, Access> {
   MapTileOperand() = default;
