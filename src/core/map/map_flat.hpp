@@ -58,7 +58,7 @@ class MapFlat {
   }
 
  private:
-  using Operand = MapOperand<T, FlatAccess>;
+  using Operand = MapFlatOperand<T>;
 
   /// The loop's axes, for operands that are found by positions.
   using Stride = std::conditional_t<form == FlatForm::rows, int, std::int64_t>;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/map/flat_plan.hpp"
 #include "core/map/tile_plan.hpp"
 
 #include <algorithm>
@@ -11,39 +12,43 @@
 
 namespace portops::impl {
 
-/// An operand of any form of a loop.
-template <class T, class Access>
-struct MapOperand {
-  MapOperand() = default;
-  template <class PlanOperand>
-  explicit MapOperand(const PlanOperand& from)
+/// An operand of a FlatPlan.
+template <class T>
+struct MapFlatOperand {
+  MapFlatOperand() = default;
+  explicit MapFlatOperand(const FlatOperand& from)
       : data(reinterpret_cast<T*>(from.data)), number(static_cast<Arithmetic<T>>(from.number)), access(from.access) {}
 
   T* data = nullptr;
   Arithmetic<T> number{};
-  Access access{};
+  FlatAccess access{};
 };
 
-/// An operand of a TilePlan, with the members of its TileOperand.
+/// An operand of a TilePlan, with the members of its TileOperand. Their order decides about registers of MapTiles.
 template <class T>
-struct MapTileOperand : MapOperand<T, Access> {
+struct MapTileOperand {
   MapTileOperand() = default;
   explicit MapTileOperand(const TileOperand& from)
-      : MapOperand<T, Access>(from),
+      : data(reinterpret_cast<T*>(from.data)),
         column_stride(from.column_stride),
         period(from.period),
         partial_at(from.partial_at),
+        number(static_cast<Arithmetic<T>>(from.number)),
         step_bytes(from.step_bytes),
+        access(from.access),
         sum(from.sum),
         direct(from.direct) {
     std::copy(from.stride.begin(), from.stride.end(), stride);
   }
 
+  T* data = nullptr;
   std::int64_t stride[max_rank] = {};
   std::int64_t column_stride = 0;
   std::int64_t period = 0;
   std::int64_t partial_at = 0;
+  Arithmetic<T> number{};
   unsigned step_bytes = 0;
+  Access access{};
   TileSum sum{};
   bool direct = false;
 };
