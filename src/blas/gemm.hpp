@@ -17,9 +17,9 @@ enum class Transpose : bool { no, yes };
 /// Products of the same form: how many, and how many elements the matrices of one lie after those of the one before.
 struct Batch {
   std::int64_t count = 1;
-  std::int64_t a_step = 0;
-  std::int64_t b_step = 0;
-  std::int64_t c_step = 0;
+  std::int64_t a_stride = 0;
+  std::int64_t b_stride = 0;
+  std::int64_t c_stride = 0;
 };
 
 /// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for.
@@ -34,7 +34,7 @@ struct Batch {
 /// - A c without elements is left alone.
 ///
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
-/// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 pieces on
+/// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
 /// - kokkos_kernels, or cblas in a build without Kokkos Kernels: f64 and f32 on hosts, by the host's BLAS, which takes

@@ -14,9 +14,9 @@ void multiply(const Product& p, Multiply&& cblas_gemm) {
   for (std::int64_t k = 0; k < p.batch.count; ++k) {
     cblas_gemm(CblasRowMajor, cblas_name(p.a_transpose), cblas_name(p.b_transpose), static_cast<int>(p.rows),
                static_cast<int>(p.columns), static_cast<int>(p.inner), static_cast<T>(p.alpha),
-               static_cast<const T*>(p.a) + k * p.batch.a_step, static_cast<int>(p.a_stride),
-               static_cast<const T*>(p.b) + k * p.batch.b_step, static_cast<int>(p.b_stride), static_cast<T>(p.beta),
-               static_cast<T*>(p.c) + k * p.batch.c_step, static_cast<int>(p.c_stride));
+               static_cast<const T*>(p.a) + k * p.batch.a_stride, static_cast<int>(p.a_stride),
+               static_cast<const T*>(p.b) + k * p.batch.b_stride, static_cast<int>(p.b_stride), static_cast<T>(p.beta),
+               static_cast<T*>(p.c) + k * p.batch.c_stride, static_cast<int>(p.c_stride));
   }
 }
 

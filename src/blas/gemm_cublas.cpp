@@ -120,9 +120,9 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& p, Math math) {
                            p.c_stride, arithmetic(p.type, math), CUBLAS_GEMM_DEFAULT);
   }
   return cublasGemmStridedBatchedEx_64(handle, cublas_name(p.b_transpose), cublas_name(p.a_transpose), p.columns,
-                                       p.rows, p.inner, &alpha, p.b, type, p.b_stride, p.batch.b_step, p.a, type,
-                                       p.a_stride, p.batch.a_step, &beta, p.c, cublas_name(p.c_type), p.c_stride,
-                                       p.batch.c_step, p.batch.count, arithmetic(p.type, math), CUBLAS_GEMM_DEFAULT);
+                                       p.rows, p.inner, &alpha, p.b, type, p.b_stride, p.batch.b_stride, p.a, type,
+                                       p.a_stride, p.batch.a_stride, &beta, p.c, cublas_name(p.c_type), p.c_stride,
+                                       p.batch.c_stride, p.batch.count, arithmetic(p.type, math), CUBLAS_GEMM_DEFAULT);
 }
 
 }  // namespace

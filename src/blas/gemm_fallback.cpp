@@ -38,8 +38,8 @@ void scale(const Context& ctx, const Product& product) {
   if (product.beta == 1.0) return;
   impl::dispatch(ctx.backend(), product.c_type, [&]<Backend B, class T>() {
     const Scale<T> functor{
-        static_cast<T*>(product.c), product.rows,         product.columns,
-        product.c_stride,           product.batch.c_step, static_cast<impl::Arithmetic<T>>(product.beta)};
+        static_cast<T*>(product.c), product.rows,           product.columns,
+        product.c_stride,           product.batch.c_stride, static_cast<impl::Arithmetic<T>>(product.beta)};
     Kokkos::parallel_for(label,
                          Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(
                              impl::instance<B>(ctx), 0, product.batch.count * product.rows * product.columns),

@@ -32,8 +32,8 @@ class Multiply {
 
   int scratch_bytes() const {
     constexpr int panels = (Sizes::tile_rows + Sizes::tile_columns) * Sizes::depth;
-    const std::int64_t pieces = (p_.inner + Sizes::depth - 1) / Sizes::depth;
-    return (panels + static_cast<int>(TileSums<A>::elements(tile_size, pieces))) * static_cast<int>(sizeof(A));
+    const std::int64_t slices = (p_.inner + Sizes::depth - 1) / Sizes::depth;
+    return (panels + static_cast<int>(TileSums<A>::elements(tile_size, slices))) * static_cast<int>(sizeof(A));
   }
 
   void operator()(const Team& team) const {
@@ -63,12 +63,12 @@ class Multiply {
     const bool b_turned = p_.b_transpose == Transpose::yes;
     for (std::int64_t k = 0; k < p_.inner; k += Sizes::depth) {
       const int depth = static_cast<int>(std::min<std::int64_t>(Sizes::depth, p_.inner - k));
-      const T* a = a_ + product * p_.batch.a_step + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
-      const T* b = b_ + product * p_.batch.b_step + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
+      const T* a = a_ + product * p_.batch.a_stride + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
+      const T* b = b_ + product * p_.batch.b_stride + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
       pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
       // A panel of columns stays in the first-level cache while all rows pass by.
-      tile.add_piece([&](A* sums, bool first) {
+      tile.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < columns; j += Sizes::panel_columns) {
           for (int i = 0; i < rows; i += Sizes::panel_rows) {
             multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,
@@ -79,7 +79,7 @@ class Multiply {
     }
     A* const sums = tile.finish();
     for (int i = 0; i < rows; ++i) {
-      write_row(c_ + product * p_.batch.c_step + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns,
+      write_row(c_ + product * p_.batch.c_stride + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns,
                 columns);
     }
   }
@@ -113,12 +113,12 @@ struct Scale {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t stride;
-  std::int64_t step;  ///< from one matrix of a batch to the next
+  std::int64_t batch_stride;  ///< from one matrix of a batch to the next
   A beta;
 
   KOKKOS_FUNCTION void operator()(std::int64_t index) const {
     const std::int64_t row = index / columns;
-    T& element = c[row / rows * step + row % rows * stride + index % columns];
+    T& element = c[row / rows * batch_stride + row % rows * stride + index % columns];
     element = beta == A(0) ? static_cast<T>(A(0)) : static_cast<T>(beta * static_cast<A>(element));
   }
 };

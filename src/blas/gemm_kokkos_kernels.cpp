@@ -39,9 +39,9 @@ template <Backend B, class T>
 void multiply(const Context& ctx, const Product& p) {
   using Space = impl::SpaceOf<B>;
   for (std::int64_t k = 0; k < p.batch.count; ++k) {
-    const T* const a = static_cast<const T*>(p.a) + k * p.batch.a_step;
-    const T* const b = static_cast<const T*>(p.b) + k * p.batch.b_step;
-    T* const c = static_cast<T*>(p.c) + k * p.batch.c_step;
+    const T* const a = static_cast<const T*>(p.a) + k * p.batch.a_stride;
+    const T* const b = static_cast<const T*>(p.b) + k * p.batch.b_stride;
+    T* const c = static_cast<T*>(p.c) + k * p.batch.c_stride;
     KokkosBlas::gemm(impl::instance<B>(ctx), letter(p.b_transpose), letter(p.a_transpose), static_cast<T>(p.alpha),
                      operand<Space>(b, p.b_transpose, p.inner, p.columns, p.b_stride),
                      operand<Space>(a, p.a_transpose, p.rows, p.inner, p.a_stride), static_cast<T>(p.beta),

@@ -22,36 +22,37 @@ constexpr int consumers = 256;
 constexpr int producers = 256;
 constexpr int side = 128;  ///< rows and columns of a block's tile of c
 constexpr int stages = 4;
-using Layout = sm90::Tile<sm90::Operand::f32>;
+using Layout = sm90::Tile<sm90::Precision::f32>;
 constexpr int depth = Layout::channels;  ///< of a step along the inner axis
 constexpr int tile_bytes = Layout::bytes(side);
 constexpr int shared_bytes = stages * (2 * tile_bytes + 16);
 
 /// An operand as blocks read it: lines, which are rows of op(a) or columns of op(b), of the inner axis.
-struct Operand {
+struct GemmOperand {
   const float* data;
   std::int64_t stride;
-  std::int64_t step;  ///< of a batch
+  std::int64_t batch_stride;
   std::int64_t lines;
 };
 
-struct Call {
-  Operand a, b;
+/// What the kernel knows of its products.
+struct GemmArguments {
+  GemmOperand a, b;
   float* c;
-  std::int64_t c_stride, c_step;
+  std::int64_t c_stride, c_batch_stride;
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
   std::int64_t row_tiles, column_tiles;
-  std::int64_t tile_steps;   ///< along the inner axis
-  std::int64_t parts;        ///< that blocks share out: the steps of all tiles of all products
-  std::int64_t whole_parts;  ///< so many stay together: those of a tile, or one
-  float4* sums;              ///< what blocks leave to others, a tile for each
-  int* flags;                ///< whether they have
+  std::int64_t tile_steps;      ///< along the inner axis
+  std::int64_t steps;           ///< that blocks share out: those of all tiles of all products
+  std::int64_t together_steps;  ///< so many stay together: those of a tile, or one
+  float4* sums;                 ///< what blocks leave to others, a tile for each
+  int* flags;                   ///< whether they have
 
-  /// Where the parts of a block begin, counted over all tiles.
+  /// Where the steps of a block begin, counted over all tiles.
   __device__ __forceinline__ std::int64_t begin(std::int64_t block) const {
-    return parts / whole_parts * block / gridDim.x * whole_parts;
+    return steps / together_steps * block / gridDim.x * together_steps;
   }
 
   /// An element of c, or two neighbours.
@@ -76,23 +77,23 @@ struct Call {
 struct Place {
   std::int64_t product, row, column;
 
-  __device__ __forceinline__ Place(const Call& call, std::int64_t tile) {
-    const std::int64_t column_of_all = impl::quotient(tile, call.row_tiles);
-    product = impl::quotient(column_of_all, call.column_tiles);
-    row = (tile - column_of_all * call.row_tiles) * side;
-    column = (column_of_all - product * call.column_tiles) * side;
+  __device__ __forceinline__ Place(const GemmArguments& arguments, std::int64_t tile) {
+    const std::int64_t column_of_all = impl::quotient(tile, arguments.row_tiles);
+    product = impl::quotient(column_of_all, arguments.column_tiles);
+    row = (tile - column_of_all * arguments.row_tiles) * side;
+    column = (column_of_all - product * arguments.column_tiles) * side;
   }
 };
 
 /// What a thread brings of a tile and step: four vectors of four neighbours in memory, along the inner axis or, in a
 /// turned tile, of the lines.
 template <bool turned>
-struct Piece {
+struct Fragment {
   float4 vector[4];
 
   /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
-  __device__ __forceinline__ void load(const Operand& operand, std::int64_t inner, std::int64_t line, std::int64_t k,
-                                       int thread) {
+  __device__ __forceinline__ void load(const GemmOperand& operand, std::int64_t inner, std::int64_t line,
+                                       std::int64_t k, int thread) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const std::int64_t own_line = line + line_of(thread, i), own_k = k + inner_of(thread, i);
@@ -103,7 +104,7 @@ struct Piece {
     }
   }
 
-  /// As bf16 pieces.
+  /// As bf16 terms.
   __device__ __forceinline__ void store(char* tile, int thread) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -114,8 +115,8 @@ struct Piece {
       char* const to = tile + (turned ? sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2
                                       : Layout::offset(line, inner / 8) + (inner & 4) * 2);
 #pragma unroll
-      for (int piece = 0; piece < 3; ++piece) {
-        *reinterpret_cast<uint2*>(to + piece * side * Layout::row_bytes) = make_uint2(first[piece], second[piece]);
+      for (int term = 0; term < 3; ++term) {
+        *reinterpret_cast<uint2*>(to + term * side * Layout::row_bytes) = make_uint2(first[term], second[term]);
       }
     }
   }
@@ -134,8 +135,8 @@ struct Piece {
 /// shares comes first, so that the block with the end of the tile, its own last one, does not have to wait for it.
 class Segments {
  public:
-  __device__ __forceinline__ explicit Segments(const Call& call)
-      : steps_(call.tile_steps), begin_(call.begin(blockIdx.x)), end_(call.begin(blockIdx.x + 1)) {
+  __device__ __forceinline__ explicit Segments(const GemmArguments& arguments)
+      : steps_(arguments.tile_steps), begin_(arguments.begin(blockIdx.x)), end_(arguments.begin(blockIdx.x + 1)) {
     find();
   }
 
@@ -161,22 +162,22 @@ class Segments {
 
 /// Brings the tiles of all steps of a block, the loads of the next step on their way.
 template <bool a_turned, bool b_turned>
-__device__ void produce(const Call& call, char* shared, sm90::Ring ring) {
+__device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
-  Piece<a_turned> of_a;
-  Piece<b_turned> of_b;
-  Segments segments(call);
-  Place place(call, segments.tile);
+  Fragment<a_turned> of_a;
+  Fragment<b_turned> of_b;
+  Segments segments(arguments);
+  Place place(arguments, segments.tile);
   std::int64_t step = segments.first;
   const auto load_a = [&] {
-    Operand a = call.a;
-    a.data += place.product * a.step;
-    of_a.load(a, call.inner, place.row, step * depth, own);
+    GemmOperand a = arguments.a;
+    a.data += place.product * a.batch_stride;
+    of_a.load(a, arguments.inner, place.row, step * depth, own);
   };
   const auto load_b = [&] {
-    Operand b = call.b;
-    b.data += place.product * b.step;
-    of_b.load(b, call.inner, place.column, step * depth, own);
+    GemmOperand b = arguments.b;
+    b.data += place.product * b.batch_stride;
+    of_b.load(b, arguments.inner, place.column, step * depth, own);
   };
   load_a();
   load_b();
@@ -185,7 +186,7 @@ __device__ void produce(const Call& call, char* shared, sm90::Ring ring) {
     ring.empty().wait(ring.round ^ 1);
     if (++step == segments.last) {
       segments.advance();
-      place = Place(call, segments.tile);
+      place = Place(arguments, segments.tile);
       step = segments.first;
     }
     of_a.store(tiles, own);
@@ -203,33 +204,34 @@ constexpr int sum_packs = 16;  ///< of four, of a thread
 
 /// Leaves the sums of a tile to the block that has its end.
 template <class Sums>
-__device__ void leave(const Call& call, Sums& sums) {
-  float4* const to = call.sums + blockIdx.x * static_cast<std::int64_t>(sum_packs * consumers) + threadIdx.x;
+__device__ void leave(const GemmArguments& arguments, Sums& sums) {
+  float4* const to = arguments.sums + blockIdx.x * static_cast<std::int64_t>(sum_packs * consumers) + threadIdx.x;
   sums.for_packs([&](int i, float4& pack) { to[i * consumers] = pack; });
   __threadfence();
   sm90::synchronize<2, consumers>();
-  if (threadIdx.x == 0) sm90::release(call.flags + blockIdx.x);
+  if (threadIdx.x == 0) sm90::release(arguments.flags + blockIdx.x);
 }
 
 /// Adds what other blocks have left of a tile, always in the same order.
 template <class Sums>
-__device__ void collect(const Call& call, std::int64_t tile, Sums& sums) {
-  for (std::int64_t end = call.begin(blockIdx.x), block = blockIdx.x - 1; end > tile * call.tile_steps; --block) {
-    if (threadIdx.x == 0) sm90::acquire(call.flags + block);
+__device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums& sums) {
+  for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > tile * arguments.tile_steps;
+       --block) {
+    if (threadIdx.x == 0) sm90::acquire(arguments.flags + block);
     sm90::synchronize<2, consumers>();
-    const float4* const from = call.sums + block * (sum_packs * consumers) + threadIdx.x;
+    const float4* const from = arguments.sums + block * (sum_packs * consumers) + threadIdx.x;
     sums.for_packs([&](int i, float4& pack) {
       const float4 other = __ldcg(from + i * consumers);
       pack = make_float4(pack.x + other.x, pack.y + other.y, pack.z + other.z, pack.w + other.w);
     });
-    end = call.begin(block);
+    end = arguments.begin(block);
   }
 }
 
 /// c = alpha · op(a) · op(b) + beta · c. A block takes one tile of c after the other: while its sums are written, those
 /// of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of all tiles.
 template <bool a_turned, bool b_turned>
-__global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Call call) {
+__global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
   sm90::Ring ring{sm90::shared_address(shared + stages * 2 * tile_bytes), stages};
@@ -237,12 +239,12 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
   __syncthreads();
   if (thread >= consumers) {
     sm90::leave_registers<96>();
-    return produce<a_turned, b_turned>(call, shared, ring);
+    return produce<a_turned, b_turned>(arguments, shared, ring);
   }
   sm90::take_registers<160>();
   const int warpgroup = thread / 128;
-  for (Segments segments(call); segments; segments.advance()) {
-    sm90::TileProduct<sm90::Operand::f32, side> sums;
+  for (Segments segments(arguments); segments; segments.advance()) {
+    sm90::TileProduct<sm90::Precision::f32, side> sums;
     for (std::int64_t step = segments.first; step < segments.last; ++step) {
       ring.full().wait(ring.round);
       const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
@@ -253,20 +255,21 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ C
     }
     sums.finish();
     if (thread % 128 == 0) ring.empty_before().arrive();
-    if (segments.last < call.tile_steps) {
-      leave(call, sums);
+    if (segments.last < arguments.tile_steps) {
+      leave(arguments, sums);
       continue;
     }
-    if (segments.first > 0) collect(call, segments.tile, sums);
-    const Place place(call, segments.tile);
-    float* const c = call.c + place.product * call.c_step + place.column;
+    if (segments.first > 0) collect(arguments, segments.tile, sums);
+    const Place place(arguments, segments.tile);
+    float* const c = arguments.c + place.product * arguments.c_batch_stride + place.column;
     sums.for_pairs([&](int row_in_tile, int column, float2 pair) {
-      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, left = call.b.lines - place.column - column;
-      if (row >= call.a.lines || left <= 0) return;
-      float* const to = c + row * call.c_stride + column;
-      if (call.has_pairs && left > 1) return call.write(reinterpret_cast<float2*>(to), pair);
-      call.write(to, pair.x);
-      if (left > 1) call.write(to + 1, pair.y);
+      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile,
+                         left = arguments.b.lines - place.column - column;
+      if (row >= arguments.a.lines || left <= 0) return;
+      float* const to = c + row * arguments.c_stride + column;
+      if (arguments.has_pairs && left > 1) return arguments.write(reinterpret_cast<float2*>(to), pair);
+      arguments.write(to, pair.x);
+      if (left > 1) arguments.write(to + 1, pair.y);
     });
   }
 }
@@ -305,8 +308,9 @@ struct Plan {
   static_assert(side * side == sum_packs * 4 * consumers);
 };
 
-bool is_aligned(const void* data, std::int64_t stride, std::int64_t step, std::int64_t contiguous) {
-  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && step % 4 == 0 && contiguous % 4 == 0;
+bool is_aligned(const void* data, std::int64_t stride, std::int64_t batch_stride, std::int64_t contiguous) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 && batch_stride % 4 == 0 &&
+         contiguous % 4 == 0;
 }
 
 }  // namespace
@@ -316,8 +320,8 @@ bool suits_sm90(const Product& p) {
   constexpr std::int64_t least = 64;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
   return p.type == ElementType::f32 && std::min({p.rows, p.columns, p.inner}) >= least &&
-         is_aligned(p.a, p.a_stride, p.batch.a_step, a_inner ? p.inner : p.rows) &&
-         is_aligned(p.b, p.b_stride, p.batch.b_step, b_inner ? p.inner : p.columns) &&
+         is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
+         is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&
          impl::ceil_div(p.rows, side) * impl::ceil_div(p.columns, side) * p.batch.count < INT32_MAX;
 }
 
@@ -328,13 +332,13 @@ std::size_t sm90_workspace(int multiprocessors, const Product& product) {
 
 void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Workspace workspace) {
   const Plan plan(p, multiprocessors, workspace.bytes);
-  const Call call{
-      {static_cast<const float*>(p.a), p.a_stride, p.batch.a_step, p.rows},
-      {static_cast<const float*>(p.b), p.b_stride, p.batch.b_step, p.columns},
+  const GemmArguments arguments{
+      {static_cast<const float*>(p.a), p.a_stride, p.batch.a_stride, p.rows},
+      {static_cast<const float*>(p.b), p.b_stride, p.batch.b_stride, p.columns},
       static_cast<float*>(p.c),
       p.c_stride,
-      p.batch.c_step,
-      reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_step % 2 == 0,
+      p.batch.c_stride,
+      reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_stride % 2 == 0,
       p.inner,
       static_cast<float>(p.alpha),
       static_cast<float>(p.beta),
@@ -353,7 +357,7 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
                    "cudaFuncSetAttribute");
   auto* const in_order = static_cast<cudaStream_t>(stream);
   if (plan.shares_tiles) {
-    impl::check_cuda(cudaMemsetAsync(call.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
+    impl::check_cuda(cudaMemsetAsync(arguments.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
                      label, "cudaMemsetAsync");
   }
   cudaLaunchConfig_t config{};
@@ -361,7 +365,7 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
   config.blockDim = threads;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = in_order;
-  impl::check_cuda(cudaLaunchKernelEx(&config, kernel, call), label, "cudaLaunchKernelEx");
+  impl::check_cuda(cudaLaunchKernelEx(&config, kernel, arguments), label, "cudaLaunchKernelEx");
 }
 
 }  // namespace portops::blas

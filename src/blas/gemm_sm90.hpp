@@ -5,7 +5,7 @@
 #include "blas/gemm_paths.hpp"
 
 // f32 products at the error of f32 on the tensor cores of compute capability 9.0: each number is the sum of three bf16
-// pieces. Twice as fast as products of f32, which leave the tensor cores idle.
+// terms. Twice as fast as products of f32, which leave the tensor cores idle.
 
 namespace portops::blas {
 

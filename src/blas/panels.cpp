@@ -44,14 +44,14 @@ template <class A>
 void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
   using Sizes = Blocks<A>;
   if (depth <= Sizes::chain) return multiply_chain(sums, Sizes::tile_columns, a, b, depth, first);
-  alignas(Sizes::vector_bytes) A piece[Sizes::panel_rows * Sizes::panel_columns];
+  alignas(Sizes::vector_bytes) A slice_sums[Sizes::panel_rows * Sizes::panel_columns];
   for (int k = 0; k < depth; k += Sizes::chain) {
-    multiply_chain(piece, Sizes::panel_columns, a + k * Sizes::panel_rows, b + k * Sizes::panel_columns,
+    multiply_chain(slice_sums, Sizes::panel_columns, a + k * Sizes::panel_rows, b + k * Sizes::panel_columns,
                    std::min(depth - k, Sizes::chain), k == 0);
   }
   for (int i = 0; i < Sizes::panel_rows; ++i) {
     A* const to = sums + i * Sizes::tile_columns;
-    const A* const from = piece + i * Sizes::panel_columns;
+    const A* const from = slice_sums + i * Sizes::panel_columns;
     for (int j = 0; j < Sizes::panel_columns; ++j) to[j] = first ? from[j] : to[j] + from[j];
   }
 }

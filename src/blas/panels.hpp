@@ -15,8 +15,8 @@
 
 namespace portops::blas {
 
-/// The sizes of the blocks. An inner product is added up in chains of `chain`, these in pieces of `depth`, and the
-/// pieces' sums by a tree (TileSums): the sizes of tiles and panels, and so the number of threads, change nothing in
+/// The sizes of the blocks. An inner product is added up in chains of `chain`, these in slices of `depth`, and the
+/// slices' sums by a tree (TileSums): the sizes of tiles and panels, and so the number of threads, change nothing in
 /// it.
 template <class A>
 struct Blocks {
@@ -45,25 +45,25 @@ struct Blocks {
   typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
 };
 
-/// The sums of a tile over the pieces of an inner axis, in memory of the caller's. Each level has `size` numbers, of
+/// The sums of a tile over the slices of an inner axis, in memory of the caller's. Each level has `size` numbers, of
 /// which `used` are more than padding.
 template <class A>
 class TileSums {
  public:
-  static std::int64_t elements(std::int64_t size, std::int64_t pieces) { return size * impl::Cascade::levels(pieces); }
+  static std::int64_t elements(std::int64_t size, std::int64_t slices) { return size * impl::Cascade::levels(slices); }
 
   TileSums(A* memory, std::int64_t size, std::int64_t used) : memory_(memory), size_(size), used_(used) {}
 
-  /// Calls multiply(sums, first) for the next piece, whose products are added to the sums or, the first ones, become
+  /// Calls multiply(sums, first) for the next slice, whose products are added to the sums or, the first ones, become
   /// them.
   template <class Multiply>
-  void add_piece(const Multiply& multiply) {
-    multiply(memory_, impl::Cascade::begins(pieces_));
-    impl::Cascade::carry(++pieces_, Add{*this});
+  void add_slice(const Multiply& multiply) {
+    multiply(memory_, impl::Cascade::begins(slices_));
+    impl::Cascade::carry(++slices_, Add{*this});
   }
 
-  /// The sums over all pieces, one at least.
-  A* finish() { return memory_ + impl::Cascade::finish(pieces_, Add{*this}) * size_; }
+  /// The sums over all slices, one at least.
+  A* finish() { return memory_ + impl::Cascade::finish(slices_, Add{*this}) * size_; }
 
  private:
   struct Add {
@@ -78,7 +78,7 @@ class TileSums {
   A* memory_;
   std::int64_t size_;
   std::int64_t used_;
-  std::int64_t pieces_ = 0;
+  std::int64_t slices_ = 0;
 };
 
 /// Converts `count` neighbours, from the type of the elements to the one that they are computed in or back.

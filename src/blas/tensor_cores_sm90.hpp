@@ -13,38 +13,38 @@
 namespace portops::blas::sm90 {
 
 /// How numbers enter a product. The sums are f32.
-enum class Operand : std::uint8_t {
+enum class Precision : std::uint8_t {
   f16,
   bf16,
   tf32,  ///< f32 rounded to 11 significant bits
-  f32    ///< f32 as the sum of three bf16 pieces, of which the products that matter are taken: the error of f32
+  f32    ///< f32 as the sum of three bf16 terms, of which the products that matter are taken: the error of f32
 };
 
-/// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, in pieces
-/// one behind the other. The 16-byte parts of a row are swizzled so that neither a row nor a column of parts meets the
+/// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, the terms
+/// one behind the other. The 16-byte units of a row are swizzled so that neither a row nor a column of units meets the
 /// same banks. A tile begins at a multiple of 1024 bytes.
-template <Operand operand>
+template <Precision precision>
 struct Tile {
-  static constexpr int pieces = operand == Operand::f32 ? 3 : 1;
-  static constexpr int row_bytes = operand == Operand::f32 ? 64 : 128;
-  static constexpr int parts = row_bytes / 16;
-  static constexpr int channels = operand == Operand::f16 || operand == Operand::bf16 ? 64 : 32;
+  static constexpr int terms = precision == Precision::f32 ? 3 : 1;
+  static constexpr int row_bytes = precision == Precision::f32 ? 64 : 128;
+  static constexpr int units = row_bytes / 16;
+  static constexpr int channels = precision == Precision::f16 || precision == Precision::bf16 ? 64 : 32;
   static constexpr int instructions = row_bytes / 32;  ///< that a row takes
 
-  __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * pieces; }
-  /// Where a part of a row lies in a piece.
-  __host__ __device__ static constexpr int offset(int row, int part) {
-    return row * row_bytes + ((part ^ (operand == Operand::f32 ? (row >> 1) & 3 : row & 7)) << 4);
+  __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * terms; }
+  /// Where a unit of a row of a term lies.
+  __host__ __device__ static constexpr int offset(int row, int unit) {
+    return row * row_bytes + ((unit ^ (precision == Precision::f32 ? (row >> 1) & 3 : row & 7)) << 4);
   }
 };
 
-/// A tile of bf16 pieces whose rows are neighbours in memory instead of its inner axis: turned. 64 lines (rows, when
+/// A tile of bf16 terms whose rows are neighbours in memory instead of its inner axis: turned. 64 lines (rows, when
 /// not turned) of all 32 positions along the inner axis, then the next 64; as long as a Tile of as many lines.
 struct TurnedTile {
   static constexpr int row_bytes = 128;
-  static constexpr int bytes_of_lines = Tile<Operand::f32>::channels * row_bytes;
+  static constexpr int bytes_of_lines = Tile<Precision::f32>::channels * row_bytes;
 
-  /// Where eight lines from `line` on, a multiple of 8, lie in a piece.
+  /// Where eight lines from `line` on, a multiple of 8, lie in a term.
   __host__ __device__ static constexpr int offset(int line, int inner) {
     return line / 64 * bytes_of_lines + inner * row_bytes + ((line % 64 / 8 ^ inner % 8) << 4);
   }
@@ -69,9 +69,9 @@ __device__ __forceinline__ float first_of_bf16_pair(std::uint32_t pair) { return
 __device__ __forceinline__ float second_of_bf16_pair(std::uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
 
 /// Pairs of bf16 that add up to the two numbers, the largest first: each takes 8 bits of what the last one left.
-__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&piece)[3]) {
+__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&term)[3]) {
 #pragma unroll
-  for (std::uint32_t& pair : piece) {
+  for (std::uint32_t& pair : term) {
     pair = bf16_pair(first, second);
     first -= first_of_bf16_pair(pair);
     second -= second_of_bf16_pair(pair);
@@ -282,15 +282,15 @@ __device__ __forceinline__ void leave_registers() {
 /// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis. Of a,
 /// a thread holds the words lane % 4 and lane % 4 + 4 of two rows, that of lane / 4 and the eighth after it: word 0 of
 /// the first, of the second, word 1 of the first, of the second.
-template <Operand operand, int columns>
+template <Precision precision, int columns>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] const std::uint32_t (&a)[4],
                                                   [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
   static_assert(columns == 64 || columns == 128 || columns == 256);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if constexpr (operand == Operand::f16) {
+  if constexpr (precision == Precision::f16) {
     PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.f16.f16", ", 0")
-  } else if constexpr (operand == Operand::tf32) {
+  } else if constexpr (precision == Precision::tf32) {
     PORTOPS_PRODUCT_OF_COLUMNS("k8.f32.tf32.tf32", "")
   } else {
     PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.bf16.bf16", ", 0")
@@ -321,9 +321,9 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #undef PORTOPS_SUMS_8
 
 /// The descriptor of a tile, to which instruction_offset() is added.
-template <Operand operand, bool turned = false>
+template <Precision precision, bool turned = false>
 __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
-  constexpr int row_bytes = turned ? TurnedTile::row_bytes : Tile<operand>::row_bytes;
+  constexpr int row_bytes = turned ? TurnedTile::row_bytes : Tile<precision>::row_bytes;
   constexpr std::uint64_t bytes_of_8_rows = 8 * row_bytes;
   constexpr std::uint64_t bytes_of_lines = turned ? TurnedTile::bytes_of_lines : 16;
   constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
@@ -331,24 +331,24 @@ __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
          swizzle << 62;
 }
 
-/// That of what the k-th instruction takes of a piece, which lies so many bytes from the tile's beginning.
-template <Operand operand, bool turned = false>
-__device__ constexpr std::uint64_t instruction_offset(int piece_bytes, int k) {
-  return static_cast<std::uint64_t>(piece_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
+/// That of what the k-th instruction takes of a term, which lies so many bytes from the tile's beginning.
+template <Precision precision, bool turned = false>
+__device__ constexpr std::uint64_t instruction_offset(int term_bytes, int k) {
+  return static_cast<std::uint64_t>(term_bytes + k * (turned ? 16 * TurnedTile::row_bytes : 32)) >> 4;
 }
 
-/// The 64 rows of a product in registers: the words that each instruction takes, of each piece.
-template <Operand operand>
+/// The 64 rows of a product in registers: the words that each instruction takes, of each term.
+template <Precision precision>
 struct RowsInRegisters {
-  std::uint32_t words[Tile<operand>::pieces][Tile<operand>::instructions][4];
+  std::uint32_t words[Tile<precision>::terms][Tile<precision>::instructions][4];
 
   /// Has the words complete here. The compiler would make some of them between the instructions that take them, and
   /// these would then wait for each other.
   __device__ __forceinline__ void complete() {
 #pragma unroll
-    for (auto& piece : words) {
+    for (auto& term : words) {
 #pragma unroll
-      for (auto& instruction : piece) {
+      for (auto& instruction : term) {
 #pragma unroll
         for (std::uint32_t& word : instruction) asm volatile("" : "+r"(word)::"memory");
       }
@@ -357,20 +357,20 @@ struct RowsInRegisters {
 };
 
 /// The product of 64 rows and a tile of `columns` rows, for a warpgroup: sums += a · transpose(b).
-template <Operand operand, int columns>
+template <Precision precision, int columns>
 class TileProduct {
  public:
-  using Layout = Tile<operand>;
+  using Layout = Tile<precision>;
 
   /// Adds a product of rows in registers, and waits until it is over: the compiler does not know that registers are
   /// still read after the instructions that take them, and would use them for something else.
-  __device__ __forceinline__ void add(RowsInRegisters<operand>& a, SharedAddress b) {
+  __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b) {
     a.complete();
-    const std::uint64_t tile = describe<operand>(b);
-    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
-      multiply_32_bytes<operand, columns>(sums, a.words[a_piece][k],
-                                          tile + instruction_offset<operand>(b_piece * columns * Layout::row_bytes, k),
-                                          adds);
+    const std::uint64_t tile = describe<precision>(b);
+    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
+      multiply_32_bytes<precision, columns>(
+          sums, a.words[a_term][k], tile + instruction_offset<precision>(b_term * columns * Layout::row_bytes, k),
+          adds);
     });
     wait<0>();
   }
@@ -379,11 +379,11 @@ class TileProduct {
   /// warpgroup's rows begin in a tile of `a_rows` rows. The tiles may be written anew when the product is over.
   template <bool a_turned, bool b_turned>
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
-    const std::uint64_t a_tile = describe<operand, a_turned>(a), b_tile = describe<operand, b_turned>(b);
-    enqueue([&](auto& sums, int a_piece, int b_piece, int k, int adds) {
+    const std::uint64_t a_tile = describe<precision, a_turned>(a), b_tile = describe<precision, b_turned>(b);
+    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
       multiply_32_bytes<a_turned, b_turned>(
-          sums, a_tile + instruction_offset<operand, a_turned>(a_piece * a_rows * Layout::row_bytes, k),
-          b_tile + instruction_offset<operand, b_turned>(b_piece * columns * Layout::row_bytes, k), adds);
+          sums, a_tile + instruction_offset<precision, a_turned>(a_term * a_rows * Layout::row_bytes, k),
+          b_tile + instruction_offset<precision, b_turned>(b_term * columns * Layout::row_bytes, k), adds);
     });
   }
 
@@ -391,14 +391,14 @@ class TileProduct {
   template <int underway>
   __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
-    if constexpr (operand == Operand::f32) {
+    if constexpr (precision == Precision::f32) {
       if (pending_ == most_pending) collect();
     }
   }
 
   /// Waits for the last product.
   __device__ __forceinline__ void finish() {
-    if constexpr (operand == Operand::f32) {
+    if constexpr (precision == Precision::f32) {
       collect();
     } else {
       wait<0>();
@@ -435,19 +435,19 @@ class TileProduct {
   }
 
  private:
-  /// Calls instruction(sums, piece of a, piece of b, k, whether it adds) for each of a product.
+  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product.
   template <class Instruction>
   __device__ __forceinline__ void enqueue(const Instruction& instruction) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    if constexpr (operand == Operand::f32) {
+    if constexpr (precision == Precision::f32) {
       // Small products come first.
 #pragma unroll
       for (int small = 2; small >= 0; --small) {
 #pragma unroll
-        for (int piece = 0; piece <= small; ++piece) {
+        for (int term = 0; term <= small; ++term) {
 #pragma unroll
           for (int k = 0; k < Layout::instructions; ++k) {
-            instruction(recent_, piece, small - piece, k, small == 2 && piece == 0 && k == 0 ? pending_ : 1);
+            instruction(recent_, term, small - term, k, small == 2 && term == 0 && k == 0 ? pending_ : 1);
           }
         }
       }
@@ -472,7 +472,7 @@ class TileProduct {
   }
 
   float sums_[columns / 2] = {};
-  float recent_[operand == Operand::f32 ? columns / 2 : 1];
+  float recent_[precision == Precision::f32 ? columns / 2 : 1];
   int pending_ = 0;  ///< products in `recent_`
 };
 

@@ -140,8 +140,8 @@ TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
   constexpr std::array shapes{
       Shape{1, 1, 1},       // nothing to add up
       Shape{5, 7, 3},       // less than a panel of the fallback
-      Shape{12, 32, 256},   // whole panels, one piece of the inner axis
-      Shape{97, 133, 257},  // one more than a tile and a piece, and a panel that is not full
+      Shape{12, 32, 256},   // whole panels, one slice of the inner axis
+      Shape{97, 133, 257},  // one more than a tile and a slice, and a panel that is not full
       Shape{3, 200, 530},   // tiles cut down to keep threads busy
       Shape{64, 1, 70},     // a column, which Kokkos Kernels takes for a vector
       Shape{1, 65, 70},     // a row

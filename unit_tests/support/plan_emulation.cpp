@@ -10,9 +10,11 @@ namespace {
 using impl::Access;
 using impl::FlatAccess;
 using impl::FlatForm;
+using impl::FlatOperand;
 using impl::FlatPlan;
 using impl::Loop;
 using impl::SumPlan;
+using impl::TileOperand;
 using impl::TilePlan;
 using impl::Walk;
 
@@ -24,7 +26,7 @@ void write_once(Results& results, std::uintptr_t at, Value value) {
   EXPECT_TRUE(results.emplace(at, value).second) << "a result is written twice";
 }
 
-std::uintptr_t address(const FlatPlan& plan, const FlatPlan::Operand& operand, std::int64_t i, ElementType type) {
+std::uintptr_t address(const FlatPlan& plan, const FlatOperand& operand, std::int64_t i, ElementType type) {
   if (operand.access == FlatAccess::single) return address(operand.data, 0, type);
   if (operand.access == FlatAccess::packs || operand.access == FlatAccess::neighbours) {
     return address(operand.data, i, type);
@@ -58,7 +60,7 @@ Results results_of(const Loop& loop, const FlatPlan& plan, Backend backend) {
   bool expects_alignment = std::any_of(plan.operand.begin() + loop.inputs, plan.operand.begin() + loop.operands(),
                                        [](const auto& output) { return output.access != FlatAccess::none; });
   for (int k = 0; k < loop.operands(); ++k) {
-    const FlatPlan::Operand& operand = plan.operand[(loop.inputs + k) % loop.operands()];
+    const FlatOperand& operand = plan.operand[(loop.inputs + k) % loop.operands()];
     EXPECT_TRUE(is_known_to(plan.form, operand.access));
     if (operand.access == FlatAccess::rows) {
       for (std::int64_t i = 0; i < plan.size; i += impl::tile_shape(backend, loop.type).pack) {
@@ -74,12 +76,12 @@ Results results_of(const Loop& loop, const FlatPlan& plan, Backend backend) {
   for (std::int64_t i = 0; i < plan.size; ++i) {
     Value sum = 0;
     for (int k = 0; k < loop.inputs; ++k) {
-      const FlatPlan::Operand& operand = plan.operand[k];
+      const FlatOperand& operand = plan.operand[k];
       sum += operand.access == FlatAccess::none ? value_of(operand.number)
                                                 : value_at(address(plan, operand, i, loop.type));
     }
     for (int k = 0; k < loop.outputs; ++k) {
-      const FlatPlan::Operand& operand = plan.operand[loop.inputs + k];
+      const FlatOperand& operand = plan.operand[loop.inputs + k];
       EXPECT_TRUE(operand.access <= FlatAccess::packs || operand.access == FlatAccess::neighbours)
           << "outputs are contiguous";
       if (operand.access == FlatAccess::none) continue;
@@ -110,9 +112,7 @@ class Tiles {
   }
 
  private:
-  using Operand = TilePlan::Operand;
-
-  std::int64_t offset(const Operand& operand, std::int64_t index, int begin, int end) const {
+  std::int64_t offset(const TileOperand& operand, std::int64_t index, int begin, int end) const {
     std::int64_t result = 0;
     for (int axis = end - 1; axis >= begin; --axis) {
       result += index % plan_.extent[axis] * operand.stride[axis];
@@ -121,14 +121,14 @@ class Tiles {
     EXPECT_EQ(index, 0);
     return result;
   }
-  std::int64_t outer_offset(const Operand& operand, std::int64_t outer) const {
+  std::int64_t outer_offset(const TileOperand& operand, std::int64_t outer) const {
     return offset(operand, outer, 0, plan_.outer_rank);
   }
-  std::int64_t row_offset(const Operand& operand, std::int64_t outer, std::int64_t row) const {
+  std::int64_t row_offset(const TileOperand& operand, std::int64_t outer, std::int64_t row) const {
     return outer_offset(operand, outer) + offset(operand, row, plan_.outer_rank, plan_.outer_rank + plan_.row_rank);
   }
 
-  Value input(const Operand& operand, std::int64_t outer, std::int64_t row, std::int64_t column) const {
+  Value input(const TileOperand& operand, std::int64_t outer, std::int64_t row, std::int64_t column) const {
     const int pack = impl::tile_shape(backend_, loop_.type).pack;
     std::int64_t at = 0;
     switch (operand.access) {
@@ -159,7 +159,7 @@ class Tiles {
       for (std::int64_t row = first_row; row < end_row; ++row) check_packs_match(outer, row);
     }
     for (int k = 0; k < loop_.outputs; ++k) {
-      const Operand& operand = plan_.operand[loop_.inputs + k];
+      const TileOperand& operand = plan_.operand[loop_.inputs + k];
       if (operand.access == Access::none) continue;
       std::map<std::int64_t, Value> of_column;
       for (std::int64_t column = first_column; column < end_column; ++column) of_column[column] = 0;
@@ -202,7 +202,7 @@ class Tiles {
   void check_packs_match(std::int64_t outer, std::int64_t row) {
     std::optional<std::uintptr_t> shared;
     for (int k = 0; k < loop_.operands(); ++k) {
-      const Operand& operand = plan_.operand[k];
+      const TileOperand& operand = plan_.operand[k];
       if (operand.access != Access::packs || operand.sum != impl::TileSum::elements) continue;
       EXPECT_EQ(operand.column_stride, 1);
       const std::uintptr_t own = address(operand.data, row_offset(operand, outer, row), loop_.type) % 16;
@@ -211,7 +211,8 @@ class Tiles {
     }
   }
 
-  void write(const Operand& operand, std::int64_t at, std::int64_t i, std::int64_t width, std::int64_t j, Value value) {
+  void write(const TileOperand& operand, std::int64_t at, std::int64_t i, std::int64_t width, std::int64_t j,
+             Value value) {
     if (operand.direct) return write_once(results_, address(operand.data, at, loop_.type), value);
     write_partial(operand.partial_at + i * width + j, value);
   }

@@ -8,25 +8,25 @@
 
 namespace portops::impl {
 
-/// Zeros in pieces of 16 bytes, an item a piece; on hosts in longer ones.
+/// Zeros in blocks of 16 bytes, an item a block; on hosts in longer ones.
 template <Backend B>
 struct Zeros {
-  static constexpr std::size_t piece = B == Backend::cuda ? 16 : 1 << 16;
+  static constexpr std::size_t block = B == Backend::cuda ? 16 : 1 << 16;
   static constexpr int blocks = 0;
   std::byte* data;
   std::size_t bytes;
 
-  std::int64_t items() const { return static_cast<std::int64_t>((bytes + piece - 1) / piece); }
+  std::int64_t items() const { return static_cast<std::int64_t>((bytes + block - 1) / block); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::size_t at = static_cast<std::size_t>(item) * piece;
+    const std::size_t at = static_cast<std::size_t>(item) * block;
     if constexpr (B == Backend::cuda) {
-      struct alignas(16) Piece {
+      struct alignas(16) Block {
         std::uint64_t words[2];
       };
-      *reinterpret_cast<Piece*>(data + at) = Piece{};
+      *reinterpret_cast<Block*>(data + at) = Block{};
     } else {
-      std::memset(data + at, 0, bytes - at < piece ? bytes - at : piece);
+      std::memset(data + at, 0, bytes - at < block ? bytes - at : block);
     }
   }
 };

@@ -8,7 +8,7 @@
 
 namespace portops::impl {
 
-/// Arrays one behind the other in one piece of memory, each aligned to 256 bytes.
+/// Arrays one behind the other in one stretch of memory, each aligned to 256 bytes.
 class MemoryLayout {
  public:
   /// Returns where an array of so many elements begins, in bytes.
@@ -37,11 +37,11 @@ class MemoryLayout {
   std::size_t bytes_ = 0;
 };
 
-/// A part of a call's temporary memory: an array that it needs, or none where a tensor can be used as it lies.
-class Part {
+/// An array in a call's temporary memory, or none where a tensor can be used as it lies.
+class TemporaryArray {
  public:
-  Part() = default;
-  Part(MemoryLayout& layout, std::int64_t count, std::size_t element)
+  TemporaryArray() = default;
+  TemporaryArray(MemoryLayout& layout, std::int64_t count, std::size_t element)
       : at_(layout.add(count, element)), exists_(true) {}
 
   explicit operator bool() const { return exists_; }

@@ -73,24 +73,24 @@ bool is_contiguous(const TensorRef& tensor) {
   return true;
 }
 
-/// Copies a range of bytes in pieces, one a work item.
+/// Copies a range of bytes in blocks, one a work item.
 struct CopyBytes {
-  static constexpr std::size_t piece = 1 << 18;
+  static constexpr std::size_t block = 1 << 18;
   std::byte* to;
   const std::byte* from;
   std::size_t bytes;
 
   void operator()(std::int64_t item) const {
-    const std::size_t at = static_cast<std::size_t>(item) * piece;
-    std::memcpy(to + at, from + at, std::min(piece, bytes - at));
+    const std::size_t at = static_cast<std::size_t>(item) * block;
+    std::memcpy(to + at, from + at, std::min(block, bytes - at));
   }
 };
 
 template <class Space>
 void copy_on_host(const Space& space, const CopyBytes& functor) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-  const auto pieces = static_cast<std::int64_t>((functor.bytes + CopyBytes::piece - 1) / CopyBytes::piece);
-  Kokkos::parallel_for("portops::copy[host]", Policy(space, 0, pieces), functor);
+  const auto blocks = static_cast<std::int64_t>((functor.bytes + CopyBytes::block - 1) / CopyBytes::block);
+  Kokkos::parallel_for("portops::copy[host]", Policy(space, 0, blocks), functor);
 }
 
 }  // namespace

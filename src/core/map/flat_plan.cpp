@@ -97,7 +97,7 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
                : aligned                       ? FlatAccess::packs
                                                : FlatAccess::neighbours;
     }
-    plan.operand[k] = {operand.data, operand.number, access, operand.stride};
+    plan.operand[k] = {operand, access};
     if (access > FlatAccess::packs) plan.form = rows ? FlatForm::rows : FlatForm::elements;
   }
   return plan;

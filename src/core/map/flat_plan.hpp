@@ -35,6 +35,11 @@ constexpr bool has_flat_rows(Backend backend, ElementType type) {
   return backend == Backend::cuda && size_of(type) >= 4;
 }
 
+/// An operand of a loop, and how its elements are found.
+struct FlatOperand : LoopOperand {
+  FlatAccess access = FlatAccess::none;
+};
+
 /// A loop whose outputs are all contiguous, in the order of its axes: a range of elements, cut into packs.
 struct FlatPlan {
   std::int64_t size = 0;
@@ -43,13 +48,7 @@ struct FlatPlan {
   FlatForm form = FlatForm::packs;
   int rank = 0;  ///< of the loop, for inputs that are found by positions
   std::array<std::int64_t, max_rank> extent{};
-  struct Operand {
-    std::byte* data = nullptr;
-    double number = 0.0;
-    FlatAccess access = FlatAccess::none;
-    std::array<std::int64_t, max_rank> stride{};
-  };
-  std::array<Operand, max_operands> operand{};
+  std::array<FlatOperand, max_operands> operand{};
 };
 
 /// Whether the loop suits the flat form: nothing is summed, all outputs are contiguous, and so are the inputs that are

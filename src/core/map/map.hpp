@@ -4,6 +4,7 @@
 
 #include "core/exec/launch.hpp"
 #include "core/exec/workspace.hpp"
+#include "core/map/input_set.hpp"
 #include "core/map/map_any_tiles.hpp"
 #include "core/map/map_flat.hpp"
 #include "core/map/map_host_tiles.hpp"
@@ -42,31 +43,19 @@ void launch_flat(const Context& ctx, const std::string& label, const F& f, const
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
-/// Which inputs a plan reads by packs, bit by bit.
-inline unsigned pack_inputs_of(const TilePlan& plan, int inputs) {
-  unsigned pack_inputs = 0;
-  for (int k = 0; k < inputs; ++k) pack_inputs |= plan.operand[k].access == Access::packs ? 1u << k : 0u;
-  return pack_inputs;
-}
-
-/// Calls launch<pack_inputs>() for what F::pack_inputs has of it, else for unknown_inputs.
-template <class F, class Launch, std::size_t i = 0>
-void with_pack_inputs(unsigned pack_inputs, const Launch& launch) {
-  if constexpr (i == F::pack_inputs.size()) {
-    launch.template operator()<unknown_inputs>();
-  } else if (pack_inputs == F::pack_inputs[i]) {
-    launch.template operator()<F::pack_inputs[i]>();
-  } else {
-    with_pack_inputs<F, Launch, i + 1>(pack_inputs, launch);
-  }
+/// The inputs that a plan reads by packs, bit by bit.
+inline unsigned inputs_in_packs_of(const TilePlan& plan, int inputs) {
+  unsigned bits = 0;
+  for (int k = 0; k < inputs; ++k) bits |= plan.operand[k].access == Access::packs ? 1u << k : 0u;
+  return bits;
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.
 /// One pass over the inputs, and a second kernel where sums go beyond a tile (a third where they go far beyond).
 ///
 /// F is a functor `void operator()(const A (&in)[inputs], A (&out)[outputs]) const` on numbers of type Arithmetic<T>,
-/// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed, and `pack_inputs`, an
-/// array of the sets of inputs, bit by bit, that are as large as the loop in calls worth a kernel of their own.
+/// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed. It may name the sets of
+/// inputs that deserve a kernel of their own, `inputs_in_packs`: see input_set.hpp, which has the usual ones.
 template <Backend B, class T, class F>
 void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& loop) {
   if (loop.size() == 0) {
@@ -94,10 +83,10 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
       launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots,
                                      functor.scratch_bytes());
     };
-    with_pack_inputs<F>(pack_inputs_of(plan, F::inputs), [&]<unsigned pack_inputs>() {
+    with_inputs_in_packs<F>(inputs_in_packs_of(plan, F::inputs), [&]<unsigned in_packs>() {
       switch (plan.walk) {
-        case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down, pack_inputs>>(labels.down); break;
-        case Walk::along: launch.template operator()<MapTiles<B, T, F, Walk::along, pack_inputs>>(labels.along); break;
+        case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down, in_packs>>(labels.down); break;
+        case Walk::along: launch.template operator()<MapTiles<B, T, F, Walk::along, in_packs>>(labels.along); break;
         case Walk::none: launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles); break;
       }
     });

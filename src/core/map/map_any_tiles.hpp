@@ -5,7 +5,7 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/pack.hpp"
-#include "core/map/tile_plan.hpp"
+#include "core/map/map_operand.hpp"
 #include "core/types/macros.hpp"
 
 namespace portops::impl {
@@ -45,19 +45,9 @@ class MapAnyTiles {
     staged_ = plan.staged;
     sums_rows_ = plan.sums_rows;
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
+    take_operands(operand_, plan.operand);
     for (int k = 0; k < operands; ++k) {
-      const TilePlan::Operand& from = plan.operand[k];
-      Operand& to = operand_[k];
-      to.data = reinterpret_cast<T*>(from.data);
-      to.column_stride = from.column_stride;
-      for (int axis = 0; axis < max_rank; ++axis) to.stride[axis] = from.stride[axis];
-      to.slot_step = plan.row_rank == 1 ? plan.slots * from.stride[plan.outer_rank] : 0;
-      to.number = static_cast<A>(from.number);
-      to.period = from.period;
-      to.partial_at = from.partial_at;
-      to.access = from.access;
-      to.sum = from.sum;
-      to.direct = from.direct;
+      slot_stride_[k] = plan.row_rank == 1 ? plan.slots * operand_[k].stride[plan.outer_rank] : 0;
     }
   }
 
@@ -76,18 +66,7 @@ class MapAnyTiles {
   }
 
  private:
-  struct Operand {
-    T* data;
-    std::int64_t column_stride;
-    std::int64_t stride[max_rank];
-    std::int64_t slot_step;  ///< from a row of a slot to its next, where the rows are one axis
-    std::int64_t period;
-    std::int64_t partial_at;
-    A number;
-    Access access;
-    TileSum sum;
-    bool direct;
-  };
+  using Operand = MapTileOperand<T>;
 
   /// Where a thread works.
   struct Tile {
@@ -123,7 +102,7 @@ class MapAnyTiles {
       if (!one_row_axis && row > tile.row) seek(at, outer, tile, row + tile.slot);
       map_row(tile, row + tile.slot, at, scratch, sums);
       PORTOPS_UNROLL
-      for (int k = 0; k < operands; ++k) at[k] += operand_[k].slot_step;
+      for (int k = 0; k < operands; ++k) at[k] += slot_stride_[k];
     }
     if constexpr (F::sums) write_sums(team, tile, outer, scratch + staged_ * tile_columns_, sums);
   }
@@ -399,6 +378,7 @@ class MapAnyTiles {
   std::int64_t columns_, rows_, last_row_columns_, column_blocks_, row_blocks_, tiles_;
   std::int64_t extent_[max_rank];
   Operand operand_[operands];
+  std::int64_t slot_stride_[operands];  ///< from a row of a slot to its next, where the rows are one axis
   int outer_rank_, axes_, lanes_, slots_, tile_columns_, tile_rows_, staged_;
   bool sums_rows_;
 };

@@ -5,6 +5,7 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/map/flat_plan.hpp"
+#include "core/map/map_operand.hpp"
 #include "core/types/macros.hpp"
 
 namespace portops::impl {
@@ -20,8 +21,9 @@ class MapFlat {
   using A = Arithmetic<T>;
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int inputs = F::inputs;
+  static constexpr int operands = inputs + F::outputs;
   /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
-  static constexpr int blocks = form != FlatForm::elements && inputs + F::outputs <= 4 ? 8 : 0;
+  static constexpr int blocks = form != FlatForm::elements && operands <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
@@ -30,19 +32,12 @@ class MapFlat {
     const std::int64_t packs = (plan.size - plan.head) / pack;
     runs_ = packs / run_packs();
     single_packs_ = static_cast<int>(packs % run_packs());
+    take_operands(operand_, plan.operand);
     if constexpr (form != FlatForm::packs) {
       for (int axis = 0; axis < plan.rank; ++axis) {
         stride_.extent[axis] = static_cast<Stride>(plan.extent[axis]);
         if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
-      }
-    }
-    for (int k = 0; k < inputs + F::outputs; ++k) {
-      const FlatPlan::Operand& operand = plan.operand[k];
-      operand_[k].data = reinterpret_cast<T*>(operand.data);
-      operand_[k].number = static_cast<A>(operand.number);
-      operand_[k].access = operand.access;
-      if constexpr (form != FlatForm::packs) {
-        for (int axis = 0; axis < plan.rank; ++axis) stride_.of[k][axis] = static_cast<Stride>(operand.stride[axis]);
+        for (int k = 0; k < operands; ++k) stride_.of[k][axis] = static_cast<Stride>(plan.operand[k].stride[axis]);
       }
     }
   }
@@ -63,18 +58,14 @@ class MapFlat {
   }
 
  private:
-  struct Operand {
-    T* data;
-    A number;
-    FlatAccess access;
-  };
+  using Operand = MapFlatOperand<T>;
 
   /// The loop's axes, for operands that are found by positions.
   using Stride = std::conditional_t<form == FlatForm::rows, int, std::int64_t>;
   struct Strides {
     Stride extent[max_rank];
     Divisor divisor[max_rank];  ///< of the extents, where all indices are less than 2^31
-    Stride of[inputs + F::outputs][max_rank];
+    Stride of[operands][max_rank];
   };
   struct Nothing {};
 
@@ -203,7 +194,7 @@ class MapFlat {
   std::int64_t size_;
   bool streaming_;
   std::conditional_t<form == FlatForm::packs, Nothing, Strides> stride_;
-  Operand operand_[inputs + F::outputs];
+  Operand operand_[operands];
 };
 
 }  // namespace portops::impl

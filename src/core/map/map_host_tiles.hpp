@@ -5,7 +5,7 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/pack.hpp"
-#include "core/map/tile_plan.hpp"
+#include "core/map/map_operand.hpp"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ class MapHostTiles {
   static constexpr int blocks = 0;
 
   MapHostTiles(const F& f, const TilePlan& plan, A* partials) : f_(f), plan_(plan), partials_(partials) {
-    std::copy_n(plan.operand.begin(), operands, operand_);
+    take_operands(operand_, plan.operand);
   }
 
   std::int64_t items() const { return plan_.tiles(); }
@@ -31,7 +31,7 @@ class MapHostTiles {
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((map_tile(item);)) }
 
  private:
-  using Operand = TilePlan::Operand;
+  using Operand = MapTileOperand<T>;
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int inputs = F::inputs;
   static constexpr int outputs = F::outputs;
@@ -96,7 +96,7 @@ class MapHostTiles {
   void find_outer(T* (&outer)[operands], const Tile& tile) const {
     std::int64_t offset[operands] = {};
     add_offsets(offset, operand_, tile.outer, plan_.extent.data(), 0, plan_.outer_rank);
-    for (int k = 0; k < operands; ++k) outer[k] = reinterpret_cast<T*>(operand_[k].data) + offset[k];
+    for (int k = 0; k < operands; ++k) outer[k] = operand_[k].data + offset[k];
   }
 
   /// Where each operand has the tile's first column of a row.
@@ -158,7 +158,7 @@ class MapHostTiles {
 
   /// Fills a pack for the whole row where the operand has one number for it.
   static void fill(const Operand& operand, const T* at, A (&values)[pack]) {
-    if (operand.access == Access::none) std::fill_n(values, pack, static_cast<A>(operand.number));
+    if (operand.access == Access::none) std::fill_n(values, pack, operand.number);
     if (operand.access == Access::row) std::fill_n(values, pack, static_cast<A>(*at));
   }
 
@@ -250,7 +250,7 @@ class MapHostTiles {
 
   F f_;
   TilePlan plan_;
-  Operand operand_[operands];  ///< the plan's
+  Operand operand_[operands];
   A* partials_;
 };
 

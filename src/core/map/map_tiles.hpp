@@ -5,14 +5,13 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/pack.hpp"
-#include "core/map/tile_plan.hpp"
+#include "core/map/input_set.hpp"
+#include "core/map/map_operand.hpp"
 #include "core/types/macros.hpp"
 
 #include <bit>
 
 namespace portops::impl {
-
-inline constexpr unsigned unknown_inputs = ~0u;
 
 /// outputs = f(inputs) over a TilePlan with a walk, on a GPU: one team a tile.
 ///
@@ -23,9 +22,8 @@ inline constexpr unsigned unknown_inputs = ~0u;
 /// threads' sums: over the slots, or over the lanes. A walk down may sum over the columns too, which takes a tree over
 /// the lanes in every row.
 ///
-/// `pack_inputs` tells, bit by bit, which inputs are read by packs; unknown_inputs leaves that to the plan, for more
-/// instructions and registers.
-template <Backend B, class T, class F, Walk walk, unsigned pack_inputs>
+/// `in_packs` tells, bit by bit, which inputs are read by packs; unknown_inputs leaves that to the plan.
+template <Backend B, class T, class F, Walk walk, unsigned in_packs>
 class MapTiles {
  public:
   using A = Arithmetic<T>;
@@ -39,7 +37,7 @@ class MapTiles {
   static constexpr int operands = inputs + outputs;
   /// Steps whose loads are issued before the first of them is used: as many as registers allow, of which the numbers in
   /// a pack of a 16-bit type take most, and those of a walk down stay.
-  static constexpr int packs_a_step = pack_inputs == unknown_inputs ? inputs : std::popcount(pack_inputs);
+  static constexpr int packs_a_step = in_packs == unknown_inputs ? inputs : std::popcount(in_packs);
   static constexpr int batch = packs_a_step > 2 || (down && operands * pack > 48) ? 2 : 4;
   /// Teams that should fit a multiprocessor at once, which limits the registers of a thread.
   static constexpr int blocks = F::sums ? 2 : 3;
@@ -60,20 +58,7 @@ class MapTiles {
         tile_rows_(plan.tile_rows),
         sums_rows_(plan.sums_rows) {
     for (int axis = 0; axis < max_rank; ++axis) extent_[axis] = plan.extent[axis];
-    for (int k = 0; k < operands; ++k) {
-      const TilePlan::Operand& from = plan.operand[k];
-      Operand& to = operand_[k];
-      to.data = reinterpret_cast<T*>(from.data);
-      for (int axis = 0; axis < max_rank; ++axis) to.stride[axis] = from.stride[axis];
-      to.column_stride = from.column_stride;
-      to.period = from.period;
-      to.partial_at = from.partial_at;
-      to.number = static_cast<A>(from.number);
-      to.step_bytes = from.step_bytes;
-      to.access = from.access;
-      to.sum = from.sum;
-      to.direct = from.direct;
-    }
+    take_operands(operand_, plan.operand);
   }
 
   /// Bytes of team scratch: room to add up sums.
@@ -106,18 +91,7 @@ class MapTiles {
   }
 
  private:
-  struct Operand {
-    T* data;
-    std::int64_t stride[max_rank];  ///< along the outer axes, then the row axes
-    std::int64_t column_stride;
-    std::int64_t period;  ///< of a folded operand
-    std::int64_t partial_at;
-    A number;
-    unsigned step_bytes;  ///< from a step of the walk to the next
-    Access access;
-    TileSum sum;
-    bool direct;
-  };
+  using Operand = MapTileOperand<T>;
 
   /// Where a thread works.
   struct Tile {
@@ -196,7 +170,7 @@ class MapTiles {
 
   /// How an input is read in each step; neither is what is the same in all of them.
   KOKKOS_FORCEINLINE_FUNCTION bool reads_packs(int k) const {
-    return pack_inputs == unknown_inputs ? operand_[k].access == Access::packs : (pack_inputs >> k & 1) != 0;
+    return in_packs == unknown_inputs ? operand_[k].access == Access::packs : (in_packs >> k & 1) != 0;
   }
   KOKKOS_FORCEINLINE_FUNCTION bool reads_elements(int k) const {
     return down && !reads_packs(k) && operand_[k].access == Access::row;

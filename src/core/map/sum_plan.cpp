@@ -62,7 +62,7 @@ std::vector<SumPlan> make_sum_plans(const Loop& loop, const TilePlan& plan) {
   std::int64_t partials = plan.partials;
   std::vector<SumPlan> result;
   for (int k = loop.inputs; k < loop.operands(); ++k) {
-    const TilePlan::Operand& output = plan.operand[k];
+    const TileOperand& output = plan.operand[k];
     if (output.data == nullptr || output.direct) continue;
     SumPlan sum;
     sum.partial_at = output.partial_at;

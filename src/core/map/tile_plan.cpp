@@ -141,7 +141,7 @@ void set_fold(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   plan.row_rank = 1;
   plan.extent[0] = plan.rows;
   for (int k = 0; k < loop.operands(); ++k) {
-    TilePlan::Operand& operand = plan.operand[k];
+    TileOperand& operand = plan.operand[k];
     const LoopOperand& source = loop.operand[k];
     const bool full = source.stride[0] != 0;
     operand.column_stride = source.stride[loop.rank - 1];
@@ -169,18 +169,18 @@ void set_axes(TilePlan& plan, const Loop& loop) {
   plan.size = plan.rows * plan.columns;
 }
 
-bool moves_along_rows(const TilePlan& plan, const TilePlan::Operand& operand) {
+bool moves_along_rows(const TilePlan& plan, const TileOperand& operand) {
   const auto begin = operand.stride.begin() + plan.outer_rank;
   return std::any_of(begin, begin + plan.row_rank, [](std::int64_t stride) { return stride != 0; });
 }
 
-bool moves_along_all_outer(const TilePlan& plan, const TilePlan::Operand& operand) {
+bool moves_along_all_outer(const TilePlan& plan, const TileOperand& operand) {
   return std::all_of(operand.stride.begin(), operand.stride.begin() + plan.outer_rank,
                      [](std::int64_t stride) { return stride != 0; });
 }
 
 /// Whether packs that start at multiples of the pack's size are aligned in every row.
-bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, const std::byte* data, ElementType type,
+bool has_aligned_packs(const TilePlan& plan, const TileOperand& operand, const std::byte* data, ElementType type,
                        int alignment) {
   if (operand.column_stride != 1 || operand.period != 0) return false;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
@@ -191,7 +191,7 @@ bool has_aligned_packs(const TilePlan& plan, const TilePlan::Operand& operand, c
 
 void set_sums(TilePlan& plan, const Loop& loop) {
   for (int k = loop.inputs; k < loop.operands(); ++k) {
-    TilePlan::Operand& output = plan.operand[k];
+    TileOperand& output = plan.operand[k];
     if (!loop.sums(k - loop.inputs)) continue;
     const bool over_columns = output.column_stride == 0;
     const bool over_rows = plan.rows > 1 && !moves_along_rows(plan, output);
@@ -201,13 +201,13 @@ void set_sums(TilePlan& plan, const Loop& loop) {
   }
 }
 
-bool is_same_in_all_rows(const TilePlan& plan, const TilePlan::Operand& operand) {
+bool is_same_in_all_rows(const TilePlan& plan, const TileOperand& operand) {
   return operand.column_stride != 0 && !moves_along_rows(plan, operand) && plan.rows > 1;
 }
 
 /// The elements by which the operand's first one, and those one step along each axis from it, miss a pack's alignment.
 std::array<std::int64_t, max_rank + 1> misalignment(const TilePlan& plan, const LoopOperand& source,
-                                                    const TilePlan::Operand& operand, ElementType type) {
+                                                    const TileOperand& operand, ElementType type) {
   const std::int64_t pack = gpu_pack_bytes / static_cast<std::int64_t>(size_of(type));
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(source.data) / size_of(type));
   std::array<std::int64_t, max_rank + 1> result{address % pack};
@@ -228,7 +228,7 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
   bool along = true;
   std::optional<std::array<std::int64_t, max_rank + 1>> shared;  // misalignment of all operands that are read by packs
   for (int k = 0; k < loop.operands(); ++k) {
-    const TilePlan::Operand& operand = plan.operand[k];
+    const TileOperand& operand = plan.operand[k];
     if (loop.operand[k].data == nullptr || (k < loop.inputs && operand.column_stride == 0)) continue;
     if (operand.sum == TileSum::none) return Walk::none;
     sums_rows = sums_rows || operand.sum == TileSum::rows;
@@ -275,7 +275,7 @@ void set_tiles_along(TilePlan& plan, const TileShape& shape) {
 std::int64_t kept_numbers(const TilePlan& plan, const Loop& loop) {
   std::int64_t kept = 0;
   for (int k = 0; k < loop.operands(); ++k) {
-    const TilePlan::Operand& operand = plan.operand[k];
+    const TileOperand& operand = plan.operand[k];
     const bool is_staged = k < loop.inputs && loop.operand[k].data != nullptr && is_same_in_all_rows(plan, operand);
     kept += is_staged || operand.sum == TileSum::rows ? 1 : 0;
   }
@@ -283,7 +283,7 @@ std::int64_t kept_numbers(const TilePlan& plan, const Loop& loop) {
 }
 
 /// The packs of a row of a host's tile: as many as what it keeps from row to row allows, since a thread reads long
-/// pieces of memory faster; fewer where there would be too few tiles.
+/// stretches of memory faster; fewer where there would be too few tiles.
 int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const std::int64_t bytes = kept_numbers(plan, loop) * (loop.type == ElementType::f64 ? 8 : 4);
   const std::int64_t kept_columns = bytes == 0 ? shape.columns() : host_kept_bytes / bytes;
@@ -316,7 +316,7 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
   plan.staged = 0;
   const int alignment = backend == Backend::cuda ? gpu_pack_bytes : static_cast<int>(size_of(loop.type));
   for (int k = 0; k < loop.operands(); ++k) {
-    TilePlan::Operand& operand = plan.operand[k];
+    TileOperand& operand = plan.operand[k];
     operand.data = loop.operand[k].data;
     operand.number = loop.operand[k].number;
     operand.access = Access::none;
@@ -340,7 +340,7 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
   if (plan.tiles() > most_teams) return false;
   const auto bytes = static_cast<std::int64_t>(size_of(loop.type));
   for (int k = 0; k < loop.operands(); ++k) {
-    TilePlan::Operand& operand = plan.operand[k];
+    TileOperand& operand = plan.operand[k];
     std::int64_t step = 0;
     if (plan.walk == Walk::down && plan.tile_rows > plan.slots && operand.access != Access::staged) {
       step = plan.slots * operand.stride[plan.outer_rank] * bytes;
@@ -356,7 +356,7 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
 /// Where the sums go: to the tensor, or to the workspace where other tiles have their share.
 void set_partials(TilePlan& plan, const Loop& loop) {
   for (int k = loop.inputs; k < loop.operands(); ++k) {
-    TilePlan::Operand& output = plan.operand[k];
+    TileOperand& output = plan.operand[k];
     if (output.sum == TileSum::elements) continue;
     const bool over_columns = output.sum == TileSum::columns || output.sum == TileSum::both;
     const bool over_rows = output.sum == TileSum::rows || output.sum == TileSum::both;

@@ -34,6 +34,20 @@ enum class TileSum : std::int32_t { elements, none, rows, columns, both };
 /// plans have no walk but a kernel that can do everything.
 enum class Walk : std::int32_t { none, down, along };
 
+/// An operand over the axes of a TilePlan.
+struct TileOperand {
+  std::byte* data = nullptr;
+  double number = 0.0;
+  std::int64_t column_stride = 0;
+  std::array<std::int64_t, max_rank> stride{};  ///< along the outer axes, then the row axes
+  std::int64_t period = 0;                      ///< of a folded operand: its element is column modulo period
+  unsigned step_bytes = 0;                      ///< from a step of a walk to the next
+  Access access = Access::none;
+  TileSum sum = TileSum::elements;
+  bool direct = true;           ///< the results are final: they are written to the tensor itself
+  std::int64_t partial_at = 0;  ///< else: where in the workspace they are kept, counted in elements
+};
+
 /// The axes of the loop, cut in three: the last one gives the columns of a tile, some give its rows, and the outer ones
 /// tell the tiles apart. A loop over contiguous memory may be folded instead: cut into rows of a convenient length,
 /// the last of which may be shorter.
@@ -44,20 +58,7 @@ struct TilePlan {
   int outer_rank = 0;
   int row_rank = 0;
   std::array<std::int64_t, max_rank> extent{};  ///< of the outer axes, then of the row axes
-
-  struct Operand {
-    std::byte* data = nullptr;
-    double number = 0.0;
-    std::int64_t column_stride = 0;
-    std::array<std::int64_t, max_rank> stride{};  ///< along the outer axes, then the row axes
-    std::int64_t period = 0;                      ///< of a folded operand: its element is column modulo period
-    unsigned step_bytes = 0;                      ///< from a step of a walk to the next
-    Access access = Access::none;
-    TileSum sum = TileSum::elements;
-    bool direct = true;           ///< the results are final: they are written to the tensor itself
-    std::int64_t partial_at = 0;  ///< else: where in the workspace they are kept, counted in elements
-  };
-  std::array<Operand, max_operands> operand{};
+  std::array<TileOperand, max_operands> operand{};
 
   int lanes = 1;  ///< a power of two
   int slots = 1;  ///< a power of two

@@ -11,9 +11,9 @@
 namespace portops::impl {
 namespace {
 
-/// An axis as the set of byte offsets { step · i : 0 ≤ i ≤ count }.
+/// An axis as the set of byte offsets { stride · i : 0 ≤ i ≤ count }.
 struct Axis {
-  std::int64_t step;
+  std::int64_t stride;
   std::int64_t count;
 };
 
@@ -33,25 +33,25 @@ Footprint footprint(const TensorRef& tensor) {
   for (int axis = 0; axis < tensor.rank(); ++axis) {
     const std::int64_t count = tensor.extent(axis) - 1;
     if (count == 0 || tensor.stride(axis) == 0) continue;
-    const std::int64_t step = tensor.stride(axis) * bytes;
-    (step < 0 ? result.first : result.last) += step * count;
-    result.axes[static_cast<std::size_t>(result.rank++)] = {std::abs(step), count};
+    const std::int64_t stride = tensor.stride(axis) * bytes;
+    (stride < 0 ? result.first : result.last) += stride * count;
+    result.axes[static_cast<std::size_t>(result.rank++)] = {std::abs(stride), count};
   }
   return result;
 }
 
-/// Finds out whether target = Σ step_k · i_k has a solution with 0 ≤ i_k ≤ count_k, largest step first. What the axes
-/// from k on can reach, and the greatest common divisor of their steps, prune the search.
+/// Finds out whether target = Σ stride_k · i_k has a solution with 0 ≤ i_k ≤ count_k, largest stride first. What the
+/// axes from k on can reach, and the greatest common divisor of their strides, prune the search.
 class BoundedSum {
  public:
   BoundedSum(std::span<Axis> axes) : axes_(axes) {  // NOLINT: local class
-    std::sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.step > b.step; });
+    std::sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
     merge_equal_steps();
     reach_.fill(0);
     divisor_.fill(0);
     for (std::size_t k = axes_.size(); k-- > 0;) {
-      reach_[k] = reach_[k + 1] + axes_[k].step * axes_[k].count;
-      divisor_[k] = std::gcd(divisor_[k + 1], axes_[k].step);
+      reach_[k] = reach_[k + 1] + axes_[k].stride * axes_[k].count;
+      divisor_[k] = std::gcd(divisor_[k + 1], axes_[k].stride);
     }
   }
 
@@ -59,11 +59,11 @@ class BoundedSum {
   bool reaches(std::int64_t target) { return reaches(target, 0); }
 
  private:
-  /// The sums of two axes of one step are those of a single, longer axis.
+  /// The sums of two axes of one stride are those of a single, longer axis.
   void merge_equal_steps() {
     std::size_t kept = 0;
     for (std::size_t k = 1; k < axes_.size(); ++k) {
-      if (axes_[k].step == axes_[kept].step) {
+      if (axes_[k].stride == axes_[kept].stride) {
         axes_[kept].count += axes_[k].count;
       } else {
         axes_[++kept] = axes_[k];
@@ -77,11 +77,11 @@ class BoundedSum {
     if (k == axes_.size()) return true;  // the reach is 0 here, so the target is
     if (target % divisor_[k] != 0) return false;
     const Axis& axis = axes_[k];
-    const std::int64_t most = std::min(axis.count, target / axis.step);
-    const std::int64_t least = std::max<std::int64_t>(0, (target - reach_[k + 1] + axis.step - 1) / axis.step);
+    const std::int64_t most = std::min(axis.count, target / axis.stride);
+    const std::int64_t least = std::max<std::int64_t>(0, (target - reach_[k + 1] + axis.stride - 1) / axis.stride);
     for (std::int64_t i = most; i >= least; --i) {
       if (++steps_ > step_limit) return true;
-      if (reaches(target - i * axis.step, k + 1)) return true;
+      if (reaches(target - i * axis.stride, k + 1)) return true;
     }
     return false;
   }
@@ -101,15 +101,15 @@ bool may_overlap(const TensorRef& a, const TensorRef& b) {
   const Footprint x = footprint(a);
   const Footprint y = footprint(b);
   if (x.last < y.first || y.last < x.first) return false;
-  // A common byte is x.first + Σ x.step·i + p = y.first + Σ y.step·j + q, where p and q count bytes within an element.
-  // With every j (and q) replaced by its distance from the far end, all terms are positive.
+  // A common byte is x.first + Σ x.stride·i + p = y.first + Σ y.stride·j + q, where p and q count bytes within an
+  // element. With every j (and q) replaced by its distance from the far end, all terms are positive.
   std::array<Axis, 2 * max_rank + 2> axes{};
   std::size_t count = 0;
   std::int64_t target = y.first - x.first;
   for (int k = 0; k < x.rank; ++k) axes[count++] = x.axes[static_cast<std::size_t>(k)];
   for (int k = 0; k < y.rank; ++k) {
     axes[count++] = y.axes[static_cast<std::size_t>(k)];
-    target += y.axes[static_cast<std::size_t>(k)].step * y.axes[static_cast<std::size_t>(k)].count;
+    target += y.axes[static_cast<std::size_t>(k)].stride * y.axes[static_cast<std::size_t>(k)].count;
   }
   for (const TensorRef* tensor : {&a, &b}) {
     axes[count++] = {1, static_cast<std::int64_t>(size_of(tensor->type())) - 1};
@@ -120,19 +120,19 @@ bool may_overlap(const TensorRef& a, const TensorRef& b) {
 
 bool may_overlap_itself(const TensorRef& tensor) {
   if (tensor.size() == 0) return false;
-  std::array<Axis, max_rank> axes{};  // by increasing step
+  std::array<Axis, max_rank> axes{};  // by increasing stride
   std::size_t count = 0;
   for (int axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.extent(axis) == 1) continue;
     const Axis added{std::abs(tensor.stride(axis)), tensor.extent(axis) - 1};
     std::size_t at = count++;
-    for (; at > 0 && axes[at - 1].step > added.step; --at) axes[at] = axes[at - 1];
+    for (; at > 0 && axes[at - 1].stride > added.stride; --at) axes[at] = axes[at - 1];
     axes[at] = added;
   }
   std::int64_t reach = 0;  // of the axes with smaller strides
   for (std::size_t k = 0; k < count; ++k) {
-    if (axes[k].step <= reach) return true;
-    reach += axes[k].step * axes[k].count;
+    if (axes[k].stride <= reach) return true;
+    reach += axes[k].stride * axes[k].count;
   }
   return false;
 }

@@ -14,7 +14,7 @@ inline PixelStrides pixel_strides(const Tensor4& x) { return {x.stride[0], x.str
 /// of type U that its widest access holds, if the channels of a group are so many or a multiple of it and x is aligned;
 /// else one.
 template <Backend B, class T, class U, class Action>
-void with_channel_packs(const Step& step, const Action& action) {
+void with_channel_packs(const ImageStep& step, const Action& action) {
   if constexpr (B == Backend::cuda) {
     constexpr int widest = gpu_pack_bytes / static_cast<int>(sizeof(U));
     const PixelStrides strides = pixel_strides(step.x);

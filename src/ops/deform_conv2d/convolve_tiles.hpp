@@ -12,7 +12,7 @@
 
 namespace portops::impl {
 
-/// The weight of a call on hosts, packed for its products: group by group, piece by piece of the inner axis (of
+/// The weight of a call on hosts, packed for its products: group by group, slice by slice of the inner axis (of
 /// Blocks::depth elements, taps slowest, then channels), panel by panel of output channels, which are filled up with
 /// zeros.
 template <class A>
@@ -21,14 +21,14 @@ struct PackedWeight {
   const Windows& windows;
 
   std::int64_t panels() const { return ceil_div(windows.group_out_channels(), Sizes::panel_rows); }
-  std::int64_t pieces() const { return ceil_div(windows.group_column(), Sizes::depth); }
+  std::int64_t slices() const { return ceil_div(windows.group_column(), Sizes::depth); }
   std::int64_t size() const { return windows.groups * windows.group_column() * panels() * Sizes::panel_rows; }
-  int depth(std::int64_t piece) const {
-    return static_cast<int>(std::min<std::int64_t>(Sizes::depth, windows.group_column() - piece * Sizes::depth));
+  int depth(std::int64_t slice) const {
+    return static_cast<int>(std::min<std::int64_t>(Sizes::depth, windows.group_column() - slice * Sizes::depth));
   }
-  std::int64_t offset(std::int64_t group, std::int64_t piece, std::int64_t panel) const {
-    const std::int64_t before = group * windows.group_column() + piece * Sizes::depth;
-    return (before * panels() + panel * depth(piece)) * Sizes::panel_rows;
+  std::int64_t offset(std::int64_t group, std::int64_t slice, std::int64_t panel) const {
+    const std::int64_t before = group * windows.group_column() + slice * Sizes::depth;
+    return (before * panels() + panel * depth(slice)) * Sizes::panel_rows;
   }
 };
 
@@ -44,21 +44,21 @@ class PackWeight {
 
   std::int64_t items() const {
     const PackedWeight<A> packed{windows_};
-    return windows_.groups * packed.pieces() * packed.panels();
+    return windows_.groups * packed.slices() * packed.panels();
   }
 
   void operator()(std::int64_t item) const {
     const PackedWeight<A> packed{windows_};
     const std::int64_t panel = item % packed.panels();
-    const std::int64_t piece = item / packed.panels() % packed.pieces();
-    const std::int64_t group = item / packed.panels() / packed.pieces();
+    const std::int64_t slice = item / packed.panels() % packed.slices();
+    const std::int64_t group = item / packed.panels() / packed.slices();
     const std::int64_t first_row = panel * Sizes::panel_rows;
     const int rows =
         static_cast<int>(std::min<std::int64_t>(Sizes::panel_rows, windows_.group_out_channels() - first_row));
-    A* to = to_ + packed.offset(group, piece, panel);
+    A* to = to_ + packed.offset(group, slice, panel);
     const auto* const weight = static_cast<const T*>(weight_.data);
-    for (int k = 0; k < packed.depth(piece); ++k, to += Sizes::panel_rows) {
-      const std::int64_t at = piece * Sizes::depth + k;
+    for (int k = 0; k < packed.depth(slice); ++k, to += Sizes::panel_rows) {
+      const std::int64_t at = slice * Sizes::depth + k;
       const std::int64_t tap = at / windows_.group_channels(), channel = at % windows_.group_channels();
       const T* const from = weight + weight_.offset(group * windows_.group_out_channels() + first_row, channel,
                                                     tap / windows_.kernel_width, tap % windows_.kernel_width);
@@ -75,8 +75,8 @@ class PackWeight {
 };
 
 /// On hosts: out = bias + weight · columns, a team of one thread taking a tile of pixels and output channels at a time.
-/// It makes the columns of a piece of the inner axis in scratch, which stays in a core's second-level cache, and
-/// multiplies them there. Inner products are added up piece by piece: the tiles change nothing in the sums.
+/// It makes the columns of a slice of the inner axis in scratch, which stays in a core's second-level cache, and
+/// multiplies them there. Inner products are added up slice by slice: the tiles change nothing in the sums.
 template <Backend B, class T>
 class ConvolveTiles {
  public:
@@ -86,8 +86,8 @@ class ConvolveTiles {
   using Team = typename Policy::member_type;
   static constexpr int alignment = 64;
 
-  ConvolveTiles(const Step& step, const A* packed_weight, const Tensor4& out, const T* bias, std::int64_t bias_stride,
-                int threads)
+  ConvolveTiles(const ImageStep& step, const A* packed_weight, const Tensor4& out, const T* bias,
+                std::int64_t bias_stride, int threads)
       : windows_(step.windows),
         sampler_(step.windows, step.offset, step.mask),
         x_(static_cast<const T*>(step.x.data)),
@@ -110,7 +110,7 @@ class ConvolveTiles {
   std::int64_t tiles() const { return windows_.groups * row_tiles() * ceil_div(all_pixels(), tile_pixels_); }
 
   int scratch_bytes() const {
-    const std::int64_t sums = blas::TileSums<A>::elements(tile_size, PackedWeight<A>{windows_}.pieces());
+    const std::int64_t sums = blas::TileSums<A>::elements(tile_size, PackedWeight<A>{windows_}.slices());
     return (panel_size + static_cast<int>(sums)) * static_cast<int>(sizeof(A));
   }
 
@@ -141,12 +141,12 @@ class ConvolveTiles {
     const int rows = static_cast<int>(std::min<std::int64_t>(most_rows, windows_.group_out_channels() - first_row));
     const PackedWeight<A> packed{windows_};
     blas::TileSums<A> tile_sums(panels + panel_size, tile_size, rows * Sizes::tile_columns);
-    for (std::int64_t piece = 0; piece < packed.pieces(); ++piece) {
-      const int depth = packed.depth(piece);
-      make_columns(panels, group, piece * Sizes::depth, depth, first_pixel, pixels);
-      const A* const weight = weight_ + packed.offset(group, piece, first_row / Sizes::panel_rows);
+    for (std::int64_t slice = 0; slice < packed.slices(); ++slice) {
+      const int depth = packed.depth(slice);
+      make_columns(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+      const A* const weight = weight_ + packed.offset(group, slice, first_row / Sizes::panel_rows);
       // A panel of columns stays in the first-level cache while all rows pass by.
-      tile_sums.add_piece([&](A* sums, bool first) {
+      tile_sums.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < pixels; j += width) {
           for (int i = 0; i < rows; i += Sizes::panel_rows) {
             blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,

@@ -13,7 +13,7 @@
 namespace portops::impl {
 
 /// The images that are worked on at once, and where they lie. Numbers of images are those of the step.
-struct Step {
+struct ImageStep {
   Windows windows{};
   Tensor4 offset{}, mask{};  ///< mask: null data for none
   Tensor4 x{};               ///< with neighbouring channels at neighbouring addresses
@@ -21,7 +21,7 @@ struct Step {
 };
 
 /// The gradients of a step that follow from those of its columns. What is not wanted is null.
-struct StepGrads {
+struct ImageStepGrads {
   void* x_grad = nullptr;  ///< of the type that sums have: all channels of a pixel side by side, without gaps
   Tensor4 offset_grad, mask_grad;
   void* memory = nullptr;      ///< columns_grad_memory() bytes
@@ -37,12 +37,12 @@ struct DeformConv2dKernels {
   /// Writes to all elements of a tensor of four axes the bias of their channel, or 0 where bias is null.
   static void fill(const Context& ctx, const Extents& extents, const Tensor4& tensor, const void* bias,
                    std::int64_t bias_stride);
-  static void columns(const Context& ctx, const Step& step);
+  static void columns(const Context& ctx, const ImageStep& step);
 
   // On hosts only: the product and its columns, tile by tile.
   static std::size_t packed_weight_bytes(const Windows& windows);
   static void pack_weight(const Context& ctx, const Windows& windows, const Tensor4& weight, void* packed_weight);
-  static void convolve(const Context& ctx, const Step& step, const void* packed_weight, const Tensor4& out,
+  static void convolve(const Context& ctx, const ImageStep& step, const void* packed_weight, const Tensor4& out,
                        const void* bias, std::int64_t bias_stride);
 };
 
@@ -57,9 +57,9 @@ struct DeformConv2dGradKernels {
   static std::size_t columns_grad_memory(const Context& ctx, const Windows& windows, bool wants_x_grad,
                                          bool wants_products);
   /// Whether columns_grad can make the columns as well, for which it reads x anyway.
-  static bool can_make_columns(const Step& step);
+  static bool can_make_columns(const ImageStep& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
-  static void columns_grad(const Context& ctx, const Step& step, const StepGrads& grads);
+  static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
   /// Operands: bias_grad, out_grad.
   static void bias_grad(const Context& ctx, const ReducePlan& plan);
 };

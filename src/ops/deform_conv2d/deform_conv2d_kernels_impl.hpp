@@ -50,7 +50,7 @@ void DeformConv2dKernels<B, T>::fill(const Context& ctx, const Extents& extents,
 }
 
 template <Backend B, class T>
-void DeformConv2dKernels<B, T>::columns(const Context& ctx, const Step& step) {
+void DeformConv2dKernels<B, T>::columns(const Context& ctx, const ImageStep& step) {
   static const std::string label = "portops::deform_conv2d::columns[im2col]";
   with_channel_packs<B, T, T>(step, [&]<int N>() {
     launch_by_teams<B>(
@@ -76,7 +76,7 @@ void DeformConv2dKernels<B, T>::pack_weight(const Context& ctx, const Windows& w
 }
 
 template <Backend B, class T>
-void DeformConv2dKernels<B, T>::convolve(const Context& ctx, const Step& step, const void* packed_weight,
+void DeformConv2dKernels<B, T>::convolve(const Context& ctx, const ImageStep& step, const void* packed_weight,
                                          const Tensor4& out, const void* bias, std::int64_t bias_stride) {
   if constexpr (B != Backend::cuda) {
     static const std::string label = "portops::deform_conv2d[tiles]";

@@ -41,17 +41,19 @@ void* advanced(void* data, std::int64_t elements, ElementType type) {
   return static_cast<std::byte*>(data) + elements * static_cast<std::int64_t>(size_of(type));
 }
 
-/// The parts that both directions need.
-struct Operands {
-  Part x, weight, columns, gemm;
+/// The temporary arrays that both directions need.
+struct Im2colArrays {
+  TemporaryArray x, weight, columns, gemm;
 
-  Operands(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
-           const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
+  Im2colArrays(MemoryLayout& layout, const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
+               const TensorRef& weight_tensor, std::int64_t step, bool reads_weight = true) {
     const std::size_t element = size_of(x_tensor.type());
-    if (!has_channels_last(x_tensor)) x = Part(layout, step * windows.channels * windows.area(), element);
-    if (reads_weight && !is_dense_channels_last(weight_tensor)) weight = Part(layout, weight_tensor.size(), element);
-    columns = Part(layout, step * windows.pixels() * windows.column(), element);
-    gemm = Part(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
+    if (!has_channels_last(x_tensor)) x = TemporaryArray(layout, step * windows.channels * windows.area(), element);
+    if (reads_weight && !is_dense_channels_last(weight_tensor)) {
+      weight = TemporaryArray(layout, weight_tensor.size(), element);
+    }
+    columns = TemporaryArray(layout, step * windows.pixels() * windows.column(), element);
+    gemm = TemporaryArray(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
   }
 
   Workspace gemm_workspace(const Context& ctx, void* memory) const {
@@ -65,36 +67,36 @@ class Im2col {
  public:
   using Kernels = DeformConv2dKernels<B, T>;
 
-  Im2col(const Context& ctx, const Operands& operands, void* memory, const TensorRef& weight)
-      : ctx_(ctx), operands_(operands), memory_(memory), weight_(weight.data()) {
-    if (!operands.weight) return;
-    weight_ = operands.weight.in(memory);
+  Im2col(const Context& ctx, const Im2colArrays& arrays, void* memory, const TensorRef& weight)
+      : ctx_(ctx), arrays_(arrays), memory_(memory), weight_(weight.data()) {
+    if (!arrays.weight) return;
+    weight_ = arrays.weight.in(memory);
     Kernels::rearrange(ctx, "portops::deform_conv2d::weight[channels_last]",
                        to_channels_last(weight, 0, weight.extent(0), weight_));
   }
 
   /// The step of `count` images from `first` on; x with its channels last.
-  Step step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x, const TensorRef& offset,
-            const TensorRef& mask) const {
-    Step step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
+  ImageStep step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x,
+                 const TensorRef& offset, const TensorRef& mask) const {
+    ImageStep step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
     step.windows.images = count;
-    step.columns = operands_.columns.in(memory_);
+    step.columns = arrays_.columns.in(memory_);
     step.x = tensor4(x, first);
-    if (operands_.x) {
-      const Rearrangement copy = to_channels_last(x, first, count, operands_.x.in(memory_));
+    if (arrays_.x) {
+      const Rearrangement copy = to_channels_last(x, first, count, arrays_.x.in(memory_));
       Kernels::rearrange(ctx_, "portops::deform_conv2d::x[channels_last]", copy);
       const std::int64_t pixel = all.channels;
-      step.x = {operands_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
+      step.x = {arrays_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
     }
     return step;
   }
 
   void* weight() const { return weight_; }
-  Workspace workspace() const { return operands_.gemm_workspace(ctx_, memory_); }
+  Workspace workspace() const { return arrays_.gemm_workspace(ctx_, memory_); }
 
  private:
   const Context& ctx_;
-  const Operands& operands_;
+  const Im2colArrays& arrays_;
   void* memory_;
   void* weight_;
 };
@@ -115,13 +117,13 @@ void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
 
 struct ForwardMemory {
   MemoryLayout layout;
-  Operands operands;
-  Part out;  ///< where the product cannot write into the tensor itself
+  Im2colArrays arrays;
+  TemporaryArray out;  ///< where the product cannot write into the tensor itself
 
   ForwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step)
-      : operands(layout, ctx, windows, t.x, t.weight, step) {
+      : arrays(layout, ctx, windows, t.x, t.weight, step) {
     if (!is_matrix_of_planes(t.out) && !is_matrix_of_pixels(t.out)) {
-      out = Part(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
+      out = TemporaryArray(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
     }
   }
 };
@@ -156,11 +158,11 @@ template <Backend B, class T>
 void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step) {
   const ForwardMemory plan(ctx, windows, t, step);
   const Temporary memory(ctx, "portops::deform_conv2d::workspace", plan.layout.bytes());
-  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const Im2col<B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
   const ElementType type = t.x.type();
   const Matrices matrix(ctx, type);
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     DeformConv2dKernels<B, T>::columns(ctx, s);
     Tensor4 out = tensor4(t.out, first);
     if (plan.out) {
@@ -191,22 +193,22 @@ bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t
 
 struct BackwardMemory {
   MemoryLayout layout;
-  Operands operands;
-  Part out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
-  Part x_grad;
-  std::array<Part, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
-  Part columns_grad;
+  Im2colArrays arrays;
+  TemporaryArray out_grad;  ///< as a matrix with a row a pixel, where the tensor is none
+  TemporaryArray x_grad;
+  std::array<TemporaryArray, Cascade::most_levels> weight_grad;  ///< sums over the steps, by a tree
+  TemporaryArray columns_grad;
 
   BackwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step)
-      : operands(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
+      : arrays(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)) {
     const ElementType type = t.x.type();
     if (!is_matrix_of_pixels(t.out_grad)) {
-      out_grad = Part(layout, step * windows.pixels() * windows.out_channels, size_of(type));
+      out_grad = TemporaryArray(layout, step * windows.pixels() * windows.out_channels, size_of(type));
     }
-    if (t.x_grad) x_grad = Part(layout, step * windows.area() * windows.channels, arithmetic_size(type));
+    if (t.x_grad) x_grad = TemporaryArray(layout, step * windows.area() * windows.channels, arithmetic_size(type));
     const int levels = t.weight_grad ? Cascade::levels(steps_of(windows.images, step)) : 0;
     for (int level = 0; level < levels; ++level) {
-      weight_grad[static_cast<std::size_t>(level)] = Part(layout, t.weight.size(), arithmetic_size(type));
+      weight_grad[static_cast<std::size_t>(level)] = TemporaryArray(layout, t.weight.size(), arithmetic_size(type));
     }
     // Steps of fewer images may need more: they share out the channels.
     std::size_t bytes = 0;
@@ -218,7 +220,7 @@ struct BackwardMemory {
                              ctx, of_step, static_cast<bool>(t.x_grad), t.offset_grad || t.mask_grad);
                        }));
     }
-    columns_grad = Part(layout, static_cast<std::int64_t>(bytes), 1);
+    columns_grad = TemporaryArray(layout, static_cast<std::int64_t>(bytes), 1);
   }
 };
 
@@ -226,7 +228,7 @@ template <Backend B, class T>
 void run_backward(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step) {
   const BackwardMemory plan(ctx, windows, t, step);
   const Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", plan.layout.bytes());
-  const Im2col<B, T> im2col(ctx, plan.operands, memory.data(), t.weight);
+  const Im2col<B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
   const ElementType type = t.x.type();
   const Matrices matrix(ctx, type);
   const Matrices sums(ctx, arithmetic_type(type));
@@ -239,7 +241,7 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     GradKernels::add_sums(ctx, weight_grad(to), weight_grad(level), t.weight.size(), is_first);
   };
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-    const Step s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     const std::int64_t p = count * windows.pixels();
     void* out_grad = tensor4(t.out_grad, first).data;
     std::int64_t distance = pixel_distance(t.out_grad);

@@ -15,16 +15,19 @@ namespace {
 
 struct TilesMemory {
   MemoryLayout layout;
-  Part weight;
-  Part x;  ///< where its channels are not the last axis
+  TemporaryArray weight;
+  TemporaryArray x;  ///< where its channels are not the last axis
   std::int64_t step;
 
   TilesMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t images)
       : step(has_channels_last(t.x) ? windows.images : images) {
     dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
-      weight = Part(layout, static_cast<std::int64_t>(DeformConv2dKernels<B, T>::packed_weight_bytes(windows)), 1);
+      weight =
+          TemporaryArray(layout, static_cast<std::int64_t>(DeformConv2dKernels<B, T>::packed_weight_bytes(windows)), 1);
     });
-    if (!has_channels_last(t.x)) x = Part(layout, step * windows.channels * windows.area(), size_of(t.x.type()));
+    if (!has_channels_last(t.x)) {
+      x = TemporaryArray(layout, step * windows.channels * windows.area(), size_of(t.x.type()));
+    }
   }
 };
 
@@ -46,10 +49,10 @@ void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const De
     Kernels::pack_weight(ctx, windows, tensor4(t.weight), weight);
     for (std::int64_t first = 0; first < windows.images; first += plan.step) {
       const std::int64_t count = std::min(plan.step, windows.images - first);
-      Step step{.windows = windows,
-                .offset = tensor4(t.offset, first),
-                .mask = tensor4(t.mask, first),
-                .x = tensor4(t.x, first)};
+      ImageStep step{.windows = windows,
+                     .offset = tensor4(t.offset, first),
+                     .mask = tensor4(t.mask, first),
+                     .x = tensor4(t.x, first)};
       step.windows.images = count;
       if (plan.x) {
         const Rearrangement copy = to_channels_last(t.x, first, count, plan.x.in(memory.data()));

@@ -16,7 +16,8 @@ struct Lerp {
   static constexpr int inputs = 3;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
-  static constexpr std::array pack_inputs{0b001u, 0b011u, 0b101u};
+  /// x alone, with y, with weight.
+  static constexpr std::array inputs_in_packs{InputSet{0}, InputSet{0, 1}, InputSet{0, 2}};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -29,7 +30,6 @@ struct LerpGradXY {
   static constexpr int inputs = 2;
   static constexpr int outputs = 2;
   static constexpr bool sums = true;
-  static constexpr std::array pack_inputs{0b10u, 0b11u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -43,7 +43,9 @@ struct LerpGradXYW {
   static constexpr int inputs = 4;
   static constexpr int outputs = 3;
   static constexpr bool sums = true;
-  static constexpr std::array pack_inputs{0b1001u, 0b1011u, 0b1101u, 0b1111u};
+  /// x and out_grad alone, with y, with weight, with both.
+  static constexpr std::array inputs_in_packs{InputSet{0, 3}, InputSet{0, 1, 3}, InputSet{0, 2, 3},
+                                              InputSet{0, 1, 2, 3}};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {

@@ -52,11 +52,11 @@ class MoveStepsDown {
     const StepStrides& to = arguments_.to;
     const int slots = tiles_.slots();
     const bool copies = move.from_outer >= 0;
-    const std::int64_t read_step = slots * move.step * from.row;
+    const std::int64_t read_stride = slots * move.stride * from.row;
     const std::int64_t write_step = slots * to.row;
     const T* read = static_cast<const T*>(from.data);
     if (copies) {
-      read += move.from_outer * from.outer + (move.from + slot * move.step) * from.row +
+      read += move.from_outer * from.outer + (move.from + slot * move.stride) * from.row +
               column_offset(columns, from.column, column);
     }
     T* write = static_cast<T*>(to.data) + move.to_outer * to.outer + (move.to + slot) * to.row +
@@ -68,7 +68,7 @@ class MoveStepsDown {
       for (int r = 0; r < batch; ++r) {
         words[r] = Word<T, width>(fill_);
         if (copies && row + r * slots < move.rows) Access::load(words[r], read, 1, width);
-        if (copies) read = pinned(read + read_step);
+        if (copies) read = pinned(read + read_stride);
       }
       PORTOPS_UNROLL
       for (int r = 0; r < batch; ++r) {
@@ -112,7 +112,7 @@ class MoveStepsHost {
     const T* read = static_cast<const T*>(from.data) + move.from_outer * from.outer + move.from * from.row +
                     column_offset(arguments_.columns, from.column, column);
     for (std::int64_t row = 0; row < move.rows; ++row) {
-      const T* const source = read + row * move.step * from.row;
+      const T* const source = read + row * move.stride * from.row;
       T* const target = write + row * to.row;
       if (read_stride == 1 && write_stride == 1) {
         std::copy(source, source + count, target);

@@ -23,9 +23,10 @@ std::shared_ptr<const MovePlan> moves_to_padded(const Levels& levels, std::int64
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       const auto sequence = static_cast<std::int64_t>(i);
       const std::int64_t length = offsets[i + 1] - offsets[i];
-      moves.push_back({.from_outer = 0, .from = offsets[i], .to_outer = sequence, .to = 0, .step = 1, .rows = length});
       moves.push_back(
-          {.from_outer = -1, .from = 0, .to_outer = sequence, .to = length, .step = 0, .rows = padded - length});
+          {.from_outer = 0, .from = offsets[i], .to_outer = sequence, .to = 0, .stride = 1, .rows = length});
+      moves.push_back(
+          {.from_outer = -1, .from = 0, .to_outer = sequence, .to = length, .stride = 0, .rows = padded - length});
     }
     return moves;
   });
@@ -41,7 +42,7 @@ std::shared_ptr<const MovePlan> moves_from_padded(const Levels& levels) {
                        .from = 0,
                        .to_outer = 0,
                        .to = offsets[i],
-                       .step = 1,
+                       .stride = 1,
                        .rows = offsets[i + 1] - offsets[i]});
     }
     return moves;

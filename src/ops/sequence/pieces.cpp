@@ -30,15 +30,15 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
   pieces.reserve(sequences.size());
   std::int64_t partials = 0;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
-    const auto [begin, step, length] = sequences[s];
+    const auto [begin, stride, length] = sequences[s];
     const auto sequence = static_cast<std::int64_t>(s);
     const std::int64_t count = std::max<std::int64_t>(ceil_div(length, most_rows), 1);
     if (partials + count > INT32_MAX) fail("portops::Levels: more than ", INT32_MAX, " pieces of long sequences");
     const std::int64_t each = ceil_div(length, count);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t at = std::min(k * each, length);
-      pieces.push_back({.first = begin + at * step,
-                        .step = step,
+      pieces.push_back({.first = begin + at * stride,
+                        .stride = stride,
                         .sequence = sequence,
                         .begin = begin,
                         .length = length,
@@ -52,7 +52,7 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
       cut.back().partial = static_cast<std::int32_t>(joins.size());
     }
     joins.push_back({.first = partials,
-                     .step = 1,
+                     .stride = 1,
                      .sequence = sequence,
                      .begin = begin,
                      .length = length,
@@ -86,11 +86,11 @@ MovePlan make_moves(std::span<const Move> moves) {
   cut.reserve(moves.size());
   for (const Move& move : moves) {
     for (std::int64_t at = 0; at < move.rows; at += most_move_rows) {
-      Move part = move;
-      part.from += at * move.step;
-      part.to += at;
-      part.rows = std::min(most_move_rows, move.rows - at);
-      cut.push_back(part);
+      Move next = move;
+      next.from += at * move.stride;
+      next.to += at;
+      next.rows = std::min(most_move_rows, move.rows - at);
+      cut.push_back(next);
     }
   }
   MovePlan plan;

@@ -16,7 +16,7 @@ namespace portops::impl {
 /// Rows of one sequence that are taken together. Aligned for a GPU's widest access.
 struct alignas(16) Piece {
   std::int64_t first;     ///< row
-  std::int64_t step;      ///< from one row to the next
+  std::int64_t stride;    ///< from one row to the next
   std::int64_t sequence;  ///< the sequence's row in a tensor with one row a sequence
   std::int64_t begin;     ///< the sequence's first row
   std::int64_t length;    ///< the sequence's rows
@@ -27,7 +27,7 @@ struct alignas(16) Piece {
 /// A sequence as it lies in a tensor of rows.
 struct Sequence {
   std::int64_t begin;
-  std::int64_t step;
+  std::int64_t stride;
   std::int64_t length;
 };
 
@@ -57,7 +57,7 @@ struct alignas(16) Move {
   std::int64_t from;
   std::int64_t to_outer;
   std::int64_t to;
-  std::int64_t step;  ///< of the rows that are copied: 1 or −1
+  std::int64_t stride;  ///< of the rows that are copied: 1 or −1
   std::int64_t rows;
 };
 

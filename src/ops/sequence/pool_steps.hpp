@@ -61,14 +61,14 @@ struct MaxSteps {
   }
 
   template <int rows>
-  KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&values)[rows], int row, int step) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&values)[rows], int row, int row_stride) const {
     if (state.row == INT32_MAX) state.row = row;  // the first row, should all be −inf
     PORTOPS_UNROLL
     for (int r = 0; r < rows; ++r) {
       // Rows come in their order, so that of equal ones the first stays. Not less or equal: larger, or a NaN.
       const bool takes = !(values[r] <= state.value) && state.value == state.value;
       state.value = takes ? values[r] : state.value;
-      state.row = takes ? row + r * step : state.row;
+      state.row = takes ? row + r * row_stride : state.row;
     }
   }
 
@@ -94,7 +94,7 @@ struct PoolArguments {
 
   KOKKOS_FUNCTION std::int64_t index_of(const Piece& piece, int row, std::int64_t column) const {
     if (from_index != nullptr) return from_index[(piece.first + row) * columns.columns + column];
-    return piece.first + row * piece.step;
+    return piece.first + row * piece.stride;
   }
 };
 
@@ -145,22 +145,22 @@ class PoolStepsDown {
                                           State (&states)[Access::width]) const {
     const StepStrides& x = arguments_.x;
     const int slots = tiles_.slots();
-    const std::int64_t step = slots * piece.step * x.row;
+    const std::int64_t stride = slots * piece.stride * x.row;
     const X* at = static_cast<const X*>(x.data) + column_offset(arguments_.columns, x.column, tile.column) +
-                  (piece.first + tile.slot * piece.step) * x.row;
+                  (piece.first + tile.slot * piece.stride) * x.row;
     if constexpr (F::keeps_rows) {
-      add_rows<Access>(at, step, piece.rows, tile.slot, piece.rows, states);
+      add_rows<Access>(at, stride, piece.rows, tile.slot, piece.rows, states);
     } else {
       const int rows_of_chain = chain * batch * slots;
       if (piece.rows - tile.slot <= rows_of_chain) {
-        add_rows<Access>(at, step, piece.rows, tile.slot, piece.rows, states);
+        add_rows<Access>(at, stride, piece.rows, tile.slot, piece.rows, states);
         return;
       }
       bool is_last = false;
       PORTOPS_NO_UNROLL
       for (int row = tile.slot; !is_last; row += rows_of_chain) {
         is_last = piece.rows - row <= rows_of_chain;
-        add_rows<Access>(at, step, piece.rows, row, is_last ? piece.rows : row + rows_of_chain, states);
+        add_rows<Access>(at, stride, piece.rows, row, is_last ? piece.rows : row + rows_of_chain, states);
         PORTOPS_UNROLL
         for (int i = 0; i < Access::width; ++i) {
           State& sum = kept[i * threads];
@@ -173,7 +173,7 @@ class PoolStepsDown {
 
   /// Adds the slot's rows from `row` on that are before `end`, which is `rows` or behind whole batches; `at` goes on.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t step, int rows, int row, int end,
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t stride, int rows, int row, int end,
                                             State (&states)[Access::width]) const {
     const int slots = tiles_.slots();
     PORTOPS_NO_UNROLL
@@ -183,7 +183,7 @@ class PoolStepsDown {
       for (int r = 0; r < batch; ++r) {
         loaded[r] = Word<X, Access::width>(static_cast<X>(F::fill()));
         if (row + r * slots < rows) Access::load(loaded[r], at, 1, Access::width);
-        at = pinned(at + step);
+        at = pinned(at + stride);
       }
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) {
@@ -275,7 +275,7 @@ class PoolStepsHost {
 
   const X* row_of(const Piece& piece, std::int64_t row, std::int64_t column) const {
     const StepStrides& x = arguments_.x;
-    return static_cast<const X*>(x.data) + (piece.first + row * piece.step) * x.row +
+    return static_cast<const X*>(x.data) + (piece.first + row * piece.stride) * x.row +
            column_offset(arguments_.columns, x.column, column);
   }
 

@@ -35,10 +35,10 @@ std::shared_ptr<const MovePlan> moves_of(const Levels& levels, PlanKind kind, st
 
 void enqueue_moves(const Context& ctx, const char* op, const MovePlan& plan, const StepTensor& from,
                    const StepTensor& to, double fill) {
-  const StepRows rows = make_step_rows({from, to});
-  if (plan.moves.size() == 0 || rows.columns.columns == 0) return;
+  const StepLayout layout = make_step_layout({from, to});
+  if (plan.moves.size() == 0 || layout.columns.columns == 0) return;
   const StepMove move{
-      .plan = plan, .columns = rows.columns, .from = rows.operands[0], .to = rows.operands[1], .fill = fill};
+      .plan = plan, .columns = layout.columns, .from = layout.operands[0], .to = layout.operands[1], .fill = fill};
   dispatch(ctx.backend(), to.tensor.type(), [&]<Backend B, class T>() { StepKernels<B, T>::move(ctx, op, move); });
 }
 

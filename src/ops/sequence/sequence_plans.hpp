@@ -5,7 +5,7 @@
 #include "core/exec/context.hpp"
 #include "core/types/levels.hpp"
 #include "ops/sequence/pieces.hpp"
-#include "ops/sequence/step_rows.hpp"
+#include "ops/sequence/step_layout.hpp"
 
 #include <functional>
 #include <string_view>

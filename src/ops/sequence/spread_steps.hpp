@@ -94,8 +94,8 @@ class SpreadStepsDown {
       }
     }
     const int slots = tiles_.slots();
-    const std::int64_t step = slots * piece.step * to.row;
-    T* at = static_cast<T*>(to.data) + (piece.first + slot * piece.step) * to.row +
+    const std::int64_t stride = slots * piece.stride * to.row;
+    T* at = static_cast<T*>(to.data) + (piece.first + slot * piece.stride) * to.row +
             column_offset(columns, to.column, column);
     for (int row = slot; row < piece.rows; row += slots) {
       if constexpr (chooses) {
@@ -106,7 +106,7 @@ class SpreadStepsDown {
       } else {
         stream_word(at, word);
       }
-      at += step;
+      at += stride;
     }
   }
 
@@ -140,7 +140,7 @@ class SpreadStepsHost {
     const std::int64_t stride = StepHostItems::column_stride(arguments_.columns, to);
     T* const first = static_cast<T*>(to.data) + column_offset(arguments_.columns, to.column, column);
     for (int row = 0; row < piece.rows; ++row) {
-      T* const at = first + (piece.first + row * piece.step) * to.row;
+      T* const at = first + (piece.first + row * piece.stride) * to.row;
       if constexpr (chooses) {
         for (int i = 0; i < count; ++i) at[i * stride] = row == chosen[i] ? values[i] : static_cast<T>(0.0f);
       } else if (stride == 1) {

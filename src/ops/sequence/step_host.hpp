@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/reduce/host_rows.hpp"
-#include "ops/sequence/step_rows.hpp"
+#include "ops/sequence/step_layout.hpp"
 
 namespace portops::impl {
 

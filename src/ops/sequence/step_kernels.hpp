@@ -5,7 +5,7 @@
 #include "core/exec/context.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "ops/sequence/pieces.hpp"
-#include "ops/sequence/step_rows.hpp"
+#include "ops/sequence/step_layout.hpp"
 
 #include <string>
 

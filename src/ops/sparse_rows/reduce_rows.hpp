@@ -74,7 +74,7 @@ struct SparseRowsTemporary {
 /// numbered, and it is given a place's number instead of the place.
 template <Backend B, class T, class Sink>
 void reduce_rows(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
-                 const SparseRowsTemporary& temporary, const NumberedRows* numbered, const Sink& sink) {
+                 const SparseRowsTemporary& temporary, const NumberedPlaces* numbered, const Sink& sink) {
   const SparseRowsMemory& memory = temporary.memory;
   const auto reduce = [&]<class Index>() {
     void* const data = temporary.temporary.data();
@@ -82,7 +82,7 @@ void reduce_rows(const Context& ctx, const SparseRowsLabels& labels, const Spars
     const Index* places = order.places;
     auto none = static_cast<Index>(sparse.height);
     if (numbered != nullptr) {
-      number_rows(ctx, labels.order, sparse, order, memory.order, data, *numbered);
+      number_places(ctx, labels.order, sparse, order, memory.order, data, *numbered);
       places = order.numbers;
       none = none_of<Index>;
     }

@@ -24,13 +24,13 @@ std::size_t sorter_bytes_of([[maybe_unused]] const Context& ctx, const SparseRow
 RowOrderMemory::RowOrderMemory(MemoryLayout& layout, const Context& ctx, const SparseRows& sparse, bool numbered)
     : sorter_bytes(sorter_bytes_of(ctx, sparse, numbered)) {
   const std::size_t index = sparse.narrow() ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
-  places[0] = Part(layout, sparse.n, index);
+  places[0] = TemporaryArray(layout, sparse.n, index);
   if (!sparse.merged()) {
-    places[1] = Part(layout, sparse.n, index);
-    for (Part& part : positions) part = Part(layout, sparse.n, index);
+    places[1] = TemporaryArray(layout, sparse.n, index);
+    for (TemporaryArray& array : positions) array = TemporaryArray(layout, sparse.n, index);
   }
-  if (numbered) numbers = Part(layout, sparse.n + 1, index);
-  sorter = Part(layout, static_cast<std::int64_t>(sorter_bytes), 1);
+  if (numbered) numbers = TemporaryArray(layout, sparse.n + 1, index);
+  sorter = TemporaryArray(layout, static_cast<std::int64_t>(sorter_bytes), 1);
 }
 
 template <class Index>
@@ -62,8 +62,8 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
 }
 
 template <class Index>
-void number_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
-                 const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedRows& out) {
+void number_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                   const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedPlaces& out) {
   dispatch_backend(ctx.backend(), [&]<Backend B>() {
     if (sparse.n > 0) {
       if constexpr (B == Backend::cuda) {
@@ -82,9 +82,9 @@ template RowOrder<std::uint32_t> order_rows(const Context&, const RowOrderLabels
                                             const RowOrderMemory&, void*);
 template RowOrder<std::uint64_t> order_rows(const Context&, const RowOrderLabels&, const SparseRows&,
                                             const RowOrderMemory&, void*);
-template void number_rows(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint32_t>&,
-                          const RowOrderMemory&, void*, const NumberedRows&);
-template void number_rows(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint64_t>&,
-                          const RowOrderMemory&, void*, const NumberedRows&);
+template void number_places(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint32_t>&,
+                            const RowOrderMemory&, void*, const NumberedPlaces&);
+template void number_places(const Context&, const RowOrderLabels&, const SparseRows&, const RowOrder<std::uint64_t>&,
+                            const RowOrderMemory&, void*, const NumberedPlaces&);
 
 }  // namespace portops::impl

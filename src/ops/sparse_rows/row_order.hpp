@@ -16,7 +16,7 @@ template <class Index>
 struct RowOrder {
   Index* places;          ///< in ascending order
   const Index* position;  ///< of each in the call's rows; equal places by their positions. Null: as they come
-  Index* numbers;         ///< room for n + 1, for number_rows; or null
+  Index* numbers;         ///< room for n + 1, for number_places; or null
 };
 
 /// The labels of what orders an operator's rows, made once.
@@ -35,13 +35,13 @@ struct RowOrderLabels {
 
 /// Memory for ordering rows.
 struct RowOrderMemory {
-  Part places[2];
-  Part positions[2];
-  Part numbers;
-  Part sorter;
+  TemporaryArray places[2];
+  TemporaryArray positions[2];
+  TemporaryArray numbers;
+  TemporaryArray sorter;
   std::size_t sorter_bytes = 0;
 
-  /// `numbered` where number_rows is to be called.
+  /// `numbered` where number_places is to be called.
   RowOrderMemory(MemoryLayout& layout, const Context& ctx, const SparseRows& sparse, bool numbered);
 };
 
@@ -51,18 +51,18 @@ template <class Index>
 RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                            const RowOrderMemory& memory, void* data);
 
-/// What number_rows writes.
-struct NumberedRows {
-  std::int64_t* rows = nullptr;  ///< the places that occur, ascending, then the height
-  std::int64_t rows_stride = 0;
+/// What number_places writes.
+struct NumberedPlaces {
+  std::int64_t* places = nullptr;  ///< those that occur, ascending, then the height
+  std::int64_t places_stride = 0;
   std::int64_t* count = nullptr;  ///< how many occur; or −1 − the first position whose place the table does not have
 };
 
 /// Numbers the places that occur from 0 on: order.numbers becomes the number of each row's place, none_of<Index> where
 /// the table does not have it.
 template <class Index>
-void number_rows(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
-                 const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedRows& out);
+void number_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                   const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedPlaces& out);
 
 template <class Index>
 inline constexpr Index none_of = static_cast<Index>(-1);

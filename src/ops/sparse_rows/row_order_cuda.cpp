@@ -17,10 +17,10 @@ namespace portops::impl {
 namespace {
 
 /// Calls CUB, which takes an error that the application has left behind for its own: so that is cleared first.
-template <class Call>
-void call_cub(const char* name, const Call& call) {
+template <class Action>
+void call_cub(const char* name, const Action& action) {
   cudaGetLastError();
-  check_cuda(call(), "portops::sparse_rows", name);
+  check_cuda(action(), "portops::sparse_rows", name);
 }
 
 /// CUB is compiled for numbers of 32 and of 64 bits; the first are faster.

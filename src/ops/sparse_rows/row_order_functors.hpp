@@ -14,7 +14,7 @@ namespace portops::impl {
 /// places[i] = the place of row i, or the height where the table has no such place; positions[i] = i.
 template <class Index>
 struct ReadPlaces {
-  const std::int64_t* rows;
+  const std::int64_t* given;
   std::int64_t stride;
   std::int64_t n;
   std::int64_t height;
@@ -24,8 +24,8 @@ struct ReadPlaces {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
-    const std::int64_t row = i < end ? rows[i * stride] : height;
-    places[i] = static_cast<Index>(row >= 0 && row < height ? row : height);
+    const std::int64_t place = i < end ? given[i * stride] : height;
+    places[i] = static_cast<Index>(place >= 0 && place < height ? place : height);
     if (positions != nullptr) positions[i] = static_cast<Index>(i);
   }
 };
@@ -44,14 +44,14 @@ struct IsFirst {
   }
 };
 
-/// The last step of number_rows, for i ≤ n: numbers[i] is how many places occur up to row i, numbers[n] how many at
+/// The last step of number_places, for i ≤ n: numbers[i] is how many places occur up to row i, numbers[n] how many at
 /// all.
 template <class Index>
 struct WriteNumbers {
   IsFirst<Index> is_first;
   const Index* positions;
   Index* numbers;
-  NumberedRows out;
+  NumberedPlaces out;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t n = is_first.n;
@@ -63,13 +63,13 @@ struct WriteNumbers {
     }
     const Index place = places[i];
     const auto total = static_cast<std::int64_t>(numbers[n]);
-    if (i >= total) out.rows[i * out.rows_stride] = static_cast<std::int64_t>(height);
+    if (i >= total) out.places[i * out.places_stride] = static_cast<std::int64_t>(height);
     if (place == height) {
       if (i == 0 || places[i - 1] != height) *out.count = -1 - static_cast<std::int64_t>(positions[i]);
       numbers[i] = none_of<Index>;
     } else {
       const Index number = numbers[i] - 1;
-      if (is_first(i) != 0) out.rows[static_cast<std::int64_t>(number) * out.rows_stride] = place;
+      if (is_first(i) != 0) out.places[static_cast<std::int64_t>(number) * out.places_stride] = place;
       numbers[i] = number;
     }
   }
@@ -85,13 +85,13 @@ void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseR
                  Index* positions) {
   launch_items<B, 0>(
       ctx, labels.places,
-      ReadPlaces<Index>{sparse.rows, sparse.rows_stride, sparse.n, sparse.height, sparse.count, places, positions},
+      ReadPlaces<Index>{sparse.places, sparse.places_stride, sparse.n, sparse.height, sparse.count, places, positions},
       sparse.n);
 }
 
 template <Backend B, class Index>
 void write_numbers(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
-                   const RowOrder<Index>& order, const NumberedRows& out) {
+                   const RowOrder<Index>& order, const NumberedPlaces& out) {
   const IsFirst<Index> is_first{order.places, static_cast<Index>(sparse.height), sparse.n};
   launch_items<B, 0>(ctx, labels.write, WriteNumbers<Index>{is_first, order.position, order.numbers, out},
                      sparse.n + 1);

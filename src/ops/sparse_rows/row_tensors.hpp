@@ -30,8 +30,7 @@ struct RowColumns {
 template <class T>
 struct RowTensor {
   RowTensor() = default;
-  explicit RowTensor(const SparseRows::Operand& from)
-      : data(reinterpret_cast<T*>(from.data)), row_stride(from.row_stride) {
+  explicit RowTensor(const SparseOperand& from) : data(reinterpret_cast<T*>(from.data)), row_stride(from.row_stride) {
     for (int axis = 0; axis < max_rank - 1; ++axis)
       column_stride[axis] = from.column_stride[static_cast<std::size_t>(axis)];
   }

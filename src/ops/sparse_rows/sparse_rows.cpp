@@ -51,8 +51,8 @@ SparseRows make_sparse_rows(ElementType type, const TensorRef& rows, std::int64_
   sparse.type = type;
   sparse.n = rows.extent(0);
   sparse.height = height;
-  sparse.rows = static_cast<const std::int64_t*>(rows.data());
-  sparse.rows_stride = rows.stride(0);
+  sparse.places = static_cast<const std::int64_t*>(rows.data());
+  sparse.places_stride = rows.stride(0);
   sparse.operands = static_cast<int>(tensors.size());
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     sparse.operand[k].data = static_cast<std::byte*>(tensors[k]->data());
@@ -68,7 +68,7 @@ bool SparseRows::has_packs(Backend backend) const {
   const auto size = static_cast<std::int64_t>(size_of(type));
   if (column_rank == 0 || columns * size % gpu_pack_bytes != 0) return false;
   for (int k = 0; k < operands; ++k) {
-    const Operand& its = operand[static_cast<std::size_t>(k)];
+    const SparseOperand& its = operand[static_cast<std::size_t>(k)];
     const bool aligned =
         reinterpret_cast<std::uintptr_t>(its.data) % gpu_pack_bytes == 0 && its.row_stride * size % gpu_pack_bytes == 0;
     if (its.column_stride[0] != 1 || !aligned) return false;
@@ -81,14 +81,14 @@ void check_places(std::string_view op, const Context& ctx, const SparseRows& spa
   const std::int64_t n = sparse.merged() && *sparse.count >= 0 ? std::min(*sparse.count, sparse.n) : sparse.n;
   std::int64_t before = -1;
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t row = sparse.rows[i * sparse.rows_stride];
-    if (sparse.merged() && row <= before && row >= 0) {
-      fail("portops::", op, ": rows[", i, "] is ", row, " after ", before,
+    const std::int64_t place = sparse.places[i * sparse.places_stride];
+    if (sparse.merged() && place <= before && place >= 0) {
+      fail("portops::", op, ": rows[", i, "] is ", place, " after ", before,
            ", expected ascending rows (count is given)");
     }
-    before = row;
-    if (row >= 0 && row < sparse.height) continue;
-    fail("portops::", op, ": rows[", i, "] is ", row, ", expected at least 0 and less than ", sparse.height,
+    before = place;
+    if (place >= 0 && place < sparse.height) continue;
+    fail("portops::", op, ": rows[", i, "] is ", place, ", expected at least 0 and less than ", sparse.height,
          " (the height)");
   }
 }

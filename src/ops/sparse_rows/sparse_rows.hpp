@@ -16,6 +16,13 @@
 
 namespace portops::impl {
 
+/// A tensor of rows: the values of the sparse rows, or a table.
+struct SparseOperand {
+  std::byte* data = nullptr;
+  std::int64_t row_stride = 0;                            ///< in elements
+  std::array<std::int64_t, max_rank> column_stride = {};  ///< along the column axes
+};
+
 /// A call's sparse rows in a canonical form, and the other tensors that have rows of the same columns.
 struct SparseRows {
   static constexpr int most_operands = 8;
@@ -27,23 +34,17 @@ struct SparseRows {
   /// Of other rows so many are loaded at once and added up before they enter a chunk's sum.
   static constexpr int batch = 8;
 
-  struct Operand {
-    std::byte* data = nullptr;
-    std::int64_t row_stride = 0;                            ///< in elements
-    std::array<std::int64_t, max_rank> column_stride = {};  ///< along the column axes
-  };
-
   ElementType type{};
   std::int64_t n = 0;
   std::int64_t height = 0;  ///< of the table
   std::int64_t columns = 1;
   int column_rank = 0;  ///< adjacent axes are merged wherever all operands allow it
   std::array<std::int64_t, max_rank> column_extent = {};
-  const std::int64_t* rows = nullptr;
-  std::int64_t rows_stride = 0;
+  const std::int64_t* places = nullptr;  ///< the rows of the table that the n rows belong to
+  std::int64_t places_stride = 0;
   const std::int64_t* count = nullptr;  ///< of rows that are merged already; null where they are not
   int operands = 0;
-  std::array<Operand, most_operands> operand;  ///< the values, then the others
+  std::array<SparseOperand, most_operands> operand;  ///< the values, then the others
 
   bool empty() const { return n == 0 || columns == 0; }
   bool merged() const { return count != nullptr; }

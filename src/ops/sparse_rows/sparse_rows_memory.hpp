@@ -16,16 +16,16 @@ struct SparseRowsMemory {
     const std::size_t number = sparse.type == ElementType::f64 ? sizeof(double) : sizeof(float);
     for (int level = 1; level < levels.count; ++level) {
       const auto at = static_cast<std::size_t>(level);
-      values[at] = Part(layout, levels.rows[at] * sparse.columns, number);
-      places[at] = Part(layout, levels.rows[at], index);
+      values[at] = TemporaryArray(layout, levels.rows[at] * sparse.columns, number);
+      places[at] = TemporaryArray(layout, levels.rows[at], index);
     }
   }
 
   MemoryLayout layout;
   RowOrderMemory order;
   SumLevels levels;
-  std::array<Part, SumLevels::most> values;
-  std::array<Part, SumLevels::most> places;
+  std::array<TemporaryArray, SumLevels::most> values;
+  std::array<TemporaryArray, SumLevels::most> places;
 };
 
 }  // namespace portops::impl

@@ -12,7 +12,6 @@ struct CopyElement {
   static constexpr int inputs = 1;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
-  static constexpr std::array pack_inputs{0b1u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {

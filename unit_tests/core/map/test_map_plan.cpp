@@ -10,6 +10,7 @@ namespace portops::test {
 namespace {
 
 using impl::Loop;
+using impl::TileOperand;
 using impl::TilePlan;
 using impl::Walk;
 
@@ -31,7 +32,7 @@ class MapPlanTest : public testing::TestWithParam<std::tuple<Backend, ElementTyp
 
   /// What a host's tile keeps from row to row.
   static std::size_t kept_numbers(const TilePlan& plan) {
-    const auto kept = std::count_if(plan.operand.begin(), plan.operand.end(), [](const TilePlan::Operand& operand) {
+    const auto kept = std::count_if(plan.operand.begin(), plan.operand.end(), [](const TileOperand& operand) {
       return operand.access == impl::Access::staged || operand.sum == impl::TileSum::rows;
     });
     return static_cast<std::size_t>(kept * plan.tile_columns);
@@ -163,7 +164,7 @@ TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_packs
       ASSERT_LE(plan.row_rank, 1) << call.describe();
     }
     for (int k = 0; k < loop.operands(); ++k) {
-      const TilePlan::Operand& operand = plan.operand[k];
+      const TileOperand& operand = plan.operand[k];
       if (operand.access == impl::Access::none) continue;
       std::int64_t step = 0;
       if (plan.walk == Walk::along && operand.access == impl::Access::packs) step = plan.lanes * 16;

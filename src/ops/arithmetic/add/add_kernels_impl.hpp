@@ -7,15 +7,12 @@
 #include "core/reduce/sum.hpp"
 #include "ops/arithmetic/add/add_kernels.hpp"
 
-#include <array>
-
 namespace portops::impl {
 
 struct Add {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
-  static constexpr std::array pack_inputs{0b01u, 0b11u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -30,7 +27,6 @@ struct AddGrad {
   static constexpr int inputs = 1;
   static constexpr int outputs = wanted;
   static constexpr bool sums = true;
-  static constexpr std::array pack_inputs{0b1u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {

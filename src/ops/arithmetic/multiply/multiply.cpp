@@ -14,7 +14,7 @@
 namespace portops {
 namespace {
 
-/// The loop of a checked call of multiply_grad. One gradient alone is made of out_grad and the other operand.
+/// The loop of a checked call of multiply_grad. One gradient alone is made of the other operand and out_grad.
 impl::Loop make_gradient(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
                          const TensorRef& x_grad, const TensorRef& y_grad) {
   const Extents extents = impl::check_multiply_grad(ctx, x, y, out_grad, x_grad, y_grad);
@@ -22,7 +22,7 @@ impl::Loop make_gradient(const Context& ctx, const TensorRef& x, const TensorOrN
   if (x_grad && y_grad) {
     return impl::make_loop(out_grad.type(), extents, std::array{&of_x, &y, &of_out}, std::array{&x_grad, &y_grad});
   }
-  return impl::make_loop(out_grad.type(), extents, std::array{&of_out, x_grad ? &y : &of_x},
+  return impl::make_loop(out_grad.type(), extents, std::array{x_grad ? &y : &of_x, &of_out},
                          std::array{x_grad ? &x_grad : &y_grad});
 }
 

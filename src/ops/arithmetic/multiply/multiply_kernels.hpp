@@ -12,7 +12,7 @@ template <Backend B, class T>
 struct MultiplyKernels {
   /// Operands: x, y → out, where y is broadcast if either is.
   static void multiply(const Context& ctx, const Loop& loop);
-  /// Operands: x, y, out_grad → x_grad, y_grad; or out_grad and the other operand → one gradient.
+  /// Operands: x, y, out_grad → x_grad, y_grad; or the other operand, out_grad → one gradient.
   static void multiply_grad(const Context& ctx, const Loop& loop);
 };
 

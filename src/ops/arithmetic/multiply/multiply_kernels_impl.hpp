@@ -9,13 +9,12 @@
 
 namespace portops::impl {
 
-/// The product, or sums of products: one gradient.
+/// The product; or sums of products, one gradient, of the other operand and out_grad.
 template <bool sums_products>
 struct Multiply {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
   static constexpr bool sums = sums_products;
-  static constexpr std::array pack_inputs{0b01u, 0b11u};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
@@ -27,7 +26,8 @@ struct MultiplyGrad {
   static constexpr int inputs = 3;
   static constexpr int outputs = 2;
   static constexpr bool sums = true;
-  static constexpr std::array pack_inputs{0b101u, 0b110u, 0b111u};
+  /// out_grad with x, with y, with both.
+  static constexpr std::array inputs_in_packs{InputSet{0, 2}, InputSet{1, 2}, InputSet{0, 1, 2}};
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/deform_conv2d/fused/fused_call_sm90.hpp"
+#include "ops/deform_conv2d/fused/fused_blocks_sm90.hpp"
 #include "ops/deform_conv2d/sample.hpp"
 
 #include <type_traits>
@@ -59,23 +59,23 @@ struct Vector {
 
 /// Puts a vector of columns where instructions want it: of the thread's first or second row, the first or second half
 /// of the chunk.
-template <Operand operand>
+template <Precision precision>
 __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int row, int half,
-                                            RowsInRegisters<operand>& rows) {
-  if constexpr (operand == Operand::f32) {
+                                            RowsInRegisters<precision>& rows) {
+  if constexpr (precision == Precision::f32) {
     std::uint32_t first[3], second[3];
     blas::sm90::split_pair(__uint_as_float(words[0]), __uint_as_float(words[1]), first);
     blas::sm90::split_pair(__uint_as_float(words[2]), __uint_as_float(words[3]), second);
 #pragma unroll
-    for (int piece = 0; piece < 3; ++piece) {
-      rows.words[piece][half][row] = first[piece];
-      rows.words[piece][half][2 + row] = second[piece];
+    for (int term = 0; term < 3; ++term) {
+      rows.words[term][half][row] = first[term];
+      rows.words[term][half][2 + row] = second[term];
     }
   } else {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       rows.words[0][2 * half + i / 2][i % 2 * 2 + row] =
-          operand == Operand::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
+          precision == Precision::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
     }
   }
 }
@@ -105,10 +105,10 @@ __device__ void write_sample(const FusedOperands& operands, const Sample<float>&
 
 /// Finds the samples of a phase, for the block's pixels.
 template <class T, int pixels>
-__device__ void find_samples(const Call& call, const Phase& phase, std::int64_t first_pixel, float4* weights,
-                             Place* places) {
-  const Windows& windows = call.windows;
-  const Sampler<T, float> sampler(windows, call.operands.offset, call.operands.mask);
+__device__ void find_samples(const FusedArguments& arguments, const Phase& phase, std::int64_t first_pixel,
+                             float4* weights, Place* places) {
+  const Windows& windows = arguments.windows;
+  const Sampler<T, float> sampler(windows, arguments.operands.offset, arguments.operands.mask);
   const int pixel = static_cast<int>(threadIdx.x) % pixels;
   if (first_pixel + pixel >= windows.images * windows.pixels()) {
     for (int tap = static_cast<int>(threadIdx.x) / pixels; tap < phase.taps; tap += threads / pixels) {
@@ -125,15 +125,15 @@ __device__ void find_samples(const Call& call, const Phase& phase, std::int64_t 
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const int tap = min(first + i * threads / pixels, phase.taps - 1);
-      const std::uint32_t k = call.kernel_width.quotient(phase.first_tap + tap);
-      const std::uint32_t l = phase.first_tap + tap - k * call.kernel_width.value();
+      const std::uint32_t k = arguments.kernel_width.quotient(phase.first_tap + tap);
+      const std::uint32_t l = phase.first_tap + tap - k * arguments.kernel_width.value();
       position[i] = sampler.position(at.image, at.y, at.x, phase.deformable_group, k, l);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const int tap = first + i * threads / pixels;
       if (tap >= phase.taps) break;
-      write_sample<T>(call.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
+      write_sample<T>(arguments.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
                       places[tap * pixels + pixel]);
     }
   }
@@ -141,7 +141,7 @@ __device__ void find_samples(const Call& call, const Phase& phase, std::int64_t 
 
 /// Makes the columns of one step after the other, for a thread of a warpgroup, in registers. While those of a step are
 /// made, what the next one takes of x is on its way.
-template <class T, Operand operand, int pixels>
+template <class T, Precision precision, int pixels>
 class ColumnMaker {
  public:
   /// The tables of samples begin so far into shared memory.
@@ -167,7 +167,7 @@ class ColumnMaker {
   }
 
   /// Makes the columns of the step, and loads for the one so many steps further.
-  __device__ __forceinline__ void make(RowsInRegisters<operand>& columns, int further) {
+  __device__ __forceinline__ void make(RowsInRegisters<precision>& columns, int further) {
     int next_tap = tap_ + further;
     wrap(next_tap);
     const Place next[2] = {read_place(0, next_tap), read_place(1, next_tap)};

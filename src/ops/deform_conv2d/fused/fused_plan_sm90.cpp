@@ -114,12 +114,14 @@ bool is_ready(const TensorRef& x, const Windows& windows, const FusedPlan& plan)
 struct FusedMemory {
   MemoryLayout layout;
   FusedPlan plan;
-  Part weight;
-  Part x;  ///< where the tensor cannot be read as it lies
+  TemporaryArray weight;
+  TemporaryArray x;  ///< where the tensor cannot be read as it lies
 
   FusedMemory(const Windows& windows, const DeformConv2dTensors& t, const FusedPlan& how)
       : plan(how), weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
-    if (!is_ready(t.x, windows, plan)) x = Part(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
+    if (!is_ready(t.x, windows, plan)) {
+      x = TemporaryArray(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
+    }
   }
 };
 

@@ -36,21 +36,21 @@ struct SharedLayout {
         bytes(places + taps * pixels * 4) {}
 };
 
-constexpr int tile_bytes(Operand operand, int rows) {
-  switch (operand) {
-    case Operand::f16: return Tile<Operand::f16>::bytes(rows);
-    case Operand::bf16: return Tile<Operand::bf16>::bytes(rows);
-    case Operand::tf32: return Tile<Operand::tf32>::bytes(rows);
-    case Operand::f32: break;
+constexpr int tile_bytes(Precision precision, int rows) {
+  switch (precision) {
+    case Precision::f16: return Tile<Precision::f16>::bytes(rows);
+    case Precision::bf16: return Tile<Precision::bf16>::bytes(rows);
+    case Precision::tf32: return Tile<Precision::tf32>::bytes(rows);
+    case Precision::f32: break;
   }
-  return Tile<Operand::f32>::bytes(rows);
+  return Tile<Precision::f32>::bytes(rows);
 }
 
-Operand operand_of(const FusedPlan& plan) {
+Precision precision_of(const FusedPlan& plan) {
   switch (plan.type) {
-    case ElementType::f16: return Operand::f16;
-    case ElementType::bf16: return Operand::bf16;
-    default: return plan.tf32 ? Operand::tf32 : Operand::f32;
+    case ElementType::f16: return Precision::f16;
+    case ElementType::bf16: return Precision::bf16;
+    default: return plan.tf32 ? Precision::tf32 : Precision::f32;
   }
 }
 
@@ -104,48 +104,50 @@ __device__ __forceinline__ void write_sums(T* out, std::int64_t stride, const fl
 
 /// Where a block's pixels lie in out, and the biases of its output channels.
 template <class T, int rows, int pixels>
-__device__ void prepare_output(const Call& call, const BlockTile& tile, std::int64_t* targets, float* biases) {
+__device__ void prepare_output(const FusedArguments& arguments, const BlockTile& tile, std::int64_t* targets,
+                               float* biases) {
   const int thread = threadIdx.x;
   if (thread < pixels) {
     targets[thread] = no_target;
-    if (tile.first_pixel + thread < call.windows.images * call.windows.pixels()) {
-      const Pixel at = locate(call.windows, tile.first_pixel + thread);
-      const Tensor4& out = call.operands.out;
+    if (tile.first_pixel + thread < arguments.windows.images * arguments.windows.pixels()) {
+      const Pixel at = locate(arguments.windows, tile.first_pixel + thread);
+      const Tensor4& out = arguments.operands.out;
       targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
     }
   }
   if (thread < rows) {
-    const auto* const bias = static_cast<const T*>(call.operands.bias);
+    const auto* const bias = static_cast<const T*>(arguments.operands.bias);
     biases[thread] = bias == nullptr || thread >= tile.channels
                          ? 0.0f
-                         : static_cast<float>(bias[(tile.first_out_channel + thread) * call.operands.bias_stride]);
+                         : static_cast<float>(bias[(tile.first_out_channel + thread) * arguments.operands.bias_stride]);
   }
 }
 
 /// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
 /// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
 /// multiplies.
-template <class T, Operand operand, int rows, int pixels>
-__global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ Call call) {
-  constexpr int stage_bytes = Tile<operand>::bytes(rows);
+template <class T, Precision precision, int rows, int pixels>
+__global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ FusedArguments arguments) {
+  constexpr int stage_bytes = Tile<precision>::bytes(rows);
   constexpr int shares = shares_of(pixels);
   extern __shared__ __align__(1024) char shared[];
-  const SharedLayout layout(stage_bytes, rows, pixels, call.phase_taps);
+  const SharedLayout layout(stage_bytes, rows, pixels, arguments.phase_taps);
   auto* const sample_weights = reinterpret_cast<float4*>(shared + layout.weights);
   auto* const places = reinterpret_cast<Place*>(shared + layout.places);
   auto* const targets = reinterpret_cast<std::int64_t*>(shared + layout.targets);
   auto* const biases = reinterpret_cast<float*>(shared + layout.biases);
   const SharedAddress memory = blas::sm90::kept_shared_address(shared);
   const int thread = threadIdx.x;
-  const BlockTile tile(call, rows, pixels);
+  const BlockTile tile(arguments, rows, pixels);
 
   // The i-th step of this block uses stage i % stages, for the i / stages-th time.
   const auto full = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16); };
   const auto empty = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16 + 8); };
   const auto copy_weight = [&](unsigned i) {
-    const std::int64_t at = blockIdx.y * static_cast<std::int64_t>(call.steps) + tile.first_step + i;
+    const std::int64_t at = blockIdx.y * static_cast<std::int64_t>(arguments.steps) + tile.first_step + i;
     full(i).arrive_with_copy(memory + i % stages * stage_bytes,
-                             static_cast<const char*>(call.operands.packed_weight) + at * stage_bytes, stage_bytes);
+                             static_cast<const char*>(arguments.operands.packed_weight) + at * stage_bytes,
+                             stage_bytes);
   };
   if (thread == 0) {
     for (int i = 0; i < stages; ++i) {
@@ -156,26 +158,26 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
     blas::sm90::wait_for_kernel_before();
     for (int i = 0; i < min(tile.steps, stages); ++i) copy_weight(i);
   }
-  prepare_output<T, rows, pixels>(call, tile, targets, biases);
+  prepare_output<T, rows, pixels>(arguments, tile, targets, biases);
 
-  blas::sm90::TileProduct<operand, rows> product;
-  ColumnMaker<T, operand, pixels> maker(call.operands, memory + layout.weights, memory + layout.places);
+  blas::sm90::TileProduct<precision, rows> product;
+  ColumnMaker<T, precision, pixels> maker(arguments.operands, memory + layout.weights, memory + layout.places);
   const int share = thread / 128 % shares;
   for (int begin = 0; begin < tile.steps;) {
-    const Phase phase(call, tile, begin);
+    const Phase phase(arguments, tile, begin);
     __syncthreads();
-    find_samples<T, pixels>(call, phase, tile.first_pixel, sample_weights, places);
+    find_samples<T, pixels>(arguments, phase, tile.first_pixel, sample_weights, places);
     __syncthreads();
     blas::sm90::wait_for_kernel_before();
 
     const int own_begin = begin + (share + shares - begin % shares) % shares;
     begin = phase.end;
     if (own_begin >= phase.end) continue;
-    maker.start(static_cast<const char*>(call.operands.x) +
-                    (static_cast<std::int64_t>(tile.group) * call.group_chunks + phase.chunk) * chunk_bytes,
+    maker.start(static_cast<const char*>(arguments.operands.x) +
+                    (static_cast<std::int64_t>(tile.group) * arguments.group_chunks + phase.chunk) * chunk_bytes,
                 phase.tap + own_begin - phase.begin, phase.taps);
     for (int i = own_begin; i < phase.end; i += shares) {
-      RowsInRegisters<operand> columns;
+      RowsInRegisters<precision> columns;
       // After the last step the same is loaded again, for nothing.
       maker.make(columns, i + shares < phase.end ? shares : 0);
       const unsigned step = i;
@@ -204,24 +206,24 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ C
     own_sums[(channel + 1) * stride + pixel] = pair.y;
   });
   // Each block of a cluster writes some of the channels.
-  const int begin = rows / call.splits * tile.split, end = min(tile.channels, begin + rows / call.splits);
-  if (call.splits > 1) {
+  const int begin = rows / arguments.splits * tile.split, end = min(tile.channels, begin + rows / arguments.splits);
+  if (arguments.splits > 1) {
     blas::sm90::synchronize_cluster();
   } else {
     __syncthreads();
   }
-  if (shares > 1 || call.splits > 1) {
-    join_sums<rows, pixels>(sums, memory, begin, end, tile.split, call.splits);
+  if (shares > 1 || arguments.splits > 1) {
+    join_sums<rows, pixels>(sums, memory, begin, end, tile.split, arguments.splits);
     __syncthreads();
   }
   const std::int64_t target = targets[thread % pixels];
   if (target != no_target) {
-    const std::int64_t channel_stride = call.operands.out.stride[1];
-    write_sums<pixels>(static_cast<T*>(call.operands.out.data) + tile.first_out_channel * channel_stride + target,
+    const std::int64_t channel_stride = arguments.operands.out.stride[1];
+    write_sums<pixels>(static_cast<T*>(arguments.operands.out.data) + tile.first_out_channel * channel_stride + target,
                        channel_stride, biases, sums, begin, end);
   }
   // The others may still be reading this block's sums.
-  if (call.splits > 1) blas::sm90::synchronize_cluster();
+  if (arguments.splits > 1) blas::sm90::synchronize_cluster();
 }
 
 // --- launches ----------------------------------------------------------------------------------------------
@@ -256,17 +258,17 @@ struct Launch {
 };
 
 /// Calls action(kernel) with the one that the plan is for.
-template <class T, Operand operand, class Action>
+template <class T, Precision precision, class Action>
 auto with_kernel(const FusedPlan& plan, const Action& action) {
-  if constexpr (operand != Operand::f32) {
+  if constexpr (precision != Precision::f32) {
     if (plan.rows == 256) {
-      return plan.pixels == 64 ? action(convolve<T, operand, 256, 64>) : action(convolve<T, operand, 256, 128>);
+      return plan.pixels == 64 ? action(convolve<T, precision, 256, 64>) : action(convolve<T, precision, 256, 128>);
     }
   }
   if (plan.rows == 128) {
-    return plan.pixels == 64 ? action(convolve<T, operand, 128, 64>) : action(convolve<T, operand, 128, 128>);
+    return plan.pixels == 64 ? action(convolve<T, precision, 128, 64>) : action(convolve<T, precision, 128, 128>);
   }
-  return action(convolve<T, operand, 64, 128>);
+  return action(convolve<T, precision, 64, 128>);
 }
 
 /// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
@@ -278,50 +280,50 @@ void allow_shared_memory(Kernel* kernel, FusedPlan plan) {
       "cudaFuncSetAttribute");
 }
 
-template <class T, Operand operand>
-void run(cudaStream_t stream, const Call& call, const FusedPlan& plan) {
-  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<operand>::parts);
+template <class T, Precision precision>
+void run(cudaStream_t stream, const FusedArguments& arguments, const FusedPlan& plan) {
+  const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<precision>::units);
   const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
-  const auto taps = static_cast<std::uint32_t>(call.windows.taps());
-  const WeightParts parts{Divisor(taps), Divisor(of_tap), Divisor(rows),
-                          static_cast<std::uint32_t>(call.windows.groups) * rows * of_tap * taps};
+  const auto taps = static_cast<std::uint32_t>(arguments.windows.taps());
+  const WeightUnits units{Divisor(taps), Divisor(of_tap), Divisor(rows),
+                          static_cast<std::uint32_t>(arguments.windows.groups) * rows * of_tap * taps};
   constexpr unsigned block = 256;
-  Launch pack(dim3((parts.all + block - 1) / block), block);
+  Launch pack(dim3((units.all + block - 1) / block), block);
   pack.config.stream = stream;
-  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, operand>, call, parts, plan.rows),
+  check(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, units, plan.rows),
         "cudaLaunchKernelEx (packing the weight)");
-  with_kernel<T, operand>(plan, [&](auto* kernel) {
+  with_kernel<T, precision>(plan, [&](auto* kernel) {
     allow_shared_memory(kernel, plan);
-    Launch launch(plan, static_cast<unsigned>(call.windows.groups));
+    Launch launch(plan, static_cast<unsigned>(arguments.windows.groups));
     launch.config.stream = stream;
-    check(cudaLaunchKernelEx(&launch.config, kernel, call), "cudaLaunchKernelEx (the convolution)");
+    check(cudaLaunchKernelEx(&launch.config, kernel, arguments), "cudaLaunchKernelEx (the convolution)");
   });
 }
 
-/// Calls action<T, operand>() with those of the plan.
+/// Calls action<T, precision>() with those of the plan.
 template <class Action>
-auto with_operand(const FusedPlan& plan, const Action& action) {
+auto with_precision(const FusedPlan& plan, const Action& action) {
   switch (plan.type) {
-    case ElementType::f16: return action.template operator()<f16, Operand::f16>();
-    case ElementType::bf16: return action.template operator()<bf16, Operand::bf16>();
+    case ElementType::f16: return action.template operator()<f16, Precision::f16>();
+    case ElementType::bf16: return action.template operator()<bf16, Precision::bf16>();
     default: break;
   }
-  if (plan.tf32) return action.template operator()<float, Operand::tf32>();
-  return action.template operator()<float, Operand::f32>();
+  if (plan.tf32) return action.template operator()<float, Precision::tf32>();
+  return action.template operator()<float, Precision::f32>();
 }
 
 }  // namespace
 
 std::size_t FusedPlan::weight_bytes(const Windows& windows) const {
-  return static_cast<std::size_t>(windows.groups) * row_tiles * steps * tile_bytes(operand_of(*this), rows);
+  return static_cast<std::size_t>(windows.groups) * row_tiles * steps * tile_bytes(precision_of(*this), rows);
 }
 
 std::size_t FusedPlan::shared_bytes() const {
-  return static_cast<std::size_t>(SharedLayout(tile_bytes(operand_of(*this), rows), rows, pixels, phase_taps).bytes);
+  return static_cast<std::size_t>(SharedLayout(tile_bytes(precision_of(*this), rows), rows, pixels, phase_taps).bytes);
 }
 
 void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
-  const Call call{
+  const FusedArguments arguments{
       .windows = windows,
       .operands = operands,
       .splits = plan.splits,
@@ -332,13 +334,14 @@ void deform_conv2d_sm90(void* stream, const Windows& windows, const FusedPlan& p
       .steps = plan.steps,
       .row_tiles = plan.row_tiles,
       .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
-  with_operand(plan,
-               [&]<class T, Operand operand>() { run<T, operand>(static_cast<cudaStream_t>(stream), call, plan); });
+  with_precision(plan, [&]<class T, Precision precision>() {
+    run<T, precision>(static_cast<cudaStream_t>(stream), arguments, plan);
+  });
 }
 
 int clusters_at_once(const FusedPlan& plan) {
-  return with_operand(plan, [&]<class T, Operand operand>() {
-    return with_kernel<T, operand>(plan, [&](auto* kernel) {
+  return with_precision(plan, [&]<class T, Precision precision>() {
+    return with_kernel<T, precision>(plan, [&](auto* kernel) {
       FusedPlan one = plan;
       one.pixel_tiles = one.row_tiles = 1;
       const Launch launch(one, 1);

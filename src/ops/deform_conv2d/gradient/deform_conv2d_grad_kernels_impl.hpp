@@ -16,7 +16,7 @@
 
 namespace portops::impl {
 
-/// The memory of a step's lists, one part after the other.
+/// The memory of a step's lists, one array after the other.
 template <class A>
 struct ContributionMemory {
   std::size_t counts, starts, contributions, bytes;
@@ -57,31 +57,31 @@ void DeformConv2dGradKernels<B, T>::add_sums(const Context& ctx, void* to, const
   launch_by_items<B>(ctx, label, AddSums<A>{static_cast<A*>(to), static_cast<const A*>(from), count, first});
 }
 
-/// The parts of the memory of columns_grad.
+/// The arrays in the memory of columns_grad.
 template <Backend B, class T>
 struct ColumnsGradMemory {
   MemoryLayout layout;
-  Part lists;     ///< of contributions to x_grad
-  Part products;  ///< of samples, by blocks of channels
+  TemporaryArray lists;     ///< of contributions to x_grad
+  TemporaryArray products;  ///< of samples, by blocks of channels
   std::int64_t blocks_of_channels = 0;
 
   ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
     using A = Arithmetic<T>;
     if constexpr (B == Backend::cuda) {
       if (wants_x_grad && ctx.deterministic()) {
-        lists = Part(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+        lists = TemporaryArray(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
       }
       if constexpr (sizeof(T) <= 4) {
         using Tiles = ColumnsGradTiles<B, T>;
         if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
       }
     } else {
-      with_channel_packs<B, T, A>(Step{.windows = windows}, [&]<int N>() {
+      with_channel_packs<B, T, A>(ImageStep{.windows = windows}, [&]<int N>() {
         blocks_of_channels = ColumnsGradHost<B, T, N>::blocks_of_channels(windows);
       });
     }
     if (wants_products && blocks_of_channels > 0) {
-      products = Part(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
+      products = TemporaryArray(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
     }
   }
 };
@@ -95,7 +95,7 @@ std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ct
 #if defined(KOKKOS_ENABLE_CUDA)
 /// x_grad by lists of contributions.
 template <class T, int N>
-void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arithmetic<T>* x_grad) {
+void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory, Arithmetic<T>* x_grad) {
   static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
   static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
   static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
@@ -121,7 +121,7 @@ void gather_x_grad(const Context& ctx, const Step& step, void* list_memory, Arit
 #endif
 
 template <Backend B, class T>
-bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step& step) {
+bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const ImageStep& step) {
   if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
     using Tiles = ColumnsGradTiles<B, T>;
     return Tiles::suits(step.windows) && Tiles::suits(step.windows, step.x);
@@ -131,7 +131,8 @@ bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Step
 }
 
 template <Backend B, class T>
-void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Step& step, const StepGrads& grads) {
+void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const ImageStep& step,
+                                                 const ImageStepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
   static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
   static const std::string zero_label = "portops::deform_conv2d_grad::zeros";

@@ -85,7 +85,7 @@ impl::MovePlan make_moves_of_input(std::span<const RaggedRef> x, std::size_t k, 
                      .from = back ? at[i] : offsets[i],
                      .to_outer = 0,
                      .to = back ? offsets[i] : at[i],
-                     .step = 1,
+                     .stride = 1,
                      .rows = offsets[i + 1] - offsets[i]});
   }
   return impl::make_moves(moves);

@@ -68,7 +68,7 @@ std::vector<impl::Move> copies(const Levels& x, const std::vector<std::int64_t>&
   for_each_sequence(x, times, [&](std::int64_t first, std::int64_t length, std::int64_t count) {
     if (length == 0) return;
     for (std::int64_t k = 0; k < count; ++k, to += length) {
-      moves.push_back({.from_outer = 0, .from = first, .to_outer = 0, .to = to, .step = 1, .rows = length});
+      moves.push_back({.from_outer = 0, .from = first, .to_outer = 0, .to = to, .stride = 1, .rows = length});
     }
   });
   return moves;
@@ -97,8 +97,8 @@ std::shared_ptr<const impl::PiecePlan> plan_of_sums(const Levels& x, const Level
   });
 }
 
-impl::StepPool make_sums(const impl::StepRows& rows, const impl::PiecePlan& plan) {
-  return {.plan = plan, .columns = rows.columns, .x = rows.operands[0], .out = rows.operands[1], .index = {}};
+impl::StepPool make_sums(const impl::StepLayout& layout, const impl::PiecePlan& plan) {
+  return {.plan = plan, .columns = layout.columns, .x = layout.operands[0], .out = layout.operands[1], .index = {}};
 }
 
 }  // namespace
@@ -141,10 +141,10 @@ void sequence_expand(const Context& ctx, const RaggedRef& x, const Levels& y, co
                                      [&] { return copies(x.levels, y.offsets(level)); });
     return impl::enqueue_moves(ctx, op, *plan, {x.values, 1}, {out, 1});
   }
-  const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}});
-  const auto plan = impl::spread_pieces(y, rows.columns, level);
+  const impl::StepLayout layout = impl::make_step_layout({{x.values, 1}, {out, 1}});
+  const auto plan = impl::spread_pieces(y, layout.columns, level);
   const impl::StepSpread spread{
-      .plan = *plan, .columns = rows.columns, .from = rows.operands[0], .index = {}, .to = rows.operands[1]};
+      .plan = *plan, .columns = layout.columns, .from = layout.operands[0], .index = {}, .to = layout.operands[1]};
   impl::dispatch(ctx.backend(), out.type(),
                  [&]<Backend B, class T>() { impl::StepKernels<B, T>::spread(ctx, op, spread); });
 }
@@ -154,9 +154,9 @@ void sequence_expand_grad(const Context& ctx, const RaggedRef& x, const Levels& 
   const impl::Region region("portops::sequence_expand_grad");
   impl::check_sequence_expand_grad(ctx, x, y, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
-  const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {x_grad, 1}});
-  const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), rows.columns);
-  const impl::StepPool sums = make_sums(rows, *plan);
+  const impl::StepLayout layout = impl::make_step_layout({{out_grad, 1}, {x_grad, 1}});
+  const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), layout.columns);
+  const impl::StepPool sums = make_sums(layout, *plan);
   impl::dispatch(ctx.backend(), x_grad.type(),
                  [&]<Backend B, class T>() { impl::StepKernels<B, T>::sum(ctx, "sequence_expand_grad", sums); });
 }
@@ -166,9 +166,9 @@ std::size_t sequence_expand_grad_workspace(const Context& ctx, const RaggedRef& 
                                            const SequenceExpandParams& params) {
   impl::check_sequence_expand_grad(ctx, x, y, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return 0;
-  const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {x_grad, 1}});
-  const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), rows.columns);
-  return impl::step_pool_workspace(make_sums(rows, *plan), x_grad.type());
+  const impl::StepLayout layout = impl::make_step_layout({{out_grad, 1}, {x_grad, 1}});
+  const auto plan = plan_of_sums(x.levels, y, static_cast<int>(params.ref_level), layout.columns);
+  return impl::step_pool_workspace(make_sums(layout, *plan), x_grad.type());
 }
 
 }  // namespace portops

@@ -82,7 +82,7 @@ std::vector<impl::Move> edge_moves(const std::vector<std::int64_t>& offsets, boo
                      .from = first ? offsets[i] : offsets[i + 1] - 1,
                      .to_outer = 0,
                      .to = static_cast<std::int64_t>(i),
-                     .step = 1,
+                     .stride = 1,
                      .rows = 1});
   }
   return moves;
@@ -94,12 +94,12 @@ void move_edges(const Context& ctx, const RaggedRef& x, const TensorRef& out, bo
   impl::enqueue_moves(ctx, "sequence_pool", *plan, {x.values, 1}, {out, 1}, pad_value);
 }
 
-impl::StepPool make_pool(const impl::StepRows& rows, const impl::PiecePlan& plan, PoolType type, double pad_value) {
+impl::StepPool make_pool(const impl::StepLayout& layout, const impl::PiecePlan& plan, PoolType type, double pad_value) {
   return {.plan = plan,
-          .columns = rows.columns,
-          .x = rows.operands[0],
-          .out = rows.operands[1],
-          .index = rows.operands[2],
+          .columns = layout.columns,
+          .x = layout.operands[0],
+          .out = layout.operands[1],
+          .index = layout.operands[2],
           .scale = scale_of(type),
           .pad_value = pad_value};
 }
@@ -128,9 +128,9 @@ void sequence_pool(const Context& ctx, const RaggedRef& x, const TensorRef& out,
   const PoolType type = check_pool(ctx, x, out, index, params);
   if (out.size() == 0) return;
   if (is_edge(type)) return move_edges(ctx, x, out, type == PoolType::first, params.pad_value);
-  const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}, {index, 1}});
-  const auto plan = impl::joined_pieces(x.levels, rows.columns);
-  const impl::StepPool pool = make_pool(rows, *plan, type, params.pad_value);
+  const impl::StepLayout layout = impl::make_step_layout({{x.values, 1}, {out, 1}, {index, 1}});
+  const auto plan = impl::joined_pieces(x.levels, layout.columns);
+  const impl::StepPool pool = make_pool(layout, *plan, type, params.pad_value);
   impl::dispatch(ctx.backend(), x.values.type(), [&]<Backend B, class T>() {
     using Kernels = impl::StepKernels<B, T>;
     type == PoolType::max ? Kernels::max(ctx, "sequence_pool", pool) : Kernels::sum(ctx, "sequence_pool", pool);
@@ -143,15 +143,15 @@ void sequence_pool_grad(const Context& ctx, const RaggedRef& x, const TensorRef&
   const PoolType type = check_pool_grad(ctx, x, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
   const TensorRef& index = type == PoolType::max ? params.index : TensorRef();
-  const impl::StepRows rows = impl::make_step_rows({{out_grad, 1}, {index, 1}, {x_grad, 1}});
+  const impl::StepLayout layout = impl::make_step_layout({{out_grad, 1}, {index, 1}, {x_grad, 1}});
   // An index is read once a piece: long ones.
-  const auto plan =
-      type == PoolType::max ? impl::joined_pieces(x.levels, rows.columns) : impl::spread_pieces(x.levels, rows.columns);
+  const auto plan = type == PoolType::max ? impl::joined_pieces(x.levels, layout.columns)
+                                          : impl::spread_pieces(x.levels, layout.columns);
   const impl::StepSpread spread{.plan = *plan,
-                                .columns = rows.columns,
-                                .from = rows.operands[0],
-                                .index = rows.operands[1],
-                                .to = rows.operands[2],
+                                .columns = layout.columns,
+                                .from = layout.operands[0],
+                                .index = layout.operands[1],
+                                .to = layout.operands[2],
                                 .scale = scale_of(type),
                                 .choice = choice_of(type)};
   impl::dispatch(ctx.backend(), out_grad.type(),
@@ -162,9 +162,9 @@ std::size_t sequence_pool_workspace(const Context& ctx, const RaggedRef& x, cons
                                     const TensorRef& index, const SequencePoolParams& params) {
   const PoolType type = check_pool(ctx, x, out, index, params);
   if (out.size() == 0 || is_edge(type)) return 0;
-  const impl::StepRows rows = impl::make_step_rows({{x.values, 1}, {out, 1}, {index, 1}});
-  const auto plan = impl::joined_pieces(x.levels, rows.columns);
-  return impl::step_pool_workspace(make_pool(rows, *plan, type, params.pad_value), x.values.type());
+  const impl::StepLayout layout = impl::make_step_layout({{x.values, 1}, {out, 1}, {index, 1}});
+  const auto plan = impl::joined_pieces(x.levels, layout.columns);
+  return impl::step_pool_workspace(make_pool(layout, *plan, type, params.pad_value), x.values.type());
 }
 
 }  // namespace portops

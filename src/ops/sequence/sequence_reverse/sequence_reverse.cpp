@@ -21,7 +21,7 @@ void reverse_rows(const Context& ctx, const char* op, const Levels& levels, cons
                        .from = offsets[i + 1] - 1,
                        .to_outer = 0,
                        .to = offsets[i],
-                       .step = -1,
+                       .stride = -1,
                        .rows = offsets[i + 1] - offsets[i]});
     }
     return moves;

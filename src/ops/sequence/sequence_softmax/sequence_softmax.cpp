@@ -17,16 +17,16 @@ std::size_t state_bytes(ElementType type, int numbers) {
   return static_cast<std::size_t>(numbers) * (type == ElementType::f64 ? 8 : 4);
 }
 
-/// Calls visit(call) with what the kernels take.
+/// Calls visit(softmax) with what the kernels take.
 template <class Visit>
-auto with_call(const Levels& levels, const impl::StepRows& rows, const Visit& visit) {
-  const auto plan = impl::joined_pieces(levels, rows.columns);
-  const bool has_two_inputs = rows.operands.size() == 3;
-  const impl::SoftmaxCall call{.plan = *plan,
-                               .columns = rows.columns,
-                               .in = {rows.operands[0], has_two_inputs ? rows.operands[1] : impl::StepStrides()},
-                               .out = rows.operands.back()};
-  return visit(call);
+auto with_softmax(const Levels& levels, const impl::StepLayout& layout, const Visit& visit) {
+  const auto plan = impl::joined_pieces(levels, layout.columns);
+  const bool has_two_inputs = layout.operands.size() == 3;
+  const impl::StepSoftmax softmax{.plan = *plan,
+                                  .columns = layout.columns,
+                                  .in = {layout.operands[0], has_two_inputs ? layout.operands[1] : impl::StepStrides()},
+                                  .out = layout.operands.back()};
+  return visit(softmax);
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ void sequence_softmax(const Context& ctx, const RaggedRef& x, const TensorRef& o
   const impl::Region region("portops::sequence_softmax");
   impl::check_sequence_softmax(ctx, x, out);
   if (out.size() == 0) return;
-  with_call(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::SoftmaxCall& call) {
+  with_softmax(x.levels, impl::make_step_layout({{x.values, 1}, {out, 1}}), [&](const impl::StepSoftmax& softmax) {
     impl::dispatch(ctx.backend(), out.type(),
-                   [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax(ctx, call); });
+                   [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax(ctx, softmax); });
   });
 }
 
@@ -46,28 +46,29 @@ void sequence_softmax_grad(const Context& ctx, const RaggedRef& x, const TensorR
   const impl::Region region("portops::sequence_softmax_grad");
   impl::check_sequence_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return;
-  const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
-  with_call(x.levels, rows, [&](const impl::SoftmaxCall& call) {
+  const auto layout = impl::make_step_layout({{out, 1}, {out_grad, 1}, {x_grad, 1}});
+  with_softmax(x.levels, layout, [&](const impl::StepSoftmax& softmax) {
     impl::dispatch(ctx.backend(), out.type(),
-                   [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax_grad(ctx, call); });
+                   [&]<Backend B, class T>() { impl::SequenceSoftmaxKernels<B, T>::softmax_grad(ctx, softmax); });
   });
 }
 
 std::size_t sequence_softmax_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out) {
   impl::check_sequence_softmax(ctx, x, out);
   if (out.size() == 0) return 0;
-  return with_call(x.levels, impl::make_step_rows({{x.values, 1}, {out, 1}}), [&](const impl::SoftmaxCall& call) {
-    return impl::softmax_memory(call, state_bytes(out.type(), 2)).bytes;
-  });
+  return with_softmax(x.levels, impl::make_step_layout({{x.values, 1}, {out, 1}}),
+                      [&](const impl::StepSoftmax& softmax) {
+                        return impl::softmax_memory(softmax, state_bytes(out.type(), 2)).bytes;
+                      });
 }
 
 std::size_t sequence_softmax_grad_workspace(const Context& ctx, const RaggedRef& x, const TensorRef& out,
                                             const TensorRef& out_grad, const TensorRef& x_grad) {
   impl::check_sequence_softmax_grad(ctx, x, out, out_grad, x_grad);
   if (!x_grad || x_grad.size() == 0) return 0;
-  const auto rows = impl::make_step_rows({{out, 1}, {out_grad, 1}, {x_grad, 1}});
-  return with_call(x.levels, rows, [&](const impl::SoftmaxCall& call) {
-    return impl::softmax_memory(call, state_bytes(out.type(), 1)).bytes;
+  const auto layout = impl::make_step_layout({{out, 1}, {out_grad, 1}, {x_grad, 1}});
+  return with_softmax(x.levels, layout, [&](const impl::StepSoftmax& softmax) {
+    return impl::softmax_memory(softmax, state_bytes(out.type(), 1)).bytes;
   });
 }
 

@@ -5,12 +5,12 @@
 #include "core/exec/context.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "ops/sequence/pieces.hpp"
-#include "ops/sequence/step_rows.hpp"
+#include "ops/sequence/step_layout.hpp"
 
 namespace portops::impl {
 
 /// One output from one or two inputs of the same rows.
-struct SoftmaxCall {
+struct StepSoftmax {
   const PiecePlan& plan;
   const StepColumns& columns;
   StepStrides in[2];
@@ -24,11 +24,11 @@ struct SoftmaxMemory {
 };
 
 /// `state` is the bytes of what the column of a piece adds up to: two numbers, or one in the gradient.
-inline SoftmaxMemory softmax_memory(const SoftmaxCall& call, std::size_t state) {
+inline SoftmaxMemory softmax_memory(const StepSoftmax& softmax, std::size_t state) {
   MemoryLayout layout;
-  layout.add_bytes(static_cast<std::size_t>(call.plan.partials * call.columns.columns) * state);
+  layout.add_bytes(static_cast<std::size_t>(softmax.plan.partials * softmax.columns.columns) * state);
   const std::size_t joined_at =
-      layout.add_bytes(static_cast<std::size_t>(call.plan.joins.size() * call.columns.columns) * state);
+      layout.add_bytes(static_cast<std::size_t>(softmax.plan.joins.size() * softmax.columns.columns) * state);
   return {joined_at, layout.bytes()};
 }
 
@@ -36,9 +36,9 @@ inline SoftmaxMemory softmax_memory(const SoftmaxCall& call, std::size_t state) 
 template <Backend B, class T>
 struct SequenceSoftmaxKernels {
   /// in: x.
-  static void softmax(const Context& ctx, const SoftmaxCall& call);
+  static void softmax(const Context& ctx, const StepSoftmax& softmax);
   /// in: out, out_grad.
-  static void softmax_grad(const Context& ctx, const SoftmaxCall& call);
+  static void softmax_grad(const Context& ctx, const StepSoftmax& softmax);
 };
 
 }  // namespace portops::impl

@@ -25,7 +25,7 @@ struct SoftmaxArguments {
   template <class E = T>
   KOKKOS_FORCEINLINE_FUNCTION E* at(const StepStrides& operand, const Piece& piece, std::int64_t row,
                                     std::int64_t column) const {
-    return static_cast<E*>(operand.data) + (piece.first + row * piece.step) * operand.row +
+    return static_cast<E*>(operand.data) + (piece.first + row * piece.stride) * operand.row +
            column_offset(columns, operand.column, column);
   }
 };
@@ -67,7 +67,7 @@ class SoftmaxStepsDown {
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, State* scratch, const StepTiles::Tile& tile,
                                         const Piece& piece) const {
     constexpr int width = Access::width;
-    const int step = batch * tiles_.slots();
+    const int batch_rows = batch * tiles_.slots();
     Words<width> kept;
     load<Access>(kept, piece, tile.slot, tile.column);
     State states[width];
@@ -76,7 +76,7 @@ class SoftmaxStepsDown {
       for (int i = 0; i < width; ++i) states[i] = F::identity();
       add(states, kept);
       PORTOPS_NO_UNROLL
-      for (int row = tile.slot + step; row < piece.rows; row += step) {
+      for (int row = tile.slot + batch_rows; row < piece.rows; row += batch_rows) {
         Words<width> more;
         load<Access>(more, piece, row, tile.column);
         add(states, more);
@@ -95,7 +95,7 @@ class SoftmaxStepsDown {
     if (!tile.active) return;
     write<Access>(states, kept, piece, tile.slot, tile.column);
     PORTOPS_NO_UNROLL
-    for (int row = tile.slot + step; row < piece.rows; row += step) {
+    for (int row = tile.slot + batch_rows; row < piece.rows; row += batch_rows) {
       Words<width> more;
       load<Access>(more, piece, row, tile.column);
       write<Access>(states, more, piece, row, tile.column);
@@ -114,7 +114,7 @@ class SoftmaxStepsDown {
       for (int r = 0; r < batch; ++r) {
         words[k][r] = Word<T, Access::width>(static_cast<T>(F::fill()));
         if (row + r * slots < piece.rows) Access::load(words[k][r], from, 1, Access::width);
-        from = pinned(from + slots * piece.step * arguments_.in[k].row);
+        from = pinned(from + slots * piece.stride * arguments_.in[k].row);
       }
     }
   }
@@ -150,7 +150,7 @@ class SoftmaxStepsDown {
         result.set(i, static_cast<T>(F().apply(states[i], values)));
       }
       if (row + r * slots < piece.rows) Access::store(to, result, 1, width);
-      to = pinned(to + slots * piece.step * arguments_.out.row);
+      to = pinned(to + slots * piece.stride * arguments_.out.row);
     }
   }
 
@@ -306,11 +306,11 @@ class JoinStates {
       for (int r = 0; r < batch; ++r) states[r] = begin + r < end ? from[(begin + r) * columns] : F::identity();
       return join_array(states, F());
     } else {
-      constexpr std::int64_t step = std::int64_t{8} << 4 * (level - 1);
+      constexpr std::int64_t rows = std::int64_t{8} << 4 * (level - 1);
       State state = F::identity();
       PORTOPS_NO_UNROLL
-      for (std::int64_t row = begin; row < end; row += step) {
-        state = F()(state, join_rows<level - 1>(from, row, end - row > step ? row + step : end));
+      for (std::int64_t row = begin; row < end; row += rows) {
+        state = F()(state, join_rows<level - 1>(from, row, end - row > rows ? row + rows : end));
       }
       return state;
     }

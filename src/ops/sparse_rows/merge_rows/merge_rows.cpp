@@ -27,8 +27,8 @@ void merge_rows(const Context& ctx, const TensorRef& rows, const TensorRef& valu
   const impl::Region region("portops::merge_rows");
   const impl::SparseRows sparse = check(ctx, rows, values, out_rows, out_values, count, params);
   impl::check_places("merge_rows", ctx, sparse);
-  const impl::NumberedRows numbered{static_cast<std::int64_t*>(out_rows.data()), out_rows.stride(0),
-                                    static_cast<std::int64_t*>(count.data())};
+  const impl::NumberedPlaces numbered{static_cast<std::int64_t*>(out_rows.data()), out_rows.stride(0),
+                                      static_cast<std::int64_t*>(count.data())};
   impl::dispatch(ctx.backend(), values.type(),
                  [&]<Backend B, class T>() { impl::MergeRowsKernels<B, T>::merge(ctx, sparse, numbered); });
 }

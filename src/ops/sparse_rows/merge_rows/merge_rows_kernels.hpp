@@ -13,7 +13,7 @@ namespace portops::impl {
 template <Backend B, class T>
 struct MergeRowsKernels {
   /// Operands: values, out_values.
-  static void merge(const Context& ctx, const SparseRows& sparse, const NumberedRows& numbered);
+  static void merge(const Context& ctx, const SparseRows& sparse, const NumberedPlaces& numbered);
 };
 
 }  // namespace portops::impl

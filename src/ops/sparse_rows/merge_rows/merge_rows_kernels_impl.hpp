@@ -25,7 +25,7 @@ struct StoreRow {
 };
 
 template <Backend B, class T>
-void MergeRowsKernels<B, T>::merge(const Context& ctx, const SparseRows& sparse, const NumberedRows& numbered) {
+void MergeRowsKernels<B, T>::merge(const Context& ctx, const SparseRows& sparse, const NumberedPlaces& numbered) {
   static const SparseRowsLabels labels("merge_rows");
   const StoreRow<B, T> sink{RowColumns(sparse), RowTensor<T>(sparse.operand[1])};
   const SparseRowsTemporary temporary(ctx, labels, sparse, true);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/sequence/step_rows.hpp"
+#include "ops/sequence/step_layout.hpp"
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ int lanes_of(const StepColumns& columns) {
 }
 
 /// Removes axes of extent 1, and merges those that all operands step over alike.
-void merge_axes(StepRows& rows) {
-  StepColumns& columns = rows.columns;
+void merge_axes(StepLayout& layout) {
+  StepColumns& columns = layout.columns;
   int kept = 0;
   for (int axis = 0; axis < columns.axes; ++axis) {
     if (columns.extent[axis] == 1) continue;
     const bool merges =
-        kept > 0 && std::all_of(rows.operands.begin(), rows.operands.end(), [&](const auto& operand) {
+        kept > 0 && std::all_of(layout.operands.begin(), layout.operands.end(), [&](const auto& operand) {
           return operand.data == nullptr || operand.column[kept - 1] == operand.column[axis] * columns.extent[axis];
         });
     if (merges) {
@@ -29,7 +29,7 @@ void merge_axes(StepRows& rows) {
     } else {
       columns.extent[kept++] = columns.extent[axis];
     }
-    for (StepStrides& operand : rows.operands) operand.column[kept - 1] = operand.column[axis];
+    for (StepStrides& operand : layout.operands) operand.column[kept - 1] = operand.column[axis];
   }
   columns.axes = kept;
 }
@@ -47,13 +47,13 @@ bool can_be_read_at_once(const StepStrides& operand, const StepColumns& columns,
 
 }  // namespace
 
-StepRows make_step_rows(std::initializer_list<StepTensor> operands) {
-  StepRows rows;
+StepLayout make_step_layout(std::initializer_list<StepTensor> operands) {
+  StepLayout layout;
   ElementType type{};
   bool first = true;
   std::vector<bool> packs;
   for (const auto& [tensor, row_axes] : operands) {
-    StepStrides& strides = rows.operands.emplace_back();
+    StepStrides& strides = layout.operands.emplace_back();
     packs.push_back(false);
     if (!tensor) continue;
     if (first) type = tensor.type();
@@ -63,27 +63,27 @@ StepRows make_step_rows(std::initializer_list<StepTensor> operands) {
     if (row_axes > 0) strides.row = tensor.stride(row_axes - 1);
     const int axes = tensor.rank() - row_axes;
     if (first) {
-      rows.columns.axes = axes;
+      layout.columns.axes = axes;
       for (int axis = 0; axis < axes; ++axis) {
-        rows.columns.extent[axis] = tensor.extent(row_axes + axis);
-        rows.columns.columns *= tensor.extent(row_axes + axis);
+        layout.columns.extent[axis] = tensor.extent(row_axes + axis);
+        layout.columns.columns *= tensor.extent(row_axes + axis);
       }
     }
     for (int axis = 0; axis < axes; ++axis) strides.column[axis] = tensor.stride(row_axes + axis);
     first = false;
   }
-  merge_axes(rows);
+  merge_axes(layout);
   const std::size_t element = size_of(type);
   for (int pack = gpu_pack_bytes / static_cast<int>(element); pack > 1; pack /= 2) {
-    bool fits = rows.columns.last() % pack == 0;
+    bool fits = layout.columns.last() % pack == 0;
     for (std::size_t k = 0; k < packs.size(); ++k) {
-      fits = fits && (!packs[k] || can_be_read_at_once(rows.operands[k], rows.columns, pack, element));
+      fits = fits && (!packs[k] || can_be_read_at_once(layout.operands[k], layout.columns, pack, element));
     }
     if (!fits) continue;
-    rows.columns.pack = pack;
+    layout.columns.pack = pack;
     break;
   }
-  return rows;
+  return layout;
 }
 
 StepStrides rows_of_temporary(const StepColumns& columns, void* data) {

@@ -10,7 +10,7 @@
 
 namespace portops::impl::fused_sm90 {
 
-using blas::sm90::Operand;
+using blas::sm90::Precision;
 using blas::sm90::RowsInRegisters;
 using blas::sm90::SharedAddress;
 using blas::sm90::Tile;
@@ -25,7 +25,7 @@ constexpr int most_splits = FusedPlan::most_splits;
 __host__ __device__ constexpr int shares_of(int pixels) { return warpgroups * 64 / pixels; }
 
 /// What kernels know of a call.
-struct Call {
+struct FusedArguments {
   Windows windows;
   FusedOperands operands;
   int splits, run_chunks, group_chunks, deformable_chunks, phase_taps, steps, row_tiles;
@@ -57,14 +57,14 @@ struct BlockTile {
   int channels;                    ///< output channels of the tile that there are
   std::int64_t first_out_channel;  ///< of all groups'
 
-  __device__ BlockTile(const Call& call, int rows, int pixels)
+  __device__ BlockTile(const FusedArguments& arguments, int rows, int pixels)
       : first_pixel(static_cast<std::int64_t>(blockIdx.x) * pixels),
-        group(static_cast<int>(blockIdx.y) / call.row_tiles),
+        group(static_cast<int>(blockIdx.y) / arguments.row_tiles),
         split(static_cast<int>(blockIdx.z)),
-        first_step(call.steps * split / call.splits),
-        steps(call.steps * (split + 1) / call.splits - first_step) {
-    const std::int64_t first_channel = (static_cast<int>(blockIdx.y) % call.row_tiles) * rows;  // of the group
-    const std::int64_t of_group = call.windows.group_out_channels();
+        first_step(arguments.steps * split / arguments.splits),
+        steps(arguments.steps * (split + 1) / arguments.splits - first_step) {
+    const std::int64_t first_channel = (static_cast<int>(blockIdx.y) % arguments.row_tiles) * rows;  // of the group
+    const std::int64_t of_group = arguments.windows.group_out_channels();
     channels = static_cast<int>(min(of_group - first_channel, std::int64_t{rows}));
     first_out_channel = group * of_group + first_channel;
   }
@@ -77,17 +77,18 @@ struct Phase {
   int begin, end;  ///< of the block's steps
   int chunk, tap;  ///< where the first step lies; the tap is counted in the phase
 
-  __device__ Phase(const Call& call, const BlockTile& tile, int first) : begin(first) {
+  __device__ Phase(const FusedArguments& arguments, const BlockTile& tile, int first) : begin(first) {
     const int step = tile.first_step + begin;
-    const int phase = step / (call.phase_taps * call.group_chunks);
-    first_tap = phase * call.phase_taps;
-    taps = min(call.phase_taps, static_cast<int>(call.windows.taps()) - first_tap);
-    const int in_phase = step - first_tap * call.group_chunks;
+    const int phase = step / (arguments.phase_taps * arguments.group_chunks);
+    first_tap = phase * arguments.phase_taps;
+    taps = min(arguments.phase_taps, static_cast<int>(arguments.windows.taps()) - first_tap);
+    const int in_phase = step - first_tap * arguments.group_chunks;
     chunk = in_phase / taps;
     tap = in_phase % taps;
-    const int first_chunk = tile.group * call.group_chunks;  // of the group
-    deformable_group = (first_chunk + chunk) / call.deformable_chunks;
-    const int end_chunk = min(call.group_chunks, (deformable_group + 1) * call.deformable_chunks - first_chunk);
+    const int first_chunk = tile.group * arguments.group_chunks;  // of the group
+    deformable_group = (first_chunk + chunk) / arguments.deformable_chunks;
+    const int end_chunk =
+        min(arguments.group_chunks, (deformable_group + 1) * arguments.deformable_chunks - first_chunk);
     end = min(tile.steps, begin + (end_chunk - chunk) * taps - tap);
   }
 };

@@ -42,14 +42,15 @@ struct StepTensor {
   int row_axes;
 };
 
-struct StepRows {
+/// The columns of a call, and where its operands lie.
+struct StepLayout {
   StepColumns columns;
   std::vector<StepStrides> operands;  ///< empty tensors have no data
 };
 
 /// Canonicalises the operands' columns. Empty references are passed over, and so are the packs of operands of other
 /// element types than the first one's.
-StepRows make_step_rows(std::initializer_list<StepTensor> operands);
+StepLayout make_step_layout(std::initializer_list<StepTensor> operands);
 
 /// Contiguous rows of the same columns, in a temporary.
 StepStrides rows_of_temporary(const StepColumns& columns, void* data);
