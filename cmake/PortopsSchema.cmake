@@ -35,8 +35,8 @@ function(portops_operator_families variable)
   set(${variable} ${families} PARENT_SCOPE)
 endfunction()
 
-# Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, and the checks of their arguments,
-# which its sources include as generated/checks.hpp.
+# Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, and the checks of
+# their arguments, which its sources include as generated/checks.hpp.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")

@@ -60,8 +60,8 @@ function(_portops_select)
   set(portops_OPERATORS ${chosen} PARENT_SCOPE)
 endfunction()
 
-# Takes from a list, whose files are named as seen from the current folder, those of operators that are left out, and those
-# that include a header of one. They may do so by way of other headers, or of the sources that stand beside these.
+# Takes from a list, whose files are named as seen from the current folder, those of operators that are left out, and
+# those that include a header of one. They may do so by way of other headers, or of the sources that stand beside these.
 function(portops_keep_chosen list)
   if(NOT PORTOPS_LEFT_OUT)
     return()
