@@ -35,19 +35,22 @@ function(portops_operator_families variable)
   set(${variable} ${families} PARENT_SCOPE)
 endfunction()
 
-# Adds the tables of all operators to a library that holds core/schema/registry.cpp, and the checks of their arguments,
-# which its sources include as generated/checks.hpp.
+# Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, and the checks of
+# their arguments, which its sources include as generated/checks.hpp.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
   set(schema "${PORTOPS_SCHEMA_ROOT}/src/ops/ops.yaml")
   set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
+  list(JOIN portops_OPERATORS "," operators)
   file(GLOB modules CONFIGURE_DEPENDS "${scripts}/portops_schema/*.py")
   add_custom_command(
     OUTPUT "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp"
     # -B: no byte code beside the sources, which may be read-only.
     COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" generate "${schema}" "${generated}/registry_tables.cpp"
+            --only "${operators}"
     COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" checks "${schema}" "${generated}"
+            --only "${operators}"
     DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
     COMMENT "Generating the operator registry"
     VERBATIM)
@@ -64,6 +67,7 @@ function(portops_add_script_tests)
   foreach(file IN LISTS files)
     cmake_path(GET file STEM test)
     add_test(NAME ${test} COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${file}")
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT "CMAKE=${CMAKE_COMMAND}")
   endforeach()
   set(ops "${PORTOPS_SCHEMA_ROOT}/src/ops")
   add_test(NAME released_schema

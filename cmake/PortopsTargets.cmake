@@ -30,6 +30,7 @@ endif()
 # Public headers live beside the code that implements them and are included as <portops/...>, in this tree as after
 # installation: portops_public_header(ops/lerp/lerp.hpp ops/lerp.hpp) gives <portops/ops/lerp.hpp>.
 set(PORTOPS_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+file(REMOVE_RECURSE ${PORTOPS_INCLUDE_DIR}/portops/ops)  # an older configuration may have had more operators
 function(portops_public_header source target)
   cmake_path(GET target PARENT_PATH folder)
   file(MAKE_DIRECTORY ${PORTOPS_INCLUDE_DIR}/portops/${folder})
@@ -37,9 +38,15 @@ function(portops_public_header source target)
   install(FILES ${source} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/portops/${folder})
 endfunction()
 
-# Compiles a header's template for each backend and element type: ops/lerp/lerp_kernels_impl.hpp holds LerpKernels. A
-# host backend's types share a translation unit, because most of its time goes into Kokkos' headers; those of a device
-# have one each, because their kernels take long themselves.
+# The C++ types of the element types.
+set(PORTOPS_CPP_TYPE_f64 double)
+set(PORTOPS_CPP_TYPE_f32 float)
+set(PORTOPS_CPP_TYPE_f16 portops::f16)
+set(PORTOPS_CPP_TYPE_bf16 portops::bf16)
+
+# Compiles a header's template for each backend and element type of the build: ops/lerp/lerp_kernels_impl.hpp holds
+# LerpKernels. A host backend's types share a translation unit, because most of its time goes into Kokkos' headers; those
+# of a device have one each, because their kernels take long themselves.
 function(portops_instantiate header)
   cmake_path(GET header STEM template)
   string(REGEX REPLACE "_impl$" "" template ${template})
@@ -53,9 +60,12 @@ function(portops_instantiate header)
   endforeach()
   foreach(backend IN LISTS PORTOPS_BACKENDS)
     set(prefix "template struct portops::impl::${template}<portops::Backend::${backend},")
-    set(units "double> float> portops::f16> portops::bf16>")
-    if(backend STREQUAL "cuda")
-      string(REPLACE " " ";" units "${units}")
+    set(units "")
+    foreach(type IN LISTS portops_ELEMENT_TYPES)
+      list(APPEND units "${PORTOPS_CPP_TYPE_${type}}>")
+    endforeach()
+    if(NOT backend STREQUAL "cuda")
+      list(JOIN units " " units)
     endif()
     set(number 0)
     foreach(unit IN LISTS units)

@@ -35,8 +35,8 @@ common_option() {
 check_options() {
   case $root in '' | sid | experimental) ;; *) refuse "--root is sid or experimental, not '$root'" ;; esac
   case $preset in
-    '' | serial | openmp | cuda | asan | tsan) ;;
-    *) refuse "--preset is serial, openmp, cuda, asan or tsan, not '$preset'" ;;
+    '' | serial | openmp | cuda | small | asan | tsan) ;;
+    *) refuse "--preset is serial, openmp, cuda, small, asan or tsan, not '$preset'" ;;
   esac
   [[ $jobs =~ ^[1-9][0-9]*$ ]] || refuse "--jobs is a number, not '$jobs'"
   [[ -z $root || -z $prefix ]] || refuse "--root and --kokkos exclude each other"

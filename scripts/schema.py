@@ -14,7 +14,7 @@ import sys
 
 try:
     from portops_schema import checks, compatibility, loader, reference, tables
-    from portops_schema.model import SchemaError
+    from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
         raise
@@ -23,15 +23,20 @@ except ModuleNotFoundError as error:
     )
 
 
-def generate(schema: str, output: str) -> None:
-    text = tables.generate(loader.load(schema))
+def load(schema: str, only: str | None) -> Schema:
+    loaded = loader.load(schema)
+    return loaded if only is None else loaded.only(only.split(","))
+
+
+def generate(schema: str, output: str, only: str | None) -> None:
+    text = tables.generate(load(schema, only))
     path = pathlib.Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
-def write_checks(schema: str, folder: str) -> None:
-    loaded = loader.load(schema)
+def write_checks(schema: str, folder: str, only: str | None) -> None:
+    loaded = load(schema, only)
     path = pathlib.Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     (path / "checks.hpp").write_text(checks.header(loaded), encoding="utf-8")
@@ -60,14 +65,17 @@ def check(baseline: str, current: str) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
+    only = "these operators alone, with their gradients: names with commas between them"
     command = commands.add_parser("generate", help="write the C++ tables of the registry")
     command.add_argument("schema")
     command.add_argument("output", help="the C++ file to write")
-    command.set_defaults(action=lambda given: generate(given.schema, given.output))
+    command.add_argument("--only", help=only)
+    command.set_defaults(action=lambda given: generate(given.schema, given.output, given.only))
     command = commands.add_parser("checks", help="write checks.hpp and checks.cpp, the checks that entry points call")
     command.add_argument("schema")
     command.add_argument("folder", help="the folder to write them to")
-    command.set_defaults(action=lambda given: write_checks(given.schema, given.folder))
+    command.add_argument("--only", help=only)
+    command.set_defaults(action=lambda given: write_checks(given.schema, given.folder, given.only))
     command = commands.add_parser("families", help="list the operators, gradients left out")
     command.add_argument("schema")
     command.set_defaults(action=lambda given: print_families(given.schema))

@@ -160,9 +160,7 @@ void describe_build(std::ostream& out) {
   std::string backends;
   for (const Backend backend : enabled_backends()) append_item(backends, name_of(backend));
   std::string types;
-  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
-    append_item(types, name_of(type));
-  }
+  for (const ElementType type : enabled_element_types()) append_item(types, name_of(type));
   print_table({{"version", PORTOPS_VERSION},
                {"backends", backends},
                {"element types", types},

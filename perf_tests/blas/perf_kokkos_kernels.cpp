@@ -64,7 +64,7 @@ void register_type(ElementType type, std::int64_t count) {
 /// What Kokkos Kernels has of its own: cases of portops and, with `/peer:kokkos_kernels` at the end of their names, its
 /// functions on the same tensors. `axpby` overwrites y, and moves as much as lerp.
 void register_cases(Backend backend) {
-  impl::dispatch(backend, ElementType::f32, [&]<Backend B, class>() {
+  impl::dispatch_backend(backend, [&]<Backend B>() {
     for (const std::int64_t count : {1000000, 30000000}) {
       register_type<B, float>(ElementType::f32, count);
       register_type<B, double>(ElementType::f64, count);

@@ -13,8 +13,7 @@ struct Nothing {
 
 void launch_nothing(const Context& ctx) {
   static const std::string label = "portops::perf::nothing";
-  impl::dispatch(ctx.backend(), ElementType::f32,
-                 [&]<Backend B, class>() { impl::launch_items<B, 0>(ctx, label, Nothing{}, 1024); });
+  impl::dispatch_backend(ctx.backend(), [&]<Backend B>() { impl::launch_items<B, 0>(ctx, label, Nothing{}, 1024); });
 }
 
 /// A kernel that does nothing: what the host pays for every call at least.

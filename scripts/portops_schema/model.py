@@ -182,6 +182,12 @@ class Operator:
 class Schema:
     file: str
     operators: list[Operator]
+    left_out: list[str] = field(default_factory=list)  # the names of operators that a build goes without
+
+    def only(self, families: list[str]) -> Schema:
+        """These operators, each with its gradient."""
+        kept = [op for op in self.operators if op.family in families]
+        return Schema(self.file, kept, [op.name for op in self.operators if op.family not in families])
 
     def operator(self, name: str) -> Operator | None:
         return next((op for op in self.operators if op.name == name), None)

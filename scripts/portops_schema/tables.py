@@ -46,6 +46,7 @@ def generate(schema: Schema) -> str:
             "      .adapters = {"
             + ", ".join(f"{{&{op.name}_output_extents, &{op.name}_output_levels, &{op.name}_run}}" for op in schema.operators)
             + "},",
+            "      .left_out = " + _list(_text(name) for name in schema.left_out) + ",",
             "  };",
             "  return table;",
             "}",

@@ -19,6 +19,18 @@ void launch(const Context& ctx, const Product& product) {
   Kokkos::parallel_for(label, policy, functor);
 }
 
+template <Backend B, class T>
+void launch_scale(const Context& ctx, const Product& product) {
+  static const std::string label = "portops::gemm[scale]";
+  const Scale<T> functor{
+      static_cast<T*>(product.c), product.rows,         product.columns,
+      product.c_stride,           product.batch.c_stride, static_cast<impl::Arithmetic<T>>(product.beta)};
+  Kokkos::parallel_for(label,
+                       Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(
+                           impl::instance<B>(ctx), 0, product.batch.count * product.rows * product.columns),
+                       functor);
+}
+
 }  // namespace
 
 void multiply_by_fallback(const Context& ctx, const Product& product) {
@@ -34,16 +46,11 @@ void multiply_by_fallback(const Context& ctx, const Product& product) {
 }
 
 void scale(const Context& ctx, const Product& product) {
-  static const std::string label = "portops::gemm[scale]";
   if (product.beta == 1.0) return;
-  impl::dispatch(ctx.backend(), product.c_type, [&]<Backend B, class T>() {
-    const Scale<T> functor{
-        static_cast<T*>(product.c), product.rows,           product.columns,
-        product.c_stride,           product.batch.c_stride, static_cast<impl::Arithmetic<T>>(product.beta)};
-    Kokkos::parallel_for(label,
-                         Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(
-                             impl::instance<B>(ctx), 0, product.batch.count * product.rows * product.columns),
-                         functor);
+  impl::dispatch_backend(ctx.backend(), [&]<Backend B>() {
+    // Products of 16-bit types are added up in f32 even where a build has no tensors of it.
+    if (product.c_type == ElementType::f32) return launch_scale<B, float>(ctx, product);
+    impl::dispatch_type(product.c_type, [&]<class T>() { launch_scale<B, T>(ctx, product); });
   });
 }
 

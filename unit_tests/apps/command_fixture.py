@@ -10,19 +10,34 @@ import tempfile
 import unittest
 
 import npy_files
+from left_out import skip_if_left_out
 
 COMMAND = os.environ["PORTOPS_COMMAND"]
 
 
-def call(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+def call_any(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False, **options)
 
 
-def backends() -> list[str]:
+def call(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return skip_if_left_out(call_any(*arguments, **options))
+
+
+def need(operator: str) -> None:
+    """Skips the test where the build lacks the operator."""
+    call("info", operator)
+
+
+def told(what: str) -> list[str]:
+    """What `portops info` tells of the build in the line that begins so."""
     for line in call("info").stdout.splitlines():
-        if line.startswith("backends"):
-            return line.removeprefix("backends").strip().split(", ")
+        if line.startswith(what):
+            return line.removeprefix(what).strip().split(", ")
     return []
+
+
+def backends() -> list[str]:
+    return told("backends")
 
 
 class CommandTest(unittest.TestCase):

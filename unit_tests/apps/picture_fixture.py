@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
+from left_out import skip_if_left_out
+
 
 def light_of(level: int) -> float:
     value = level / 255
@@ -41,7 +43,7 @@ class PictureProgramTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def call(self, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        result = subprocess.run(
             [self.program, *arguments],
             cwd=self.folder,
             capture_output=True,
@@ -50,6 +52,7 @@ class PictureProgramTest(unittest.TestCase):
             check=False,
             **options,
         )
+        return skip_if_left_out(result)
 
     def run_ok(self, *arguments: str) -> str:
         result = self.call(*arguments)

@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
+from left_out import skip_if_left_out
+
 PROGRAM = os.environ["PORTOPS_CLASSIFY"]
 FISH = "salmon trout carp pike eel".split()
 BIRDS = "robin wren finch crow owl".split()
@@ -42,7 +44,7 @@ class ClassifyTest(unittest.TestCase):
             file.write(text)
 
     def call(self, *arguments: str, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        result = subprocess.run(
             [PROGRAM, *arguments],
             cwd=self.folder,
             capture_output=True,
@@ -52,6 +54,7 @@ class ClassifyTest(unittest.TestCase):
             env=os.environ | (env or {}),
             **options,
         )
+        return skip_if_left_out(result)
 
     def run_ok(self, *arguments: str, **options) -> str:
         result = self.call(*arguments, **options)

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 import npy_files
-from command_fixture import COMMAND, CommandTest, call
+from command_fixture import COMMAND, CommandTest, call, need
 
 OUT = [2.5, 5.75, 9.0, 4.75, 8.0, 11.25]
 LERP = ("lerp", "x=x.npy", "y=y.npy", "weight=0.25")
@@ -111,6 +111,7 @@ class ManyFilesTest(CommandTest):
 
     def test_a_signal_leaves_none_of_many_behind(self) -> None:
         count = 100
+        need("lerp")
         os.mkfifo(self.path("pipe"))
         outputs = ",".join(f"out{i}.npy" for i in range(count))
         sections = ",".join(["1"] * count)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads the includes of src: every file is in a room, rooms know only those below them, families of operators do not
-know each other, no file includes itself by a detour, and what applications include does not reach what they cannot."""
+know each other, nor do the operators of one, no file includes itself by a detour, and what applications include does not reach what they cannot."""
 
 from __future__ import annotations
 
@@ -80,6 +80,14 @@ class House:
             self.problems.append(f"{file} includes {target}: {here} and {there} stand side by side")
         elif here == there == "ops" and file.split("/")[1] != target.split("/")[1]:
             self.problems.append(f"{file} includes {target}, which belongs to another family of operators")
+        elif here == there == "ops" and self._operator(target) not in (None, self._operator(file)):
+            self.problems.append(f"{file} includes {target}, which belongs to another operator of the family")
+
+    def _operator(self, file: str) -> str | None:
+        """The operator of a family whose folder the file is in: one with a header and an entry point of its name."""
+        _, family, name, *rest = file.split("/")
+        own = {f"ops/{family}/{name}/{name}.{ending}" for ending in ("hpp", "cpp")}
+        return name if rest and own <= self.files else None
 
     def _check_circles(self) -> None:
         done: set[str] = set()
@@ -155,6 +163,15 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(
             self.problems_of({"ops/add/a.hpp": '#include "ops/lerp/b.hpp"\n', "ops/lerp/b.hpp": ""}),
             ["ops/add/a.hpp includes ops/lerp/b.hpp, which belongs to another family of operators"],
+        )
+
+    def test_an_arrow_within_a_family(self):
+        files = {"ops/parts/plan.hpp": "", "ops/parts/concat/concat.hpp": '#include "ops/parts/plan.hpp"\n'}
+        files["ops/parts/concat/concat.cpp"] = ""
+        self.assertEqual(self.problems_of(files), [])
+        self.assertEqual(
+            self.problems_of({**files, "ops/parts/split/a.hpp": '#include "portops/ops/concat.hpp"\n'}),
+            ["ops/parts/split/a.hpp includes ops/parts/concat/concat.hpp, which belongs to another operator of the family"],
         )
 
     def test_a_circle(self):

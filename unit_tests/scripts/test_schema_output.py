@@ -49,6 +49,20 @@ class OutputTest(SchemaTest):
         ):
             self.assertIn(part, tables)
 
+    def test_tables_and_checks_of_some_operators(self) -> None:
+        schema, file = self.write("good.yaml", GOOD + LISTS), self.folder / "tables.cpp"
+        self.assertEqual(self.run_schema("generate", schema, file), (0, []))
+        self.assertIn(".left_out = {},", file.read_text(encoding="utf-8"))
+        self.assertEqual(self.run_schema("generate", schema, file, "--only", "divide,join"), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        self.assertIn(".infos = {join_info(), join_grad_info(), divide_info(), divide_grad_info()},", tables)
+        self.assertIn('.left_out = {"norm", "norm_grad"},', tables)
+        self.assertNotIn("norm.hpp", tables)
+        self.assertEqual(self.run_schema("checks", SCHEMA, self.folder, "--only", "add"), (0, []))
+        checks = (self.folder / "checks.hpp").read_text(encoding="utf-8")
+        self.assertIn("check_add_grad(", checks)
+        self.assertNotIn("check_lerp(", checks)
+
     def test_tables_of_a_reduction(self) -> None:
         file = self.folder / "tables.cpp"
         self.assertEqual(self.run_schema("generate", self.write("good.yaml", REDUCTION), file), (0, []))

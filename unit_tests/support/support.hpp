@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -32,8 +33,26 @@ enum class Layout {
 inline constexpr Layout all_layouts[] = {Layout::contiguous, Layout::reversed, Layout::padded, Layout::negative,
                                          Layout::every_other};
 
+/// Whether this build computes with T. Indices are always there.
+template <class T>
+bool has_type() {
+  const std::vector<ElementType> types = enabled_element_types();
+  const ElementType type = ElementTypeOf<T>::value;
+  return type == ElementType::i64 || std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// Ends the test as skipped where this build does not compute with T.
+template <class T>
+void need_type() {
+  if (has_type<T>()) return;
+  const std::string reason = "this build leaves out " + std::string(name_of(ElementTypeOf<T>::value));
+  [&] { GTEST_SKIP() << reason; }();
+  throw testing::AssertionException({testing::TestPartResult::kSkip, __FILE__, __LINE__, reason.c_str()});
+}
+
 /// A tensor in a backend's memory with a copy on the host. Memory between and around the elements is filled with a
-/// pattern, which must never change.
+/// pattern, which must never change. A
+/// test that makes one of an element type that this build leaves out is skipped.
 template <class T>
 class TestTensor {
  public:
@@ -42,6 +61,7 @@ class TestTensor {
   TestTensor() = default;
   TestTensor(const Context& ctx, const Extents& extents, Layout layout = Layout::contiguous)
       : ctx_(&ctx), extents_(extents), strides_(extents.row_major_strides()) {
+    need_type<T>();
     lay_out(layout);
     host_.assign(static_cast<std::size_t>(span_ + 2 * margin), T{});
     std::memset(host_.data(), 0x5c, host_.size() * sizeof(T));
@@ -160,13 +180,13 @@ inline std::string backend_test_name(const testing::TestParamInfo<Backend>& info
 #define PORTOPS_ON_EVERY_BACKEND(Suite) \
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::enabled_backends()), portops::test::backend_test_name)
 
-/// Calls f.template operator()<T>() for every element type.
+/// Calls f.template operator()<T>() for every element type of this build.
 template <class F>
 void for_each_type(F&& f) {
-  f.template operator()<double>();
-  f.template operator()<float>();
-  f.template operator()<f16>();
-  f.template operator()<bf16>();
+  if (has_type<double>()) f.template operator()<double>();
+  if (has_type<float>()) f.template operator()<float>();
+  if (has_type<f16>()) f.template operator()<f16>();
+  if (has_type<bf16>()) f.template operator()<bf16>();
 }
 
 /// The relative error that one rounding to T makes.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/check/check.hpp"
 
+#include "core/types/compiled_types.hpp"
 #include "core/types/overlap.hpp"
 
 namespace portops::impl {
@@ -33,6 +34,19 @@ void check_data(std::string_view op, const Context& ctx, const Named& argument) 
 
 void check_given(std::string_view op, const Named& argument) {
   if (!argument.tensor) fail("portops::", op, ": ", argument.name, " is empty, expected a tensor");
+}
+
+/// That kernels can compute with it.
+void check_type(std::string_view op, ElementType type, std::string_view like) {
+  if (is_compiled(type)) return;
+  if (type == ElementType::i64) {
+    fail("portops::", op, ": ", like, " has element type i64, expected f64, f32, f16 or bf16");
+  }
+  std::string types;
+  for (const ElementType has : enabled_element_types())
+    types += (types.empty() ? "" : ", ") + std::string(name_of(has));
+  fail("portops::", op, ": ", like, " has element type ", name_of(type),
+       ", which this build leaves out (PORTOPS_ELEMENT_TYPES), expected ", types);
 }
 
 void check_indices(std::string_view op, const Named& argument) {
@@ -78,9 +92,7 @@ void check_extents(std::string_view op, const Named& argument, const Extents& ex
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like) {
   check_given(op, input);
   const auto& [name, tensor] = input;
-  if (type == ElementType::i64) {
-    fail("portops::", op, ": ", like, " has element type i64, expected f64, f32, f16 or bf16");
-  }
+  check_type(op, type, like);
   if (tensor.type() == type) return;
   fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected ", name_of(type),
        " (the element type of ", like, ")");

@@ -29,7 +29,7 @@ struct ExpectedExtents {
 };
 
 /// The tensor is given and lies where the context's backend reaches it; its element type is `type`, that of the
-/// argument called `like`, which is one to compute with: not i64.
+/// argument called `like`, which is one that this build computes with: not i64.
 void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like);
 
 /// The same, for an input of which only the extents are read.

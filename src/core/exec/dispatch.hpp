@@ -3,23 +3,32 @@
 #pragma once
 
 #include "core/exec/context.hpp"
-#include "core/types/element_type.hpp"
+#include "core/types/compiled_types.hpp"
 #include "core/types/fail.hpp"
 #include "portops/core/config.hpp"
 
 namespace portops::impl {
 
-/// Calls f.template operator()<T>() with the C++ type of an element type that is computed with: any but i64.
+/// Calls f.template operator()<T>() with the C++ type of an element type that this build computes with. It is made for
+/// no other.
 template <class F>
 decltype(auto) dispatch_type(ElementType type, F&& f) {
   switch (type) {
-    case ElementType::f64: return f.template operator()<double>();
-    case ElementType::f32: return f.template operator()<float>();
-    case ElementType::f16: return f.template operator()<f16>();
-    case ElementType::bf16: return f.template operator()<bf16>();
+    case ElementType::f64:
+      if constexpr (is_compiled(ElementType::f64)) return f.template operator()<double>();
+      break;
+    case ElementType::f32:
+      if constexpr (is_compiled(ElementType::f32)) return f.template operator()<float>();
+      break;
+    case ElementType::f16:
+      if constexpr (is_compiled(ElementType::f16)) return f.template operator()<f16>();
+      break;
+    case ElementType::bf16:
+      if constexpr (is_compiled(ElementType::bf16)) return f.template operator()<bf16>();
+      break;
     case ElementType::i64: break;
   }
-  fail("portops: no kernel computes with element type i64");  // the checks refuse it before
+  fail("portops: no kernel computes with element type ", name_of(type));  // the checks refuse it before
 }
 
 /// Calls f.template operator()<B>() with the backend.

@@ -35,6 +35,11 @@ std::size_t index_of(std::string_view name) {
   for (std::size_t index = 0; index < infos.size(); ++index) {
     if (infos[index].name == name) return index;
   }
+  const auto& left_out = operator_table().left_out;
+  if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
+    fail("portops::find_operator: no operator is named '", name,
+         "' in this build, which leaves it out (PORTOPS_OPERATORS)");
+  }
   std::vector<std::string> names;
   for (const OperatorInfo& info : infos) names.push_back(info.name);
   std::stable_sort(names.begin(), names.end(), [name](const std::string& a, const std::string& b) {

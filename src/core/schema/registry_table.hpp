@@ -39,7 +39,8 @@ struct OperatorAdapter {
 
 struct OperatorTable {
   std::vector<OperatorInfo> infos;
-  std::vector<OperatorAdapter> adapters;  ///< of the same operators
+  std::vector<OperatorAdapter> adapters;   ///< of the same operators
+  std::vector<std::string_view> left_out;  ///< the operators that this build goes without
 };
 
 /// Defined by the generated tables.

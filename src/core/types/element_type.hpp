@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
@@ -82,6 +83,9 @@ constexpr std::string_view name_of(ElementType type) {
   }
   return "?";
 }
+
+/// The element types that this library computes with: those it was compiled for.
+PORTOPS_EXPORT std::vector<ElementType> enabled_element_types();
 
 /// Maps a C++ type to its ElementType; undefined for every other type. Specialise it for a 16-bit type of your own
 /// that has the same bits, such as `__half`.

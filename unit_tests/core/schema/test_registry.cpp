@@ -5,6 +5,8 @@
 #include <portops/core/error.hpp>
 #include <portops/core/registry.hpp>
 #include <portops/core/runtime.hpp>
+#include <portops/ops/lerp.hpp>
+#include <portops/ops/p_norm.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

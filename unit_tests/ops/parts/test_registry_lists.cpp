@@ -3,6 +3,9 @@
 #include "parts_reference.hpp"
 
 #include <portops/core/registry.hpp>
+#include <portops/ops/concat.hpp>
+#include <portops/ops/lerp.hpp>
+#include <portops/ops/split.hpp>
 
 #include <array>
 

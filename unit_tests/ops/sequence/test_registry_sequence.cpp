@@ -3,6 +3,8 @@
 #include "sequence_reference.hpp"
 
 #include <portops/core/registry.hpp>
+#include <portops/ops/add.hpp>
+#include <portops/ops/lerp.hpp>
 #include <portops/ops/sequence_concat.hpp>
 #include <portops/ops/sequence_expand.hpp>
 #include <portops/ops/sequence_pad.hpp>

@@ -4,6 +4,8 @@
 
 #include "ops/arithmetic/binary_tests.hpp"
 
+#include <algorithm>
+
 namespace portops::test {
 namespace {
 
@@ -71,6 +73,22 @@ TEST_P(AddTest, does_not_stagnate_over_long_sums) {
            out_grad, {}, y_grad);
   y_grad.download();
   EXPECT_EQ(y_grad[0], static_cast<double>(static_cast<float>(size)));
+}
+
+TEST_P(AddTest, refuses_element_types_that_this_build_leaves_out) {
+  const std::vector<ElementType> has = enabled_element_types();
+  std::string names;
+  for (const ElementType type : has) names += (names.empty() ? "" : ", ") + std::string(name_of(type));
+  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    if (std::find(has.begin(), has.end(), type) != has.end()) continue;
+    const Tensor x(type, {3, 4}, default_memory_space(ctx.backend()));
+    const std::string left_out = " has element type " + std::string(name_of(type)) +
+                                 ", which this build leaves out (PORTOPS_ELEMENT_TYPES), expected " + names;
+    expect_error([&] { add(ctx, x, 1.0, x); }, "portops::add: x" + left_out);
+    expect_error([&] { run("add", ctx, Arguments().set("x", x).set("y", 1.0).set("out", x)); },
+                 "portops::add: x" + left_out);
+    expect_error([&] { add_grad(ctx, x, 1.0, x, x); }, "portops::add_grad: out_grad" + left_out);
+  }
 }
 
 TEST(AddSchema, reads_only_the_extents_of_its_operands) {
