@@ -22,6 +22,7 @@ struct JoinRows {
   using A = Arithmetic<T>;
   static constexpr int most_lanes = 256;
   static constexpr int parts_of_lane = 8;
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
   JoinRows(const F& functor, const ReducePlan& plan, const Partial<A>* partial_results)
       : f(functor),
@@ -39,7 +40,7 @@ struct JoinRows {
 
   /// Most parts have the scale 1: they are only added up. NaN tells that it was otherwise.
   KOKKOS_FORCEINLINE_FUNCTION static double total_or_nan(const Partial<A>& part) {
-    return part.scale == A(1) ? static_cast<double>(part.total) : std::numeric_limits<double>::quiet_NaN();
+    return part.scale == A(1) ? static_cast<double>(part.total) : not_a_number;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t result, const Partial<double>& value) const {

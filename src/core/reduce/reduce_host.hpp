@@ -219,7 +219,7 @@ class ReduceDownHost : HostRows {
 
   Partial<A> rescale(const T* x, const PartRange& range) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
-      A values[down_threads];
+      A values[down_threads] = {};
       std::fill_n(values, slots_, start);
       for (std::int64_t run = 0; run < range.runs; ++run) {
         A& value = values[run & (slots_ - 1)];
