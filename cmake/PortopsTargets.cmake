@@ -15,6 +15,17 @@ if(PORTOPS_HAS_CUDA)
     list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env NVCC_APPEND_FLAGS=--compress-mode=size)
   endif()
 endif()
+# Kokkos' compiler wrapper has nvcc read a source twice, for the host and for the device. What knows nothing of Kokkos it
+# hands to the host compiler alone where it is told to, which takes a fraction of the time: targets that do not link
+# Kokkos, and the sources that portops_compile_plain_sources finds.
+if(PORTOPS_HAS_CUDA)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(--host-only PORTOPS_HAS_HOST_ONLY)
+endif()
+if(PORTOPS_HAS_HOST_ONLY)
+  target_compile_options(portops_flags INTERFACE
+    $<$<NOT:$<IN_LIST:Kokkos::kokkos,$<TARGET_PROPERTY:LINK_LIBRARIES>>>:--host-only>)
+endif()
 if(PORTOPS_ENABLE_WERROR)
   target_compile_options(portops_flags INTERFACE -Werror)
 endif()
@@ -38,6 +49,51 @@ function(portops_public_header source target)
   install(FILES ${source} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/portops/${folder})
 endfunction()
 
+# Sets the variable to whether a file includes Kokkos, or CUDA's kernels, itself or by way of others.
+function(portops_reaches_kokkos variable file)
+  get_property(reaches GLOBAL PROPERTY "portops_reaches_kokkos:${file}")
+  if("${reaches}" STREQUAL "")
+    set(reaches OFF)
+    cmake_path(GET file PARENT_PATH own_folder)
+    file(STRINGS ${file} includes REGEX "^#include [<\"]")
+    foreach(include IN LISTS includes)
+      string(REGEX REPLACE "^#include [<\"]([^>\"]+).*" "\\1" name "${include}")
+      if(name MATCHES "^(Kokkos|cub/|thrust/)")
+        set(reaches ON)
+      endif()
+      foreach(folder ${own_folder} ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PORTOPS_INCLUDE_DIR})
+        if(NOT reaches AND EXISTS ${folder}/${name})
+          portops_reaches_kokkos(reaches ${folder}/${name})
+        endif()
+      endforeach()
+    endforeach()
+    set_property(GLOBAL PROPERTY "portops_reaches_kokkos:${file}" ${reaches})
+  endif()
+  set(${variable} ${reaches} PARENT_SCOPE)
+endfunction()
+
+# Has the sources of a target in this folder that do not reach Kokkos compiled by the host compiler alone. A source that
+# comes to reach it later, through a header, says so when it is compiled: run cmake again then.
+function(portops_compile_plain_sources target)
+  if(NOT PORTOPS_HAS_HOST_ONLY)
+    return()
+  endif()
+  # nvcc finds its own headers.
+  list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -idirafter OUTPUT_VARIABLE folders)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE file)
+    set(reaches OFF)
+    if(EXISTS ${file})  # else it will be generated, from the schema
+      portops_reaches_kokkos(reaches ${file})
+    endif()
+    if(NOT reaches)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS --host-only ${folders})
+    endif()
+  endforeach()
+endfunction()
+
 # The C++ types of the element types.
 set(PORTOPS_CPP_TYPE_f64 double)
 set(PORTOPS_CPP_TYPE_f32 float)
@@ -46,7 +102,7 @@ set(PORTOPS_CPP_TYPE_bf16 portops::bf16)
 
 # Compiles a header's template for each backend and element type of the build: ops/lerp/lerp_kernels_impl.hpp holds
 # LerpKernels. A host backend's types share a translation unit, because most of its time goes into Kokkos' headers; those
-# of a device have one each, because their kernels take long themselves.
+# of a device share two, because their kernels take long themselves.
 function(portops_instantiate header)
   cmake_path(GET header STEM template)
   string(REGEX REPLACE "_impl$" "" template ${template})
@@ -64,7 +120,9 @@ function(portops_instantiate header)
     foreach(type IN LISTS portops_ELEMENT_TYPES)
       list(APPEND units "${PORTOPS_CPP_TYPE_${type}}>")
     endforeach()
-    if(NOT backend STREQUAL "cuda")
+    if(backend STREQUAL "cuda")
+      string(REGEX REPLACE "([^;]+);([^;]+)" "\\1 \\2" units "${units}")
+    else()
       list(JOIN units " " units)
     endif()
     set(number 0)

@@ -29,16 +29,16 @@ void drop_axes_of_extent_1(Loop& loop) {
   loop.rank = kept;
 }
 
-/// Walks an axis from its other end where the first operand that moves along it, outputs before inputs, does so
-/// backwards.
-void turn_negative_axes(Loop& loop) {
+/// The operand that counts as the k-th where strides are compared: from `leader` on, and then those before it.
+const LoopOperand& by_rank(const Loop& loop, int leader, int k) { return loop.operand[(leader + k) % loop.operands()]; }
+
+/// Walks an axis from its other end where the first operand that moves along it does so backwards.
+void turn_negative_axes(Loop& loop, int leader) {
   const auto bytes = static_cast<std::int64_t>(size_of(loop.type));
   for (int axis = 0; axis < loop.rank; ++axis) {
-    std::int64_t leader = 0;
-    for (int k = 0; k < loop.operands() && leader == 0; ++k) {
-      leader = loop.operand[(loop.inputs + k) % loop.operands()].stride[axis];
-    }
-    if (leader >= 0) continue;
+    std::int64_t stride = 0;
+    for (int k = 0; k < loop.operands() && stride == 0; ++k) stride = by_rank(loop, leader, k).stride[axis];
+    if (stride >= 0) continue;
     for (LoopOperand& operand : loop.operand) {
       if (operand.data != nullptr) operand.data += operand.stride[axis] * (loop.extent[axis] - 1) * bytes;
       operand.stride[axis] = -operand.stride[axis];
@@ -46,10 +46,10 @@ void turn_negative_axes(Loop& loop) {
   }
 }
 
-/// Whether axis a should lie outside axis b: by the first operand, outputs before inputs, that moves along both.
-bool belongs_outside(const Loop& loop, int a, int b) {
+/// Whether axis a should lie outside axis b: by the first operand that moves along both.
+bool belongs_outside(const Loop& loop, int leader, int a, int b) {
   for (int k = 0; k < loop.operands(); ++k) {
-    const LoopOperand& operand = loop.operand[(loop.inputs + k) % loop.operands()];
+    const LoopOperand& operand = by_rank(loop, leader, k);
     const std::int64_t stride_a = std::abs(operand.stride[a]);
     const std::int64_t stride_b = std::abs(operand.stride[b]);
     if (stride_a != 0 && stride_b != 0 && stride_a != stride_b) return stride_a > stride_b;
@@ -58,9 +58,9 @@ bool belongs_outside(const Loop& loop, int a, int b) {
 }
 
 /// Insertion sort: the order is not transitive where operands disagree, and axes that are in order already must stay.
-void order_axes_by_stride(Loop& loop) {
+void order_axes_by_stride(Loop& loop, int leader) {
   for (int sorted = 1; sorted < loop.rank; ++sorted) {
-    for (int axis = sorted; axis > 0 && belongs_outside(loop, axis, axis - 1); --axis) {
+    for (int axis = sorted; axis > 0 && belongs_outside(loop, leader, axis, axis - 1); --axis) {
       std::swap(loop.extent[axis], loop.extent[axis - 1]);
       std::swap(loop.reduced[axis], loop.reduced[axis - 1]);
       for (LoopOperand& operand : loop.operand) std::swap(operand.stride[axis], operand.stride[axis - 1]);
@@ -83,6 +83,14 @@ void merge_axes(Loop& loop) {
     for (LoopOperand& operand : loop.operand) operand.stride[last] = operand.stride[axis];
   }
   loop.rank = last + 1;
+}
+
+/// Brings a loop into canonical form, by the strides of operand `leader` before those of the others.
+void bring_into_form(Loop& loop, int leader) {
+  drop_axes_of_extent_1(loop);
+  turn_negative_axes(loop, leader);
+  order_axes_by_stride(loop, leader);
+  merge_axes(loop);
 }
 
 }  // namespace
@@ -119,10 +127,20 @@ Loop make_loop(ElementType type, const Extents& extents, std::span<const TensorO
   for (int k = 0; k < loop.outputs; ++k) {
     if (*outputs[k]) spread(loop.operand[loop.inputs + k], *outputs[k], extents);
   }
-  drop_axes_of_extent_1(loop);
-  turn_negative_axes(loop);
-  order_axes_by_stride(loop);
-  merge_axes(loop);
+  bring_into_form(loop, loop.inputs);
+  return loop;
+}
+
+Loop make_reduction(const TensorRef& x, const TensorRef& out, const AxisSet& reduced) {
+  Loop loop;
+  loop.reduced = reduced;
+  loop.type = x.type();
+  loop.rank = x.rank();
+  std::copy(x.extents().begin(), x.extents().end(), loop.extent.begin());
+  loop.inputs = loop.outputs = 1;
+  spread(loop.operand[reduction_x], x, x.extents());
+  spread(loop.operand[reduction_out], out, x.extents());
+  bring_into_form(loop, reduction_x);
   return loop;
 }
 

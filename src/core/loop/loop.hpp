@@ -31,7 +31,7 @@ struct Loop {
   ElementType type{};
   int rank = 0;
   std::array<std::int64_t, max_rank> extent{};
-  AxisSet reduced{};  ///< axes that a reduction was told to reduce: they are not merged with others
+  AxisSet reduced{};  ///< axes that a reduction reduces: they are not merged with others
   int inputs = 0;     ///< operands [0, inputs)
   int outputs = 0;    ///< operands [inputs, inputs + outputs)
   std::array<LoopOperand, max_operands> operand{};
@@ -51,9 +51,16 @@ inline bool writes_much(const Loop& loop) {
 /// The loop over `extents`, to which all operands broadcast, in canonical form: no axes of extent 1, outputs' strides
 /// not negative, axes in the order of the strides (the first output's count first), last axis fastest, neighbours
 /// merged into one axis wherever all operands allow it. An output that is given as an empty reference is not wanted.
-/// Summed outputs are those with an extent of 1 (or a missing axis) where `extents` has more. A reduction names the
-/// axes that it reduces; its input may stand among the outputs, to lead the order of the axes.
+/// Summed outputs are those with an extent of 1 (or a missing axis) where `extents` has more. Where a reduction's
+/// results are spread over what was reduced, `reduced` says which axes that is.
 Loop make_loop(ElementType type, const Extents& extents, std::span<const TensorOrNumber* const> inputs,
                std::span<const TensorRef* const> outputs, const AxisSet& reduced = {});
+
+/// The loop over the elements of x, which a reduction joins into those of `out`: this has an extent of 1 (or no axis)
+/// where x is reduced, and else the extents of x. In canonical form too, but x comes before `out` wherever strides
+/// count, because x is what is walked through.
+Loop make_reduction(const TensorRef& x, const TensorRef& out, const AxisSet& reduced);
+/// The operands of a reduction, by their places in its loop.
+inline constexpr int reduction_x = 0, reduction_out = 1;
 
 }  // namespace portops::impl

@@ -8,6 +8,15 @@
 
 namespace portops::impl {
 
+/// Joins rows of `width` values into the first, by a tree. `rows` is a power of two.
+template <class A, class Join>
+A join_halves(A* values, int rows, int width, const Join& join) {
+  for (int half = rows / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half * width; ++i) values[i] = join(values[i], values[i + half * width]);
+  }
+  return values[0];
+}
+
 /// What host kernels over a ReducePlan share.
 struct HostRows {
   /// Columns that are converted and computed together.

@@ -4,163 +4,179 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/reduce/rows.hpp"
+#include "core/reduce/host_rows.hpp"
+#include "core/reduce/rescale.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 
+// The second kernel of a reduction whose results are cut into parts: it joins the parts of each, in double. A group of
+// lanes takes a result, each lane every lanes-th part; a tree joins the lanes.
+
 namespace portops::impl {
 
-/// Joins the parts of each result, in double: the second kernel of a reduction whose results are cut into parts. A
-/// group of lanes takes a result, each lane every lanes-th part; a tree joins the lanes.
+/// What these kernels work on.
+template <class T, class F>
+struct JoinRows {
+  using A = Arithmetic<T>;
+  static constexpr int most_lanes = 256;
+  static constexpr int parts_of_lane = 8;
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+  JoinRows(const F& functor, const ReducePlan& plan, const Partial<A>* partial_results)
+      : f(functor),
+        axes(plan),
+        out(plan.operand[reduction_out]),
+        partials(partial_results),
+        results(plan.results()),
+        columns(plan.direction == Direction::down ? plan.columns : 1),
+        parts(plan.parts()) {
+    const auto wanted = static_cast<std::uint64_t>(std::min<std::int64_t>(ceil_div(parts, parts_of_lane), most_lanes));
+    lane_bits = std::bit_width(std::bit_ceil(wanted)) - 1;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits; }
+
+  /// Most parts have the scale 1: they are only added up. NaN tells that it was otherwise.
+  KOKKOS_FORCEINLINE_FUNCTION static double total_or_nan(const Partial<A>& part) {
+    return part.scale == A(1) ? static_cast<double>(part.total) : not_a_number;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t result, const Partial<double>& value) const {
+    const std::int64_t kept = columns == 1 ? result : quotient(result, columns);
+    const std::int64_t column = result - kept * columns;
+    out.data[axes.kept_offset(out, kept) + column * out.column_stride] =
+        static_cast<T>(static_cast<A>(f.finish(value)));
+  }
+
+  F f;
+  RowAxes axes;
+  RowOperand<T> out;
+  const Partial<A>* partials;  ///< [result][part]
+  std::int64_t results;
+  std::int64_t columns;  ///< of the results of one position along the kept axes
+  std::int64_t parts;
+  int lane_bits = 0;
+};
+
 template <Backend B, class T, class F>
 class JoinPartials {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int members = 256;  ///< lanes of all groups of a team, whatever the number of its threads
-  static constexpr int threads = B == Backend::cuda ? members : 1;
+  static constexpr int threads = JoinRows<T, F>::most_lanes;
   static constexpr int blocks = 4;
 
-  JoinPartials(const F& f, const ReducePlan& plan, int out, const Partial<A>* partials)
-      : f_(f),
-        axes_(plan),
-        out_(plan.operand[out]),
-        partials_(partials),
-        results_(plan.results()),
-        columns_(plan.direction == Direction::down ? plan.columns : 1),
-        parts_(plan.parts()) {
-    const auto lanes = static_cast<std::uint64_t>(std::min<std::int64_t>(ceil_div(parts_, parts_of_lane), members));
-    lane_bits_ = std::bit_width(std::bit_ceil(lanes)) - 1;
-  }
+  JoinPartials(const F& f, const ReducePlan& plan, const Partial<A>* partials) : rows_(f, plan, partials) {}
 
-  KOKKOS_FUNCTION std::int64_t teams() const { return (results_ + groups() - 1) / groups(); }
-  KOKKOS_FUNCTION std::size_t scratch_bytes() const { return members * sizeof(double); }
+  KOKKOS_FUNCTION std::int64_t teams() const { return (rows_.results + groups() - 1) / groups(); }
+  std::size_t scratch_bytes() const { return threads * sizeof(double); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const scratch = scratch_of<double>(team);
     for (std::int64_t index = team.league_rank(); index < teams(); index += team.league_size()) {
-      join(team, scratch, index * groups());
+      join(team, scratch, index * groups() + (team.team_rank() >> rows_.lane_bits));
     }
   }
 
  private:
-  static constexpr int parts_of_lane = 8;
-  static constexpr int batch = B == Backend::cuda ? parts_of_lane : 1;
-  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  KOKKOS_FORCEINLINE_FUNCTION int groups() const { return threads >> rows_.lane_bits; }
 
-  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
-  KOKKOS_FORCEINLINE_FUNCTION int groups() const { return members >> lane_bits_; }
-
-  KOKKOS_FUNCTION void join(const Team& team, double* scratch, std::int64_t first) const {
-    // Most parts have the scale 1: they are only added up. NaN tells that it was otherwise.
-    double scales[members / threads];
-    double totals[members / threads];
-    for (int m = 0; m < members / threads; ++m) scales[m] = 1.0;
-    join_values(
-        team, scratch, first, f_.identity(), f_.join(),
-        [&](const Partial<A>& partial, int) {
-          return partial.scale == A(1) ? static_cast<double>(partial.total) : not_a_number;
-        },
-        totals);
+  /// A group's result, or none where there are no more.
+  KOKKOS_FUNCTION void join(const Team& team, double* scratch, std::int64_t result) const {
+    const auto collect = [&](double start, const auto& join, const auto& term) {
+      return join_parts(team, scratch, result, start, join, term);
+    };
+    const auto total_or_nan = [](const Partial<A>& part) { return JoinRows<T, F>::total_or_nan(part); };
+    Partial<double> value{1.0, collect(rows_.f.identity(), rows_.f.join(), total_or_nan)};
     if constexpr (F::rescales) {
-      if (any_is_nan(team, scratch, totals)) join_rescaled(team, scratch, first, scales, totals);
+      if (any_is_nan(team, scratch, value.total)) value = rescaled_sum<double>(rows_.f, collect);
     }
-    for (int m = 0; m < members / threads; ++m) {
-      const int member = team.team_rank() + m * threads;
-      const std::int64_t result = first + (member >> lane_bits_);
-      if ((member & (lanes() - 1)) != 0 || result >= results_) continue;
-      const std::int64_t kept = columns_ == 1 ? result : quotient(result, columns_);
-      const std::int64_t column = result - kept * columns_;
-      out_.data[axes_.kept_offset(out_, kept) + column * out_.column_stride] =
-          static_cast<T>(static_cast<A>(f_.finish(whole(scales[m], totals[m]))));
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION Partial<double> whole(double scale, double total) const {
-    if constexpr (F::rescales) {
-      return f_.rescaled(scale, total);
-    } else {
-      return {scale, total};
-    }
-  }
-
-  KOKKOS_FUNCTION void join_rescaled(const Team& team, double* scratch, std::int64_t first,
-                                     double (&scales)[members / threads], double (&totals)[members / threads]) const {
-    join_values(
-        team, scratch, first, f_.least_dominant(), f_.dominant(),
-        [&](const Partial<A>& partial, int) { return static_cast<double>(partial.scale); }, scales);
-    join_values(
-        team, scratch, first, f_.identity(), f_.join(),
-        [&](const Partial<A>& partial, int m) {
-          const auto scale = static_cast<double>(partial.scale);
-          const auto total = static_cast<double>(partial.total);
-          return scale == scales[m] ? total : total * f_.raise(scale / scales[m]);
-        },
-        totals);
+    if ((team.team_rank() & (rows_.lanes() - 1)) == 0 && result < rows_.results) rows_.write(result, value);
   }
 
   /// Whether a result of the team is NaN.
-  KOKKOS_FUNCTION bool any_is_nan(const Team& team, double* scratch, const double (&totals)[members / threads]) const {
+  KOKKOS_FUNCTION bool any_is_nan(const Team& team, double* scratch, double total) const {
     if (team.team_rank() == 0) scratch[0] = 0.0;
     team.team_barrier();
-    bool any = false;
-    for (int m = 0; m < members / threads; ++m) any = any || totals[m] != totals[m];
-    if (any_lane(any) && team.team_rank() % 32 == 0) Kokkos::atomic_store(scratch, 1.0);
+    if (any_lane(total != total) && team.team_rank() % 32 == 0) Kokkos::atomic_store(scratch, 1.0);
     team.team_barrier();
-    any = scratch[0] != 0.0;
+    const bool any = scratch[0] != 0.0;
     team.team_barrier();
     return any;
   }
 
-  /// Joins value(part) over the parts of each member's result; each member gets it.
-  template <class Join, class Value>
-  KOKKOS_FORCEINLINE_FUNCTION void join_values(const Team& team, double* scratch, std::int64_t first, double identity,
-                                               const Join& join, const Value& value,
-                                               double (&results)[members / threads]) const {
-    for (int m = 0; m < members / threads; ++m) {
-      const int member = team.team_rank() + m * threads;
-      const std::int64_t result = first + (member >> lane_bits_);
-      double own = identity;
-      if (result < results_) {
-        const Partial<A>* const partials = partials_ + result * parts_;
-        for (std::int64_t part = member & (lanes() - 1); part < parts_; part += batch * lanes()) {
-          // Loaded together: one after the other they would take longer than all the rest.
-          Partial<A> loaded[batch];
-          PORTOPS_UNROLL
-          for (int b = 0; b < batch; ++b) {
-            if (part + b * lanes() < parts_) loaded[b] = partials[part + b * lanes()];
-          }
-          PORTOPS_UNROLL
-          for (int b = 0; b < batch; ++b) {
-            if (part + b * lanes() < parts_) own = join(own, value(loaded[b], m));
-          }
+  /// Joins term(part) over the parts of the group's result; each of its threads gets it.
+  template <class Join, class Term>
+  KOKKOS_FORCEINLINE_FUNCTION double join_parts(const Team& team, double* scratch, std::int64_t result, double value,
+                                                const Join& join, const Term& term) const {
+    constexpr int batch = JoinRows<T, F>::parts_of_lane;
+    const int lane = team.team_rank() & (rows_.lanes() - 1);
+    if (result < rows_.results) {
+      const Partial<A>* const partials = rows_.partials + result * rows_.parts;
+      for (std::int64_t part = lane; part < rows_.parts; part += batch * rows_.lanes()) {
+        // Loaded together: one after the other they would take longer than all the rest.
+        Partial<A> loaded[batch];
+        PORTOPS_UNROLL
+        for (int b = 0; b < batch; ++b) {
+          if (part + b * rows_.lanes() < rows_.parts) loaded[b] = partials[part + b * rows_.lanes()];
+        }
+        PORTOPS_UNROLL
+        for (int b = 0; b < batch; ++b) {
+          if (part + b * rows_.lanes() < rows_.parts) value = join(value, term(loaded[b]));
         }
       }
-      scratch[member] = own;
     }
-    for (int half = lanes() / 2; half > 0; half /= 2) {
+    double* const own = scratch + team.team_rank();
+    *own = value;
+    for (int half = rows_.lanes() / 2; half > 0; half /= 2) {
       team.team_barrier();
-      for (int member = team.team_rank(); member < members; member += threads) {
-        if ((member & (lanes() - 1)) < half) scratch[member] = join(scratch[member], scratch[member + half]);
-      }
+      if (lane < half) *own = join(own[0], own[half]);
     }
     team.team_barrier();
-    for (int m = 0; m < members / threads; ++m) {
-      results[m] = scratch[(team.team_rank() + m * threads) & ~(lanes() - 1)];
-    }
+    value = own[-lane];
     team.team_barrier();
+    return value;
   }
 
-  F f_;
-  RowAxes axes_;
-  RowOperand<T> out_;
-  const Partial<A>* partials_;
-  std::int64_t results_;
-  std::int64_t columns_;  ///< of the results of one position along the kept axes
-  std::int64_t parts_;
-  int lane_bits_;
+  JoinRows<T, F> rows_;
+};
+
+/// One thread does what a GPU's group of lanes does.
+template <class T, class F>
+class JoinPartialsHost {
+ public:
+  using A = Arithmetic<T>;
+  static constexpr int blocks = 0;  // a matter of GPUs
+
+  JoinPartialsHost(const F& f, const ReducePlan& plan, const Partial<A>* partials) : rows_(f, plan, partials) {}
+
+  std::int64_t items() const { return rows_.results; }
+
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t result) const { KOKKOS_IF_ON_HOST((join(result);)) }
+
+ private:
+  void join(std::int64_t result) const {
+    const Partial<A>* const partials = rows_.partials + result * rows_.parts;
+    const auto collect = [&](double start, const auto& join, const auto& term) {
+      double of_lane[JoinRows<T, F>::most_lanes];
+      std::fill_n(of_lane, rows_.lanes(), start);
+      for (std::int64_t part = 0; part < rows_.parts; ++part) {
+        double& own = of_lane[part & (rows_.lanes() - 1)];
+        own = join(own, term(partials[part]));
+      }
+      return join_halves(of_lane, rows_.lanes(), 1, join);
+    };
+    const auto total_or_nan = [](const Partial<A>& part) { return JoinRows<T, F>::total_or_nan(part); };
+    Partial<double> value{1.0, collect(rows_.f.identity(), rows_.f.join(), total_or_nan)};
+    if constexpr (F::rescales) {
+      if (value.total != value.total) value = rescaled_sum<double>(rows_.f, collect);
+    }
+    rows_.write(result, value);
+  }
+
+  JoinRows<T, F> rows_;
 };
 
 }  // namespace portops::impl

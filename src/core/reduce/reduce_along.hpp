@@ -4,7 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/reduce/rows.hpp"
+#include "core/reduce/rescale.hpp"
 
 #include <bit>
 
@@ -22,9 +22,9 @@ class ReduceAlong {
   static constexpr int blocks = 4;
   static constexpr int threads = reduce_along_threads;
 
-  ReduceAlong(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
+  ReduceAlong(const F& f, const ReducePlan& plan, Partial<A>* partials)
       : f_(f),
-        rows_(plan, x, out, partials),
+        rows_(plan, partials),
         groups_(plan.kept * plan.parts()),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {}
 
@@ -145,15 +145,12 @@ class ReduceAlong {
     }
   }
 
-  /// Takes the result anew, relative to the element that dominates it.
   template <class JoinGroup>
   KOKKOS_FUNCTION Partial<A> rescale(const T* x, const PartRange& range, int lane, const JoinGroup& join_group) const {
-    A scale = f_.least_dominant();
-    for_each_pack(x, range, lane, scale, f_.dominant(), [](A element) { return Kokkos::abs(element); });
-    scale = join_group(scale, f_.dominant());
-    A total(0);
-    for_each_pack(x, range, lane, total, f_.join(), [&](A element) { return f_.raise(Kokkos::abs(element) / scale); });
-    return f_.rescaled(scale, join_group(total, f_.join()));
+    return rescaled_sum<A>(f_, [&](A value, const auto& join, const auto& term) {
+      for_each_pack(x, range, lane, value, join, term);
+      return join_group(value, join);
+    });
   }
 
   /// Joins term(element), pack by pack, to the value of the lane.

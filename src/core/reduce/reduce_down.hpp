@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/reduce/down_tiles.hpp"
+#include "core/reduce/rescale.hpp"
 
 namespace portops::impl {
 
@@ -17,8 +18,7 @@ class ReduceDown {
   static constexpr int blocks = 4;
   static constexpr int threads = down_threads;
 
-  ReduceDown(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
-      : f_(f), rows_(plan, x, out, partials), tiles_(plan) {}
+  ReduceDown(const F& f, const ReducePlan& plan, Partial<A>* partials) : f_(f), rows_(plan, partials), tiles_(plan) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;
@@ -122,27 +122,20 @@ class ReduceDown {
     }
   }
 
-  /// Takes the results of columns anew, relative to the element that dominates each.
+  /// Takes the sums of columns anew, of those too that are safe: the team's threads stay together.
   template <int width>
   KOKKOS_FUNCTION void rescale(const Team& team, A* scratch, const DownTile& tile, int count, A (&scales)[width],
                                A (&values)[width]) const {
-    A scale[width];
-    A total[width];
+    PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
-      scale[i] = f_.least_dominant();
       if (i >= count) continue;
-      for_each(tile, i, [&](A element) { scale[i] = f_.dominant()(scale[i], Kokkos::abs(element)); });
-    }
-    join_slots(team, scratch, scale, f_.dominant());
-    for (int i = 0; i < width; ++i) {
-      total[i] = A(0);
-      if (i >= count) continue;
-      for_each(tile, i, [&](A element) { total[i] += f_.raise(Kokkos::abs(element) / scale[i]); });
-    }
-    join_slots(team, scratch, total, f_.join());
-    for (int i = 0; i < width; ++i) {
+      const Partial<A> rescaled = rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
+        A value[1] = {start};
+        for_each(tile, i, [&](A element) { value[0] = join(value[0], term(element)); });
+        join_slots(team, scratch, value, join);
+        return value[0];
+      });
       if (f_.is_safe(values[i])) continue;
-      const Partial<A> rescaled = f_.rescaled(scale[i], total[i]);
       scales[i] = rescaled.scale;
       values[i] = rescaled.total;
     }

@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/reduce/host_rows.hpp"
+#include "core/reduce/rescale.hpp"
 
 #include <algorithm>
 
@@ -53,9 +54,9 @@ class ReduceAlongHost : HostRows {
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;  // a matter of GPUs
 
-  ReduceAlongHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
+  ReduceAlongHost(const F& f, const ReducePlan& plan, Partial<A>* partials)
       : f_(f),
-        rows_(plan, x, out, partials),
+        rows_(plan, partials),
         groups_(plan),
         lanes_(std::min(plan.lanes, warp)),
         warps_(plan.lanes / lanes_),
@@ -85,7 +86,13 @@ class ReduceAlongHost : HostRows {
     const PartRange range = rows_.parts.range(part);
     const T* const x =
         rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
-    Partial<A> value{A(1), warps_ == 1 ? add_up<1, width>(x, range) : add_up<most_warps, width>(x, range)};
+    Partial<A> value{A(1), A(0)};
+    // Several warps are whole ones.
+    if constexpr (width >= warp) {
+      value.total = warps_ == 1 ? add_up<1, width>(x, range) : add_up<most_warps, width>(x, range);
+    } else {
+      value.total = add_up<1, width>(x, range);
+    }
     if constexpr (F::rescales) {
       if (!f_.is_safe(value.total)) value = rescale(x, range);
     }
@@ -122,13 +129,12 @@ class ReduceAlongHost : HostRows {
   }
 
   Partial<A> rescale(const T* x, const PartRange& range) const {
-    Lanes values;
-    for (auto& of_warp : values) std::fill_n(of_warp, warp, f_.least_dominant());
-    for_each_pack(x, range, values, f_.dominant(), [](A element) { return std::abs(element); });
-    const A scale = join_all(values, f_.dominant());
-    for (auto& of_warp : values) std::fill_n(of_warp, warp, A(0));
-    for_each_pack(x, range, values, f_.join(), [&](A element) { return f_.raise(std::abs(element) / scale); });
-    return f_.rescaled(scale, join_all(values, f_.join()));
+    return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
+      Lanes values;
+      for (auto& of_warp : values) std::fill_n(of_warp, warp, start);
+      for_each_pack(x, range, values, join, term);
+      return join_all(values, join);
+    });
   }
 
   /// A value for each lane of each warp. Those that a group lacks change nothing.
@@ -175,8 +181,8 @@ class ReduceDownHost : HostRows {
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
 
-  ReduceDownHost(const F& f, const ReducePlan& plan, int x, int out, Partial<A>* partials)
-      : f_(f), rows_(plan, x, out, partials), tiles_(plan, most_sums / plan.slots), slots_(plan.slots) {}
+  ReduceDownHost(const F& f, const ReducePlan& plan, Partial<A>* partials)
+      : f_(f), rows_(plan, partials), tiles_(plan, most_sums / plan.slots), slots_(plan.slots) {}
 
   std::int64_t items() const { return tiles_.items(); }
 
@@ -201,9 +207,7 @@ class ReduceDownHost : HostRows {
       for_each_block<chunk>(row, rows_.x.column_stride, tile.count, fill,
                             [&](int c, const T* elements) { add_elements<chunk>(f, of_slot + c, elements); });
     }
-    for (int half = slots_ / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half * columns; ++i) sums[i] = f_.join()(sums[i], sums[i + half * columns]);
-    }
+    join_halves(sums, slots_, columns, f_.join());
     for (int c = 0; c < tile.count; ++c) {
       Partial<A> value{A(1), sums[c]};
       if constexpr (F::rescales) {
@@ -214,28 +218,15 @@ class ReduceDownHost : HostRows {
   }
 
   Partial<A> rescale(const T* x, const PartRange& range) const {
-    A values[down_threads] = {};
-    std::fill_n(values, slots_, f_.least_dominant());
-    for_each(x, range, [&](A& value, A element) { value = f_.dominant()(value, std::abs(element)); }, values);
-    const A scale = join_slots(values, f_.dominant());
-    std::fill_n(values, slots_, A(0));
-    for_each(x, range, [&](A& value, A element) { value += f_.raise(std::abs(element) / scale); }, values);
-    return f_.rescaled(scale, join_slots(values, f_.join()));
-  }
-
-  template <class Visit>
-  void for_each(const T* x, const PartRange& range, const Visit& visit, A* values) const {
-    for (std::int64_t run = 0; run < range.runs; ++run) {
-      visit(values[run & (slots_ - 1)], static_cast<A>(x[rows_.axes.run_offset(rows_.x, range.first_run + run)]));
-    }
-  }
-
-  template <class Join>
-  A join_slots(A* values, const Join& join) const {
-    for (int half = slots_ / 2; half > 0; half /= 2) {
-      for (int s = 0; s < half; ++s) values[s] = join(values[s], values[s + half]);
-    }
-    return values[0];
+    return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
+      A values[down_threads] = {};
+      std::fill_n(values, slots_, start);
+      for (std::int64_t run = 0; run < range.runs; ++run) {
+        A& value = values[run & (slots_ - 1)];
+        value = join(value, term(static_cast<A>(x[rows_.axes.run_offset(rows_.x, range.first_run + run)])));
+      }
+      return join_halves(values, slots_, 1, join);
+    });
   }
 
   F f_;

@@ -8,9 +8,7 @@
 namespace portops::impl {
 namespace {
 
-/// The most terms that are added one after the other before their sum joins a tree.
-constexpr std::int64_t longest_chain = 128;
-/// The fewest, where a result is cut into parts only to have more of them.
+/// The fewest terms that are added one after the other, where a result is cut into parts only to have more of them.
 constexpr std::int64_t shortest_chain = 8;
 /// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
 /// `wanted`, so that the last ones to finish are short.
@@ -65,6 +63,8 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
   return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
 }
 
+}  // namespace
+
 void cut_along(ReducePlan& plan, int batch) {
   const std::int64_t packs = plan.columns / plan.pack;
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
@@ -86,8 +86,6 @@ void cut_along(ReducePlan& plan, int batch) {
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
-/// How many threads lie side by side where a column's rows are to be one part: `most`, or fewer where the rows fit
-/// then.
 int lanes_of_whole_columns(const ReducePlan& plan, int most) {
   for (int lanes = most; lanes >= warp; lanes /= 2) {
     if (plan.runs <= longest_chain * (down_threads / lanes)) return lanes;
@@ -95,7 +93,6 @@ int lanes_of_whole_columns(const ReducePlan& plan, int most) {
   return most;
 }
 
-/// `lanes` side by side where columns and rows are many, and the most rows of a thread.
 void cut_down(ReducePlan& plan, int lanes, std::int64_t longest) {
   const std::int64_t packs = plan.columns / plan.pack;
   plan.slots = power_of_two_at_least(plan.runs, down_threads / power_of_two_at_least(packs, lanes));
@@ -117,8 +114,6 @@ ReducePlan make_uncut_plan(const Loop& loop) {
   return plan;
 }
 
-}  // namespace
-
 ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
@@ -127,38 +122,14 @@ ReducePlan make_reduce_plan(const Loop& loop) {
   return plan;
 }
 
-ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts) {
-  ReducePlan plan = make_uncut_plan(loop);
-  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
-  if (plan.direction == Direction::along) {
-    cut_along(plan, spread_along_batch(pack_bytes));
-  } else if (counts) {
-    cut_down(plan, lanes_of_whole_columns(plan, count_down_lanes), longest_chain);
-  } else {
-    // Short walks keep a GPU's memory busy until the last one.
-    cut_down(plan, spread_down_lanes, backend == Backend::cuda ? spread_down_batch(pack_bytes) : longest_chain);
-  }
-  return plan;
-}
-
 bool has_single_rows(const ReducePlan& plan) {
   return plan.direction == Direction::along && plan.parts() == 1 && plan.runs == 1 && plan.lanes <= warp;
-}
-
-bool is_row_of_rows(const ReducePlan& plan, int operand) {
-  if (plan.direction != Direction::along || plan.runs != 1 || plan.kept_rank > 1) return false;
-  const ReducePlan::Operand& of = plan.operand[operand];
-  return (of.column_stride == 1 || plan.columns == 1) && (plan.kept == 1 || of.stride[0] == plan.columns);
 }
 
 std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
   if (plan.parts() == 1) return 0;
   const std::size_t bytes_of_partial = type == ElementType::f64 ? 16 : 8;
   return static_cast<std::size_t>(plan.results() * plan.parts()) * bytes_of_partial;
-}
-
-std::size_t count_workspace(const ReducePlan& plan) {
-  return plan.parts() == 1 ? 0 : static_cast<std::size_t>(plan.results() * plan.parts()) * sizeof(int);
 }
 
 }  // namespace portops::impl

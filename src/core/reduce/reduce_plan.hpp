@@ -8,7 +8,7 @@
 
 #include <array>
 
-// How a tensor is cut into work where an operator reduces some of its axes, or spreads one value a result over them.
+// How a tensor is cut into work where an operator reduces some of its axes, or goes back over what it reduced.
 // Decided on the host from extents, strides and element type: the terms of a result are added in an order that depends
 // neither on the backend, nor on alignment, nor on the number of threads.
 
@@ -17,24 +17,19 @@ namespace portops::impl {
 /// Threads of a team that works along what is reduced.
 inline constexpr int reduce_along_threads = 256;
 /// Threads of a team that works down, and how many of them lie side by side where columns and rows are many: as many as
-/// leave enough teams for a reduction, all where nothing is joined, so that memory is touched in long pieces, and few
-/// where ties are counted, so that what the teams at work read is in a cache when they read it again.
+/// leave enough teams for a reduction.
 inline constexpr int down_threads = 128;
 inline constexpr int reduce_down_lanes = 64;
-inline constexpr int spread_down_lanes = 128;
-inline constexpr int count_down_lanes = 32;
 /// Bytes of a thread's pack at most: a GPU's widest access, and half of it where rows are walked down, because more of
 /// them are under way then.
 inline constexpr int reduce_along_pack_bytes = 16;
 inline constexpr int reduce_down_pack_bytes = 8;
 
-/// Packs of a row that a thread has under way at once: where it reads them only, where a row has no more than so many a
-/// lane, and where it keeps them to write.
+/// Packs of a row that a thread has under way at once, and where a row has no more than so many a lane.
 PORTOPS_FUNCTION constexpr int reduce_along_batch(int pack_bytes) { return pack_bytes > 4 ? 64 / pack_bytes : 16; }
 inline constexpr int reduce_along_short_batch = 8;
-PORTOPS_FUNCTION constexpr int spread_along_batch(int pack_bytes) { return pack_bytes > 4 ? 32 / pack_bytes : 8; }
-/// The same where rows are walked down and written: rows, of which each gives a pack.
-PORTOPS_FUNCTION constexpr int spread_down_batch(int pack_bytes) { return pack_bytes > 4 ? 64 / pack_bytes : 16; }
+/// The most terms that are added one after the other before their sum joins a tree.
+inline constexpr std::int64_t longest_chain = 128;
 
 /// The direction in which the terms of a result lie.
 enum class Direction : std::int32_t {
@@ -80,19 +75,19 @@ struct ReducePlan {
 /// The loop's `reduced` axes say what is reduced. None may be without elements.
 ReducePlan make_reduce_plan(const Loop& loop);
 
-/// The same, cut for what is spread over the terms of results: nobody joins these, so that walks down on GPUs may be
-/// short. Where ties are counted, fewer parts are better.
-ReducePlan make_spread_plan(const Loop& loop, Backend backend, bool counts);
+/// The steps of which a plan is made. Along: how many packs of a row a thread has under way. Down: how many threads lie
+/// side by side where columns and rows are many, and the most rows of a thread.
+ReducePlan make_uncut_plan(const Loop& loop);
+void cut_along(ReducePlan& plan, int batch);
+void cut_down(ReducePlan& plan, int lanes, std::int64_t longest);
+/// How many threads lie side by side where a column's rows are to be one part: `most`, or fewer where the rows fit
+/// then.
+int lanes_of_whole_columns(const ReducePlan& plan, int most);
 
 /// Whether each result is one whole row, which a warp or less reduces.
 bool has_single_rows(const ReducePlan& plan);
 
-/// Whether results are rows of `columns` neighbours that lie one behind the other in the operand, and are counted along
-/// one axis.
-bool is_row_of_rows(const ReducePlan& plan, int operand);
-
-/// Bytes of workspace for the partial results of a reduction, and for the counts of a spread that counts ties.
+/// Bytes of workspace for the partial results of a reduction.
 std::size_t reduce_workspace(const ReducePlan& plan, ElementType type);
-std::size_t count_workspace(const ReducePlan& plan);
 
 }  // namespace portops::impl

@@ -43,18 +43,17 @@ struct SpreadLabels {
 ///   bool is_tie(A x, Row)             says what a tie is, and
 ///   Row shared(Row, A count)          is the row's value when their number is known
 template <Backend B, class T, class F>
-void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan,
-            const SpreadOperands& operands, bool streaming) {
+void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan, bool streaming) {
   if constexpr (!F::counts) {
-    if (is_row_of_rows(plan, operands.x) && is_row_of_rows(plan, operands.y)) {
+    if (is_row_of_rows(plan, spread_x) && is_row_of_rows(plan, spread_y)) {
       if constexpr (B == Backend::cuda) {
-        if (elements_beyond_pack<T>(plan.operand[operands.x].data) ==
-            elements_beyond_pack<T>(plan.operand[operands.y].data)) {
-          return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, true>(f, plan, operands));
+        if (elements_beyond_pack<T>(plan.operand[spread_x].data) ==
+            elements_beyond_pack<T>(plan.operand[spread_y].data)) {
+          return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, true>(f, plan));
         }
-        return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, false>(f, plan, operands));
+        return launch_by_teams<B>(ctx, labels.flat, SpreadFlat<B, T, F, false>(f, plan));
       } else {
-        return launch_by_items<B>(ctx, labels.flat, SpreadFlatHost<B, T, F>(f, plan, operands, streaming));
+        return launch_by_items<B>(ctx, labels.flat, SpreadFlatHost<B, T, F>(f, plan, streaming));
       }
     }
   }
@@ -62,16 +61,16 @@ void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const Re
     const bool along = plan.direction == Direction::along;
     if constexpr (B == Backend::cuda) {
       if (!along) {
-        launch_by_teams<B>(ctx, label_down, SpreadDown<B, T, F>(f, plan, operands, counts));
+        launch_by_teams<B>(ctx, label_down, SpreadDown<B, T, F>(f, plan, counts));
       } else if (has_single_rows(plan)) {
-        launch_by_items<B>(ctx, label_along, SpreadAlong<B, T, F, true>(f, plan, operands, counts));
+        launch_by_items<B>(ctx, label_along, SpreadAlong<B, T, F, true>(f, plan, counts));
       } else {
-        launch_by_teams<B>(ctx, label_along, SpreadAlong<B, T, F, false>(f, plan, operands, counts));
+        launch_by_teams<B>(ctx, label_along, SpreadAlong<B, T, F, false>(f, plan, counts));
       }
     } else if (along) {
-      launch_by_items<B>(ctx, label_along, SpreadAlongHost<B, T, F>(f, plan, operands, counts));
+      launch_by_items<B>(ctx, label_along, SpreadAlongHost<B, T, F>(f, plan, counts));
     } else {
-      launch_by_items<B>(ctx, label_down, SpreadDownHost<B, T, F>(f, plan, operands, counts));
+      launch_by_items<B>(ctx, label_down, SpreadDownHost<B, T, F>(f, plan, counts));
     }
   };
   if (!F::counts || plan.parts() == 1) return launch({}, labels.along, labels.down);

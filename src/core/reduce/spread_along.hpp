@@ -4,7 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/reduce/rows.hpp"
+#include "core/reduce/spread_rows.hpp"
 
 #include <bit>
 
@@ -21,9 +21,9 @@ class SpreadAlong {
   static constexpr int blocks = 4;
   static constexpr int threads = reduce_along_threads;
 
-  SpreadAlong(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
+  SpreadAlong(const F& f, const ReducePlan& plan, const TieCounts& counts)
       : f_(f),
-        rows_(plan, operands, counts),
+        rows_(plan, counts),
         groups_(plan.kept * plan.parts()),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {}
 

@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/reduce/down_tiles.hpp"
+#include "core/reduce/spread_rows.hpp"
 
 namespace portops::impl {
 
@@ -19,8 +20,7 @@ class SpreadDown {
   static constexpr int blocks = 4;
   static constexpr int threads = down_threads;
 
-  SpreadDown(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
-      : f_(f), rows_(plan, operands, counts), tiles_(plan) {}
+  SpreadDown(const F& f, const ReducePlan& plan, const TieCounts& counts) : f_(f), rows_(plan, counts), tiles_(plan) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;

@@ -6,7 +6,7 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/tile_shape.hpp"
-#include "core/reduce/rows.hpp"
+#include "core/reduce/spread_rows.hpp"
 
 #include <algorithm>
 
@@ -30,12 +30,12 @@ class SpreadFlat {
   static constexpr int threads = 256;
   static constexpr int blocks = 6;
 
-  SpreadFlat(const F& f, const ReducePlan& plan, const SpreadOperands& operands)
+  SpreadFlat(const F& f, const ReducePlan& plan)
       : f_(f),
-        x_(reinterpret_cast<const T*>(plan.operand[operands.x].data)),
-        y_(reinterpret_cast<T*>(plan.operand[operands.y].data)),
-        out_(plan.operand[operands.out]),
-        out_grad_(plan.operand[operands.out_grad]),
+        x_(reinterpret_cast<const T*>(plan.operand[spread_x].data)),
+        y_(reinterpret_cast<T*>(plan.operand[spread_y].data)),
+        out_(plan.operand[spread_out]),
+        out_grad_(plan.operand[spread_out_grad]),
         size_(plan.kept * plan.columns),
         columns_(plan.columns),
         by_columns_(columns_),

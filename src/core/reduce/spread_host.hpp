@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/reduce/host_rows.hpp"
+#include "core/reduce/spread_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,12 +22,12 @@ class SpreadFlatHost {
   using Row = typename F::Row;
   static constexpr int blocks = 0;  // a matter of GPUs
 
-  SpreadFlatHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, bool streaming)
+  SpreadFlatHost(const F& f, const ReducePlan& plan, bool streaming)
       : f_(f),
-        x_(reinterpret_cast<const T*>(plan.operand[operands.x].data)),
-        y_(reinterpret_cast<T*>(plan.operand[operands.y].data)),
-        out_(plan.operand[operands.out]),
-        out_grad_(plan.operand[operands.out_grad]),
+        x_(reinterpret_cast<const T*>(plan.operand[spread_x].data)),
+        y_(reinterpret_cast<T*>(plan.operand[spread_y].data)),
+        out_(plan.operand[spread_out]),
+        out_grad_(plan.operand[spread_out_grad]),
         size_(plan.kept * plan.columns),
         columns_(plan.columns),
         streaming_(streaming) {
@@ -115,8 +116,8 @@ class SpreadAlongHost : HostRows {
   using Row = typename F::Row;
   static constexpr int blocks = 0;
 
-  SpreadAlongHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
-      : f_(f), rows_(plan, operands, counts), groups_(plan) {}
+  SpreadAlongHost(const F& f, const ReducePlan& plan, const TieCounts& counts)
+      : f_(f), rows_(plan, counts), groups_(plan) {}
 
   std::int64_t items() const { return groups_.items(); }
 
@@ -168,8 +169,8 @@ class SpreadDownHost : HostRows {
   using Row = typename F::Row;
   static constexpr int blocks = 0;
 
-  SpreadDownHost(const F& f, const ReducePlan& plan, const SpreadOperands& operands, const TieCounts& counts)
-      : f_(f), rows_(plan, operands, counts), tiles_(plan, most_columns) {}
+  SpreadDownHost(const F& f, const ReducePlan& plan, const TieCounts& counts)
+      : f_(f), rows_(plan, counts), tiles_(plan, most_columns) {}
 
   std::int64_t items() const { return tiles_.items(); }
 

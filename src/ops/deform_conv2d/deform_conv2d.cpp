@@ -16,7 +16,6 @@
 #include "ops/deform_conv2d/tiles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace portops {
@@ -44,12 +43,9 @@ void fill(const Context& ctx, const TensorRef& tensor, const TensorRef& bias = {
 
 /// The sum over all axes of out_grad but the channels.
 impl::ReducePlan bias_grad_plan(const DeformConv2dGradTensors& t) {
-  const Extents bias_extents{1, t.out_grad.extent(1), 1, 1};
-  const TensorOrNumber bias_grad = TensorRef(t.bias_grad.data(), t.bias_grad.type(), bias_extents,
-                                             {0, t.bias_grad.stride(0), 0, 0}, t.bias_grad.space());
   const impl::AxisSet reduced{true, false, true, true};
-  return impl::make_reduce_plan(impl::make_loop(t.out_grad.type(), t.out_grad.extents(), std::array{&bias_grad},
-                                                std::array{&t.out_grad}, reduced));
+  const TensorRef bias_grad = impl::with_reduced_axes(t.bias_grad, t.out_grad.extents(), reduced, false);
+  return impl::make_reduce_plan(impl::make_reduction(t.out_grad, bias_grad, reduced));
 }
 
 void sum_bias_grad(const Context& ctx, const DeformConv2dGradTensors& t) {

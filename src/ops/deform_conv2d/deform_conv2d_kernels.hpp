@@ -60,7 +60,7 @@ struct DeformConv2dGradKernels {
   static bool can_make_columns(const ImageStep& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
-  /// Operands: bias_grad, out_grad.
+  /// Operands: out_grad → bias_grad.
   static void bias_grad(const Context& ctx, const ReducePlan& plan);
 };
 

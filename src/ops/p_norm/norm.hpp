@@ -9,7 +9,7 @@
 
 #include <limits>
 
-// The functors of p_norm and p_norm_grad, for the kernels of core/reduce.hpp and core/spread.hpp.
+// The functors of p_norm and p_norm_grad, for the kernels of core/reduce/reduce.hpp and core/reduce/spread.hpp.
 
 namespace portops::impl {
 
@@ -147,6 +147,67 @@ class Norm {
   bool negative_;
   typename NormPowerOf<A, order, 0>::type power_;
   Power<A> root_;
+};
+
+/// How the parts of a norm are joined; see reduce(). Few numbers come this far: one kernel serves all orders.
+class NormJoin {
+ public:
+  static constexpr bool rescales = true;  // which changes nothing where all scales are 1
+
+  explicit NormJoin(double porder)
+      : order_(norm_order(porder)), negative_(porder < 0), power_(porder), root_(1.0L / porder) {}
+
+  /// Adds two sums, or takes one of two magnitudes.
+  class Join {
+   public:
+    KOKKOS_FORCEINLINE_FUNCTION explicit Join(NormOrder order) : order_(order) {}
+    KOKKOS_FORCEINLINE_FUNCTION double operator()(double a, double b) const {
+      if (order_ == NormOrder::infinite) return Largest()(a, b);
+      if (order_ == NormOrder::minus_infinite) return Smallest()(a, b);
+      return a + b;
+    }
+
+   private:
+    NormOrder order_;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION double identity() const { return order_ == NormOrder::minus_infinite ? infinity : 0.0; }
+  KOKKOS_FORCEINLINE_FUNCTION Join join() const { return Join(order_); }
+  KOKKOS_FORCEINLINE_FUNCTION Dominant dominant() const { return Dominant(!negative_); }
+  KOKKOS_FORCEINLINE_FUNCTION double least_dominant() const { return negative_ ? infinity : 0.0; }
+
+  /// As Norm has it.
+  KOKKOS_FORCEINLINE_FUNCTION double raise(double ratio) const {
+    switch (order_) {
+      case NormOrder::three_halves: return NormPowerOf<double, NormOrder::three_halves, 0>::type()(ratio);
+      case NormOrder::two: return ratio * ratio;
+      case NormOrder::five_halves: return NormPowerOf<double, NormOrder::five_halves, 0>::type()(ratio);
+      case NormOrder::three: return NormPowerOf<double, NormOrder::three, 0>::type()(ratio);
+      case NormOrder::four: return NormPowerOf<double, NormOrder::four, 0>::type()(ratio);
+      default: return power_(ratio);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Partial<double> rescaled(double scale, double sum) const {
+    return {scale, scale > 0.0 && scale < infinity ? sum : 1.0};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION double finish(const Partial<double>& value) const {
+    switch (order_) {
+      case NormOrder::zero:
+      case NormOrder::one:
+      case NormOrder::infinite:
+      case NormOrder::minus_infinite: return value.total;
+      case NormOrder::two: return value.scale * Kokkos::sqrt(value.total);
+      default: return value.scale * root_.exactly(value.total);
+    }
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  NormOrder order_;
+  bool negative_;
+  Power<double> power_;
+  Power<double> root_;
 };
 
 /// x_grad of a norm, as a function that is spread over rows; see spread().

@@ -21,19 +21,35 @@ enum class NormOrder : std::int32_t {
   minus_infinite
 };
 
+/// The form that suits p.
+inline NormOrder norm_order(double p) {
+  if (p == 0.0) return NormOrder::zero;
+  if (p == 1.0) return NormOrder::one;
+  if (p == 1.5) return NormOrder::three_halves;
+  if (p == 2.0) return NormOrder::two;
+  if (p == 2.5) return NormOrder::five_halves;
+  if (p == 3.0) return NormOrder::three;
+  if (p == 4.0) return NormOrder::four;
+  if (p == std::numeric_limits<double>::infinity()) return NormOrder::infinite;
+  if (p == -std::numeric_limits<double>::infinity()) return NormOrder::minus_infinite;
+  return NormOrder::general;
+}
+
 /// Calls action.template operator()<order>() for the form that suits p.
 template <class Action>
 void with_order(double p, const Action& action) {
-  if (p == 0.0) return action.template operator()<NormOrder::zero>();
-  if (p == 1.0) return action.template operator()<NormOrder::one>();
-  if (p == 1.5) return action.template operator()<NormOrder::three_halves>();
-  if (p == 2.0) return action.template operator()<NormOrder::two>();
-  if (p == 2.5) return action.template operator()<NormOrder::five_halves>();
-  if (p == 3.0) return action.template operator()<NormOrder::three>();
-  if (p == 4.0) return action.template operator()<NormOrder::four>();
-  if (p == std::numeric_limits<double>::infinity()) return action.template operator()<NormOrder::infinite>();
-  if (p == -std::numeric_limits<double>::infinity()) return action.template operator()<NormOrder::minus_infinite>();
-  action.template operator()<NormOrder::general>();
+  switch (norm_order(p)) {
+    case NormOrder::zero: return action.template operator()<NormOrder::zero>();
+    case NormOrder::one: return action.template operator()<NormOrder::one>();
+    case NormOrder::three_halves: return action.template operator()<NormOrder::three_halves>();
+    case NormOrder::two: return action.template operator()<NormOrder::two>();
+    case NormOrder::five_halves: return action.template operator()<NormOrder::five_halves>();
+    case NormOrder::three: return action.template operator()<NormOrder::three>();
+    case NormOrder::four: return action.template operator()<NormOrder::four>();
+    case NormOrder::general: return action.template operator()<NormOrder::general>();
+    case NormOrder::infinite: return action.template operator()<NormOrder::infinite>();
+    case NormOrder::minus_infinite: return action.template operator()<NormOrder::minus_infinite>();
+  }
 }
 
 }  // namespace portops::impl

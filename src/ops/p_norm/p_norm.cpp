@@ -5,6 +5,7 @@
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/loop/axes.hpp"
+#include "core/reduce/spread_plan.hpp"
 #include "generated/checks.hpp"
 #include "ops/p_norm/p_norm_kernels.hpp"
 #include "ops/p_norm/p_norm_rules.hpp"
@@ -38,9 +39,8 @@ Reduction check_grad(const Context& ctx, const TensorRef& x, const TensorRef& ou
 }
 
 impl::Loop make_loop(const TensorRef& x, const TensorRef& out, const Reduction& reduction, bool keepdim) {
-  const TensorOrNumber out_operand = impl::with_reduced_axes(out, x.extents(), reduction.reduced, keepdim);
-  // x stands where outputs do: its strides give the order of the axes.
-  return impl::make_loop(x.type(), x.extents(), std::array{&out_operand}, std::array{&x}, reduction.reduced);
+  const TensorRef results = impl::with_reduced_axes(out, x.extents(), reduction.reduced, keepdim);
+  return impl::make_reduction(x, results, reduction.reduced);
 }
 
 /// The norm of one element is its magnitude, of which no power and root need be taken.
@@ -51,13 +51,13 @@ double order_of(const TensorRef& x, const TensorRef& out, const PNormParams& par
 
 impl::Loop make_grad_loop(const TensorRef& x, const TensorRef& out, const TensorRef& out_grad, const TensorRef& x_grad,
                           const Reduction& reduction, const PNormParams& params) {
+  const TensorOrNumber x_operand = x;
   // Where out is not needed, it may be without elements, or anywhere: any tensor of its extents will do.
   const TensorRef& norms = impl::p_norm_grad_needs_buffer(params.porder) ? out : out_grad;
   const TensorOrNumber out_operand = impl::with_reduced_axes(norms, x.extents(), reduction.reduced, params.keepdim);
   const TensorOrNumber out_grad_operand =
       impl::with_reduced_axes(out_grad, x.extents(), reduction.reduced, params.keepdim);
-  const TensorOrNumber x_operand = x;
-  return impl::make_loop(x.type(), x.extents(), std::array{&out_operand, &out_grad_operand, &x_operand},
+  return impl::make_loop(x.type(), x.extents(), std::array{&x_operand, &out_operand, &out_grad_operand},
                          std::array{&x_grad}, reduction.reduced);
 }
 

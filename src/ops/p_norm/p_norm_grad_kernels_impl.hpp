@@ -16,7 +16,7 @@ void PNormGradKernels<B, T>::p_norm_grad(const Context& ctx, const ReducePlan& p
     // Ties at −inf are what ties at inf are.
     constexpr NormOrder form = order == NormOrder::minus_infinite ? NormOrder::infinite : order;
     const NormGrad<Arithmetic<T>, form> f(porder, epsilon);
-    spread<B, T>(ctx, labels, f, plan, {.out = out, .out_grad = out_grad, .x = x, .y = x_grad}, streaming);
+    spread<B, T>(ctx, labels, f, plan, streaming);
   });
 }
 

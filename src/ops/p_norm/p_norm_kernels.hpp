@@ -11,9 +11,8 @@ namespace portops::impl {
 /// each pair; so are those of p_norm_grad, in files of their own.
 template <Backend B, class T>
 struct PNormKernels {
-  /// Operands: out, x, in the places below.
+  /// Operands: x → out.
   static void p_norm(const Context& ctx, const ReducePlan& plan, double porder);
-  static constexpr int out = 0, x = 1;
 
   /// Writes zeros to the output of a loop without elements.
   static void zeros(const Context& ctx, const Loop& loop);
@@ -21,9 +20,8 @@ struct PNormKernels {
 
 template <Backend B, class T>
 struct PNormGradKernels {
-  /// Operands: out, out_grad, x, x_grad, in the places below. Large outputs are streamed past a host's caches.
+  /// Operands: x, out, out_grad → x_grad. Large outputs are streamed past a host's caches.
   static void p_norm_grad(const Context& ctx, const ReducePlan& plan, double porder, double epsilon, bool streaming);
-  static constexpr int out = 0, out_grad = 1, x = 2, x_grad = 3;
 };
 
 }  // namespace portops::impl

@@ -13,7 +13,7 @@ template <Backend B, class T>
 void PNormKernels<B, T>::p_norm(const Context& ctx, const ReducePlan& plan, double porder) {
   static const ReduceLabels labels("p_norm");
   with_order(porder, [&]<NormOrder order>() {
-    reduce<B, T>(ctx, labels, Norm<Arithmetic<T>, order>(porder), Norm<double, order>(porder), plan, x, out);
+    reduce<B, T>(ctx, labels, Norm<Arithmetic<T>, order>(porder), NormJoin(porder), plan);
   });
 }
 

@@ -38,9 +38,7 @@ impl::Loop make_loop(const TensorRef& x, const TensorRef& out, const Diagonal& d
   const TensorRef diagonals = diagonals_of(x, diagonal);
   impl::AxisSet reduced{};
   reduced[static_cast<std::size_t>(diagonals.rank() - 1)] = true;
-  const TensorOrNumber result = impl::with_reduced_axes(out, diagonals.extents(), reduced, false);
-  // The diagonals stand where outputs do: their strides give the order of the axes.
-  return impl::make_loop(x.type(), diagonals.extents(), std::array{&result}, std::array{&diagonals}, reduced);
+  return impl::make_reduction(diagonals, impl::with_reduced_axes(out, diagonals.extents(), reduced, false), reduced);
 }
 
 }  // namespace

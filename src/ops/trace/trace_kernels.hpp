@@ -23,10 +23,8 @@ struct FillLabels {
 /// compiled once for each pair.
 template <Backend B, class T>
 struct TraceKernels {
-  /// Operands: out, the diagonals of x, in the places below.
+  /// Operands: the diagonals of x → out.
   static void trace(const Context& ctx, const ReducePlan& plan);
-  static constexpr int out = 0, x = 1;
-
   static void fill(const Context& ctx, const FillLabels& labels, const DiagonalPlan& plan);
 };
 

@@ -13,7 +13,7 @@ namespace portops::impl {
 template <Backend B, class T>
 void TraceKernels<B, T>::trace(const Context& ctx, const ReducePlan& plan) {
   static const ReduceLabels labels("trace");
-  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>{}, Sum<double>{}, plan, x, out);
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>{}, Sum<double>{}, plan);
 }
 
 template <Backend B, class T>

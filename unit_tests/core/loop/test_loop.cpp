@@ -183,5 +183,27 @@ TEST(LoopTest, is_canonical_for_random_operands) {
   }
 }
 
+TEST(LoopTest, of_a_reduction_follows_what_is_reduced) {
+  // The axes of x lie the other way round than those of out, and one of them backwards.
+  const Extents extents{4, 5, 6};
+  const TensorRef x = tensor_at(x_at, extents, {1, -4, 20}), out = tensor_at(out_at, {4, 5, 1}, {5, 1, 0});
+  const Loop loop = impl::make_reduction(x, out, {false, false, true});
+  EXPECT_EQ(extents_of(loop), (Numbers{6, 5, 4}));
+  EXPECT_EQ(strides_of(loop, impl::reduction_x), (Numbers{20, 4, 1}));
+  EXPECT_EQ(address_of(loop, impl::reduction_x), x_at - 4 * 4 * sizeof(float));
+  EXPECT_EQ(strides_of(loop, impl::reduction_out), (Numbers{0, -1, 5}));
+  EXPECT_EQ(address_of(loop, impl::reduction_out), out_at + 4 * sizeof(float));
+  EXPECT_TRUE(loop.reduced[0]);
+  EXPECT_FALSE(loop.reduced[1] || loop.reduced[2]) << "turned with their axes";
+}
+
+TEST(LoopTest, of_a_reduction_merges_no_reduced_axis_with_a_kept_one) {
+  const Extents extents{4, 5, 6, 7};
+  const TensorRef x = tensor_at(x_at, extents), out = tensor_at(out_at, {6, 7});
+  const Loop loop = impl::make_reduction(x, out, {true, true, false, false});
+  EXPECT_EQ(extents_of(loop), (Numbers{20, 42}));
+  EXPECT_EQ(strides_of(loop, impl::reduction_out), (Numbers{0, 1}));
+}
+
 }  // namespace
 }  // namespace portops::test

@@ -1,98 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/reduce/reduce_plan.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <random>
-
-// What the kernels over a plan take for granted, for plans of any shape.
+#include "support/reduce_plan_rules.hpp"
 
 namespace portops::test {
 namespace {
 
-using impl::Direction;
-using impl::Loop;
-using impl::ReducePlan;
-
-/// A loop over one dense operand, as make_loop would leave it, of which some axes are reduced.
-Loop random_loop(std::mt19937& engine) {
-  const auto pick = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(engine); };
-  constexpr std::array<std::int64_t, 6> extents{3, 16, 300, 5000, 100000, 3000000};
-  constexpr std::int64_t most_elements = std::int64_t{1} << 40;
-  constexpr std::array types{ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16};
-  Loop loop;
-  loop.type = types[static_cast<std::size_t>(pick(4) - 1)];
-  loop.rank = static_cast<int>(pick(3));
-  const bool first_is_reduced = pick(2) == 1;
-  std::int64_t stride = 1;
-  for (int axis = loop.rank - 1; axis >= 0; --axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    loop.extent[a] = pick(extents[static_cast<std::size_t>(pick(6) - 1)]);
-    if (stride * loop.extent[a] > most_elements) loop.extent[a] = 3;
-    loop.reduced[a] = (axis % 2 == 0) == first_is_reduced;
-    loop.operand[0].stride[a] = stride;
-    stride *= loop.extent[a];
-  }
-  loop.inputs = 1;
-  return loop;
-}
-
-/// Calls visit(plan, loop) for plans of every kind.
-template <class Visit>
-void for_random_plans(const Visit& visit) {
-  std::mt19937 engine(1);
-  for (int i = 0; i < 20000; ++i) {
-    const Loop loop = random_loop(engine);
-    visit(impl::make_reduce_plan(loop), loop);
-    for (const Backend backend : {Backend::cuda, Backend::serial}) {
-      for (const bool counts : {false, true}) visit(impl::make_spread_plan(loop, backend, counts), loop);
-    }
-  }
-}
-
-TEST(ReducePlanTest, takes_packs_that_divide_the_columns) {
-  for_random_plans([](const ReducePlan& plan, const Loop& loop) {
-    ASSERT_EQ(plan.columns % plan.pack, 0);
-    const bool along = plan.direction == Direction::along;
-    const int most = along ? impl::reduce_along_pack_bytes : impl::reduce_down_pack_bytes;
-    ASSERT_LE(plan.pack * static_cast<int>(size_of(loop.type)), most);
-  });
-}
-
-TEST(ReducePlanTest, covers_all_rows_and_columns) {
-  for_random_plans([](const ReducePlan& plan, const Loop&) {
-    ASSERT_GE(plan.part_runs * plan.run_parts, plan.runs);
-    ASSERT_LT(plan.part_runs * (plan.run_parts - 1), plan.runs) << "a part without rows";
-    if (plan.direction == Direction::along) {
-      ASSERT_EQ(plan.part_columns % (plan.lanes * plan.pack), 0);
-      ASSERT_GE(plan.part_columns * plan.column_parts, plan.columns);
-      ASSERT_LT(plan.part_columns * (plan.column_parts - 1), plan.columns) << "a part without columns";
-    } else {
-      ASSERT_GE(plan.column_blocks * plan.lanes * plan.pack, plan.columns);
-    }
-  });
-}
-
-TEST(ReducePlanTest, groups_that_share_a_team_have_all_columns_and_all_rows) {
-  for_random_plans([](const ReducePlan& plan, const Loop&) {
-    if (plan.direction == Direction::along) return;
-    ASSERT_LE(plan.lanes * plan.slots, impl::down_threads);
-    if (plan.lanes * plan.slots == impl::down_threads) return;
-    ASSERT_EQ(plan.column_blocks, 1);
-    ASSERT_EQ(plan.parts(), 1);
-  });
-}
-
-TEST(ReducePlanTest, adds_no_long_chains) {
-  for_random_plans([](const ReducePlan& plan, const Loop&) {
-    const bool along = plan.direction == Direction::along;
-    const std::int64_t chains = along ? plan.lanes * plan.pack : plan.slots;
-    const std::int64_t terms = along ? plan.part_runs * std::min(plan.part_columns, plan.columns) : plan.part_runs;
-    ASSERT_LE(terms, 128 * chains);
-  });
+TEST(ReducePlanTest, keeps_the_rules_for_any_shape) {
+  for_random_loops(
+      [](const impl::Loop& loop) { ASSERT_NO_FATAL_FAILURE(keeps_the_rules(impl::make_reduce_plan(loop), loop)); });
 }
 
 }  // namespace

@@ -36,10 +36,7 @@ bool is_reduction(const impl::Loop& loop) { return loop.rank > 0 && loop.reduced
 impl::Loop make_loop(const TensorRef& out_grad, const TensorRef& gradient) {
   const Extents& extents = out_grad.extents();
   if (out_grad.size() > 0) {
-    // out_grad stands where outputs do: its strides give the order of the axes.
-    const TensorOrNumber result = gradient;
-    const impl::Loop loop = impl::make_loop(out_grad.type(), extents, std::array{&result}, std::array{&out_grad},
-                                            summed_axes(gradient, extents));
+    const impl::Loop loop = impl::make_reduction(out_grad, gradient, summed_axes(gradient, extents));
     if (is_reduction(loop)) return loop;
   }
   const TensorOrNumber operand = out_grad;

@@ -16,9 +16,8 @@ struct AddKernels {
   static void add(const Context& ctx, const Loop& loop);
   /// Operands: out_grad → one gradient or both.
   static void add_grad(const Context& ctx, const Loop& loop);
-  /// One gradient that is summed along the last axis. Operands: the gradient, out_grad, in the places below.
+  /// One gradient that is summed along the last axis. Operands: out_grad → the gradient.
   static void sum_grad(const Context& ctx, const ReducePlan& plan);
-  static constexpr int gradient = 0, out_grad = 1;
 };
 
 }  // namespace portops::impl

@@ -50,7 +50,7 @@ void AddKernels<B, T>::add_grad(const Context& ctx, const Loop& loop) {
 template <Backend B, class T>
 void AddKernels<B, T>::sum_grad(const Context& ctx, const ReducePlan& plan) {
   static const ReduceLabels labels("add_grad");
-  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>{}, Sum<double>{}, plan, out_grad, gradient);
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>{}, Sum<double>{}, plan);
 }
 
 }  // namespace portops::impl

@@ -186,7 +186,7 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
 template <Backend B, class T>
 void DeformConv2dGradKernels<B, T>::bias_grad(const Context& ctx, const ReducePlan& plan) {
   static const ReduceLabels labels("deform_conv2d_grad");
-  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>(), Sum<double>(), plan, 1, 0);
+  reduce<B, T>(ctx, labels, Sum<Arithmetic<T>>(), Sum<double>(), plan);
 }
 
 }  // namespace portops::impl
