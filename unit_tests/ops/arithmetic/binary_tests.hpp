@@ -9,6 +9,7 @@
 #include "support/lent_memory.hpp"
 #include "support/reference_sums.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -164,6 +165,16 @@ class BinaryTest : public OnEveryBackend {
     });
   }
 
+  void does_not_stagnate_over_long_sums() {
+    // A chain of float additions would stop at 2^24.
+    const std::int64_t size = (std::int64_t{1} << 25) + 12345;
+    TestTensor<float> x(ctx, {size}), y(ctx, {}), out_grad(ctx, {size}), y_grad(ctx, {});
+    for (TestTensor<float>* tensor : {&x, &y, &out_grad}) tensor->fill([](std::int64_t) { return 1.0; });
+    Op::grad(ctx, x, y, out_grad, {}, y_grad);
+    y_grad.download();
+    EXPECT_EQ(y_grad[0], static_cast<double>(static_cast<float>(static_cast<double>(size) * Op::y_grad(1, 1, 1))));
+  }
+
   void agrees_with_central_differences() {
     for (const Extents& x_shape : {Extents{4, 1}, Extents{3, 4, 5}}) {
       TestTensor<double> x(ctx, x_shape), y(ctx, {3, 1, 5}), out(ctx, {3, 4, 5}), out_grad(ctx, {3, 4, 5});
@@ -249,6 +260,23 @@ class BinaryTest : public OnEveryBackend {
 
     c.download();
     for (std::int64_t i = 0; i < 12; ++i) EXPECT_EQ(c[i], 7.0) << "a refused call changes nothing";
+  }
+
+  void refuses_element_types_that_this_build_leaves_out() {
+    const std::vector<ElementType> has = enabled_element_types();
+    std::string names;
+    for (const ElementType type : has) names += (names.empty() ? "" : ", ") + std::string(name_of(type));
+    const std::string op = std::string("portops::") + Op::name;
+    for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
+      if (std::find(has.begin(), has.end(), type) != has.end()) continue;
+      const Tensor x(type, {3, 4}, default_memory_space(ctx.backend()));
+      const std::string left_out = " has element type " + std::string(name_of(type)) +
+                                   ", which this build leaves out (PORTOPS_ELEMENT_TYPES), expected " + names;
+      expect_error([&] { Op::call(ctx, x, 1.0, x); }, op + ": x" + left_out);
+      expect_error([&] { run(Op::name, ctx, Arguments().set("x", x).set("y", 1.0).set("out", x)); },
+                   op + ": x" + left_out);
+      expect_error([&] { Op::grad(ctx, x, 1.0, x, x, {}); }, op + "_grad: out_grad" + left_out);
+    }
   }
 
   void is_the_same_by_name() {
@@ -356,9 +384,11 @@ class BinaryTest : public OnEveryBackend {
   PORTOPS_BINARY_TEST(Suite, follows_the_formula_for_nan_inf_and_subnormals)                 \
   PORTOPS_BINARY_TEST(Suite, accepts_tensors_without_elements)                               \
   PORTOPS_BINARY_TEST(Suite, does_not_drift_over_constants)                                  \
+  PORTOPS_BINARY_TEST(Suite, does_not_stagnate_over_long_sums)                               \
   PORTOPS_BINARY_TEST(Suite, agrees_with_central_differences)                                \
   PORTOPS_BINARY_TEST(Suite, gives_the_same_bits_in_both_modes_and_from_memory_that_is_lent) \
   PORTOPS_BINARY_TEST(Suite, refuses_what_the_schema_does)                                   \
+  PORTOPS_BINARY_TEST(Suite, refuses_element_types_that_this_build_leaves_out)               \
   PORTOPS_BINARY_TEST(Suite, is_the_same_by_name)
 
 }  // namespace portops::test
