@@ -60,7 +60,10 @@ class TestTensor {
 
   TestTensor() = default;
   TestTensor(const Context& ctx, const Extents& extents, Layout layout = Layout::contiguous)
-      : ctx_(&ctx), extents_(extents), strides_(extents.row_major_strides()) {
+      : ctx_(&ctx),
+        extents_(extents),
+        strides_(extents.row_major_strides()),
+        is_contiguous_(layout == Layout::contiguous) {
     need_type<T>();
     lay_out(layout);
     host_.assign(static_cast<std::size_t>(span_ + 2 * margin), T{});
@@ -103,6 +106,7 @@ class TestTensor {
   /// The element to which index i of a tensor of extents `shape` broadcasts.
   double broadcast(const Extents& shape, std::int64_t i) const { return (*this)[broadcast_index(shape, i)]; }
   std::int64_t broadcast_index(const Extents& shape, std::int64_t i) const {
+    if (extents_ == shape) return i;
     std::int64_t index = 0;
     std::int64_t stride = 1;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -143,6 +147,7 @@ class TestTensor {
   }
 
   std::size_t at(std::int64_t index) const {
+    if (is_contiguous_) return static_cast<std::size_t>(first_ + index);
     std::int64_t position = first_;
     for (int axis = extents_.rank() - 1; axis >= 0; --axis) {
       position += index % extents_[axis] * strides_[axis];
@@ -161,6 +166,7 @@ class TestTensor {
   const Context* ctx_ = nullptr;
   Extents extents_;
   Extents strides_;
+  bool is_contiguous_ = true;
   std::int64_t first_ = 0;
   std::int64_t span_ = 0;
   std::vector<T> host_;

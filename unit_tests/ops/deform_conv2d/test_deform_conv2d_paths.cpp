@@ -79,6 +79,7 @@ TEST_P(DeformConv2dPathsTest, columns_in_memory_equal_the_reference) {
 }
 
 TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
   int fused = 0;
   for (const DeformConv2dCase& c : cases) {
     for_each_type([&]<class T>() {
@@ -101,6 +102,7 @@ TEST_P(DeformConv2dPathsTest, fused_equals_the_reference) {
 }
 
 TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
   int fused = 0;
   // Several tiles of output channels and pixels; groups that meet deformable groups; more taps than a phase has; one
   // tap, so that a step is a chunk.
