@@ -309,7 +309,7 @@ TEST_P(DeformConv2dErrorTest, overlapping_tensors) {
       expect_grad_error(overlap(*output, input), message(*output, input));
     }
     for (auto other = output + 1; other != deform_conv2d_gradients.end(); ++other) {
-      expect_grad_error(overlap(*output, *other), message(*other, *output));
+      expect_grad_error(overlap(*output, *other), message(*output, *other));
     }
   }
   expect_grad_error([](Problem& call) { call.refs["x_grad"] = call.refs["x"]; }, message("x_grad", "x"));

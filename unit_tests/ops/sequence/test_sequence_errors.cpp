@@ -115,11 +115,14 @@ TEST_P(SequenceErrorsTest, sequence_concat) {
   const auto refused = [&](const std::vector<RaggedRef>& inputs, const std::string& message) {
     expect_refused("sequence_concat", [&] { portops::sequence_concat(ctx, inputs, six); }, message);
   };
-  refused({}, "x is an empty list, expected at least one tensor");
+  refused({}, "x is an empty list, expected one tensor or more");
   refused({{x, levels}, {x_grad, {}}}, "x[1] has no levels, expected a ragged tensor");
   refused({{x, levels}, {x_grad, levels_of({5})}},
           "x[1] has levels [[0, 5]], expected as many sequences, and levels above them, as x[0] has: [[0, 2, 2, 5]]");
   refused({{x, levels}, {numbers, levels_of({1, 1, 1})}},
+          "x[1] has element type i64, expected f32 (the element type of x[0])");
+  TestTensor<float> vector(ctx, {3});
+  refused({{x, levels}, {vector, levels_of({1, 1, 1})}},
           "x[1] has extents [3], expected [3, 2] (those of x[0], but for the rows)");
   refused({{x, levels}, {wide, levels_of({1, 1, 1})}},
           "x[1] has element type f64, expected f32 (the element type of x[0])");

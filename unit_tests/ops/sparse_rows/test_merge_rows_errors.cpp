@@ -72,7 +72,7 @@ TEST_P(MergeRowsErrorTest, overlaps) {
   refused(rows, values, rows, out_values, count, "out_rows overlaps rows in memory, expected disjoint tensors");
   refused(rows, values, out_rows, values, count, "out_values overlaps values in memory, expected disjoint tensors");
   const TensorRef inside(static_cast<std::int64_t*>(out_rows.ref().data()) + 2, Extents{}, out_rows.ref().space());
-  refused(rows, values, out_rows, out_values, inside, "count overlaps out_rows in memory, expected disjoint tensors");
+  refused(rows, values, out_rows, out_values, inside, "out_rows overlaps count in memory, expected disjoint tensors");
 }
 
 TEST_P(MergeRowsErrorTest, counts_that_merge_rows_did_not_write) {

@@ -46,7 +46,7 @@ TEST_P(SparseUpdateErrorTest, extents) {
   TestTensor<std::int64_t> two(ctx, {2}), matrix(ctx, {3, 1});
   TestTensor<float> wide(ctx, {3, 5}), number(ctx, {}), tall(ctx, {6, 4});
   refused(param, matrix, values, out, "rows has extents [3, 1], expected rank 1");
-  refused(number, rows, values, out, "param has extents [], expected rank 1 or more");
+  refused(number, rows, values, number, "param has extents [], expected rank 1 or more");
   refused(param, two, values, out, "values has extents [3, 4], expected [2, 4] (a row of param for each of rows)");
   refused(param, rows, wide, out, "values has extents [3, 5], expected [3, 4] (a row of param for each of rows)");
   refused(param, rows, values, tall, "param_out has extents [6, 4], expected [5, 4] (the extents of param)");
