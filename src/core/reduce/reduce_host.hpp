@@ -46,20 +46,6 @@ A join_lanes(const A (&sums)[width], const Join& join) {
   }
 }
 
-/// The same for packs of `pack`, of at most `widest`. Not inlined where lanes are many: it is the same for every
-/// element type and functor that joins like this.
-template <int widest, int width, class A, class Join>
-A join_packs(const A (&sums)[width], int pack, const Join& join) {
-  if constexpr (widest > 1) {
-    if (pack < widest) return join_packs<widest / 2>(sums, pack, join);
-  }
-  return join_lanes<widest>(sums, join);
-}
-template <int widest, int width, class A, class Join>
-[[gnu::noinline]] A join_many_packs(const A (&sums)[width], int pack, const Join& join) {
-  return join_packs<widest>(sums, pack, join);
-}
-
 /// Reduces rows on a host: one thread does what a GPU's group of lanes does, term by term into the same sums, which are
 /// joined by the same tree.
 template <Backend B, class T, class F>
@@ -74,40 +60,39 @@ class ReduceAlongHost : HostRows {
         groups_(plan),
         lanes_(std::min(plan.lanes, warp)),
         warps_(plan.lanes / lanes_),
-        fill_(static_cast<T>(f.fill())),
-        add_up_(choose_add_up<1>()) {}
+        fill_(static_cast<T>(f.fill())) {}
 
   std::int64_t items() const { return groups_.items(); }
 
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { reduce(kept, part); });))
-  }
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const { KOKKOS_IF_ON_HOST((reduce_item(item);)) }
 
  private:
   static constexpr int warp = 32;
   static constexpr int most_warps = reduce_along_threads / warp;
   static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
-  using AddUp = A (ReduceAlongHost::*)(const T* x, const PartRange& range) const;
-
-  /// The form of add_up for the number of columns that the lanes of a warp take at once: where it is known, the loops
-  /// over them are vector instructions.
-  template <int width>
-  AddUp choose_add_up() const {
+  /// `width` is the number of columns that the lanes of a warp take at once: where it is known, the loops over them are
+  /// vector instructions.
+  template <int width = 1>
+  void reduce_item(std::int64_t item) const {
     if constexpr (width < warp * widest_pack) {
-      if (width < lanes_ * rows_.pack) return choose_add_up<2 * width>();
+      if (width < lanes_ * rows_.pack) return reduce_item<2 * width>(item);
     }
-    if constexpr (width >= warp) {
-      if (warps_ > 1) return &ReduceAlongHost::add_up<most_warps, width>;
-    }
-    return &ReduceAlongHost::add_up<1, width>;
+    groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { reduce<width>(kept, part); });
   }
 
+  template <int width>
   void reduce(std::int64_t kept, std::int64_t part) const {
     const PartRange range = rows_.parts.range(part);
     const T* const x =
         rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
-    Partial<A> value{A(1), (this->*add_up_)(x, range)};
+    Partial<A> value{A(1), A(0)};
+    // Several warps are whole ones.
+    if constexpr (width >= warp) {
+      value.total = warps_ == 1 ? add_up<1, width>(x, range) : add_up<most_warps, width>(x, range);
+    } else {
+      value.total = add_up<1, width>(x, range);
+    }
     if constexpr (F::rescales) {
       if (!f_.is_safe(value.total)) value = rescale(x, range);
     }
@@ -135,17 +120,15 @@ class ReduceAlongHost : HostRows {
     return join_array(of_warp, f_.join());
   }
 
-  template <int width>
+  template <int pack = 1, int width>
   A join(const A (&sums)[width]) const {
-    constexpr int widest = std::min(width, widest_pack);
-    if constexpr (width < warp) {
-      return join_packs<widest>(sums, rows_.pack, f_.join());
-    } else {
-      return join_many_packs<widest>(sums, rows_.pack, f_.join());
+    if constexpr (pack < std::min(width, widest_pack)) {
+      if (pack < rows_.pack) return join<2 * pack>(sums);
     }
+    return join_lanes<pack>(sums, f_.join());
   }
 
-  Partial<A> rescale(const T* x, const PartRange& range) const {
+  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
       Lanes values;
       for (auto& of_warp : values) std::fill_n(of_warp, warp, start);
@@ -189,7 +172,6 @@ class ReduceAlongHost : HostRows {
   int lanes_;  ///< of a group, or of each of its warps
   int warps_;  ///< of a group: one, or most_warps
   T fill_;
-  AddUp add_up_;
 };
 
 /// Reduces columns on a host: one thread takes what a GPU's slots share.
@@ -235,7 +217,7 @@ class ReduceDownHost : HostRows {
     }
   }
 
-  Partial<A> rescale(const T* x, const PartRange& range) const {
+  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
       A values[down_threads] = {};
       std::fill_n(values, slots_, start);
