@@ -8,9 +8,10 @@
 
 namespace portops::impl {
 
-/// Joins rows of `width` values into the first, by a tree. `rows` is a power of two.
+/// Joins rows of `width` values into the first, by a tree. `rows` is a power of two. Always inlined: what a function
+/// that is called has seen, the loops before it would take for memory that others write.
 template <class A, class Join>
-A join_halves(A* values, int rows, int width, const Join& join) {
+KOKKOS_FORCEINLINE_FUNCTION A join_halves(A* values, int rows, int width, const Join& join) {
   for (int half = rows / 2; half > 0; half /= 2) {
     for (int i = 0; i < half * width; ++i) values[i] = join(values[i], values[i + half * width]);
   }

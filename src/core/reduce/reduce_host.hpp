@@ -128,7 +128,7 @@ class ReduceAlongHost : HostRows {
     return join_lanes<pack>(sums, f_.join());
   }
 
-  Partial<A> rescale(const T* x, const PartRange& range) const {
+  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
       Lanes values;
       for (auto& of_warp : values) std::fill_n(of_warp, warp, start);
@@ -217,7 +217,7 @@ class ReduceDownHost : HostRows {
     }
   }
 
-  Partial<A> rescale(const T* x, const PartRange& range) const {
+  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
       A values[down_threads] = {};
       std::fill_n(values, slots_, start);
