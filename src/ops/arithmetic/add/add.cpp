@@ -11,6 +11,7 @@
 #include "generated/checks.hpp"
 #include "ops/arithmetic/add/add_kernels.hpp"
 #include "ops/arithmetic/commutative_loop.hpp"
+#include "ops/arithmetic/gradient_sums.hpp"
 
 #include <array>
 #include <optional>
@@ -18,38 +19,13 @@
 namespace portops {
 namespace {
 
-/// The axes along which a gradient is summed: those that the operand lacks, or has extent 1 of.
-impl::AxisSet summed_axes(const TensorRef& gradient, const Extents& extents) {
-  impl::AxisSet summed{};
-  for (int axis = 0; axis < extents.rank(); ++axis) {
-    const int own = axis - (extents.rank() - gradient.rank());
-    summed[static_cast<std::size_t>(axis)] = extents[axis] != 1 && (own < 0 || gradient.extent(own) == 1);
-  }
-  return summed;
-}
-
-/// Whether a loop is a reduction along its last axis. Down the others a walk through tiles is faster, which reads 16
-/// bytes at once.
-bool is_reduction(const impl::Loop& loop) { return loop.rank > 0 && loop.reduced[loop.rank - 1]; }
-
-/// Of one gradient.
-impl::Loop make_loop(const TensorRef& out_grad, const TensorRef& gradient) {
-  const Extents& extents = out_grad.extents();
-  if (out_grad.size() > 0) {
-    const impl::Loop loop = impl::make_reduction(out_grad, gradient, summed_axes(gradient, extents));
-    if (is_reduction(loop)) return loop;
-  }
-  const TensorOrNumber operand = out_grad;
-  return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&gradient});
-}
-
 /// The loop of a checked call; none where nothing is to be computed.
 std::optional<impl::Loop> make_gradient(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
                                         const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
   const Extents extents = impl::check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
   const bool with_x = x_grad && !impl::coincide(x_grad, out_grad);  // else it is there already
   if (!with_x && !y_grad) return {};
-  if (!with_x || !y_grad) return make_loop(out_grad, with_x ? x_grad : y_grad);
+  if (!with_x || !y_grad) return impl::make_gradient_sum(out_grad, with_x ? x_grad : y_grad);
   const TensorOrNumber operand = out_grad;
   return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&x_grad, &y_grad});
 }
@@ -73,7 +49,7 @@ void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
 
   impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
     using Kernels = impl::AddKernels<B, T>;
-    is_reduction(*loop) ? Kernels::sum_grad(ctx, impl::make_reduce_plan(*loop)) : Kernels::add_grad(ctx, *loop);
+    impl::is_reduction(*loop) ? Kernels::sum_grad(ctx, impl::make_reduce_plan(*loop)) : Kernels::add_grad(ctx, *loop);
   });
 }
 
@@ -81,7 +57,7 @@ std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const Ten
                                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
   const std::optional<impl::Loop> loop = make_gradient(ctx, x, y, out_grad, x_grad, y_grad);
   if (!loop) return 0;
-  if (is_reduction(*loop)) return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
+  if (impl::is_reduction(*loop)) return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
   return impl::map_workspace(*loop, ctx.backend());
 }
 
