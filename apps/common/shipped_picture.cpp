@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shipped_picture.hpp"
 
+#include "images_from_bin.hpp"
+
 #include <portops/core/error.hpp>
 
 #include <filesystem>
