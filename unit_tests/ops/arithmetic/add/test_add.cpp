@@ -10,9 +10,9 @@ namespace {
 struct Add {
   static constexpr const char* name = "add";
   static constexpr bool reads_x = false, reads_y = false;
-  static constexpr auto call = add;
-  static constexpr auto grad = add_grad;
-  static constexpr auto grad_workspace = add_grad_workspace;
+  static inline const auto call = &add;
+  static inline const auto grad = &add_grad;
+  static inline const auto grad_workspace = &add_grad_workspace;
 
   template <class A>
   static A out(A x, A y) {

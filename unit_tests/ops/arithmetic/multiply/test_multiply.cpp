@@ -10,9 +10,9 @@ namespace {
 struct Multiply {
   static constexpr const char* name = "multiply";
   static constexpr bool reads_x = true, reads_y = true;
-  static constexpr auto call = multiply;
-  static constexpr auto grad = multiply_grad;
-  static constexpr auto grad_workspace = multiply_grad_workspace;
+  static inline const auto call = &multiply;
+  static inline const auto grad = &multiply_grad;
+  static inline const auto grad_workspace = &multiply_grad_workspace;
 
   template <class A>
   static A out(A x, A y) {
