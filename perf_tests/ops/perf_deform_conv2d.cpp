@@ -16,12 +16,14 @@ struct Shape {
   std::int64_t out_channels;
   std::int64_t kernel = 3;
   std::int64_t stride = 1;
-  std::int64_t groups = 1;  ///< deformable groups too
+  std::int64_t groups = 1;
+  std::int64_t deformable_groups = 1;
+  bool is_warp = false;  ///< without mask and bias
 
   /// Without a stride the images keep their extents.
   std::int64_t padding() const { return kernel / 2; }
   std::int64_t windows(int axis) const { return (x[axis] + 2 * padding() - kernel) / stride + 1; }
-  std::int64_t taps() const { return groups * kernel * kernel; }
+  std::int64_t taps() const { return deformable_groups * kernel * kernel; }
   Extents out() const { return {x[0], out_channels, windows(2), windows(3)}; }
   Extents offset() const { return {x[0], 2 * taps(), windows(2), windows(3)}; }
   Extents mask() const { return {x[0], taps(), windows(2), windows(3)}; }
@@ -30,7 +32,7 @@ struct Shape {
 
   /// The elements of all inputs but the bias, which the gradient does not need, and of the output.
   std::int64_t elements() const {
-    return x.product() + offset().product() + weight().product() + mask().product() + out().product();
+    return x.product() + offset().product() + weight().product() + (is_warp ? 0 : mask().product()) + out().product();
   }
   /// Of one matrix product: of the samples and the weights, or in the gradient, which has two.
   double flops() const {
@@ -60,17 +62,21 @@ Inputs random_inputs(const Context& ctx, const Shape& shape, ElementType type) {
   Inputs result{random_tensor(ctx, type, shape.x),        random_tensor(ctx, type, shape.offset(), Random::normal),
                 random_tensor(ctx, type, shape.weight()), random_tensor(ctx, type, shape.mask(), Random::positive),
                 random_tensor(ctx, type, shape.bias()),   {}};
-  result.params.mask = result.mask;
-  result.params.bias = result.bias;
+  if (!shape.is_warp) {
+    result.params.mask = result.mask;
+    result.params.bias = result.bias;
+  }
   result.params.stride = {shape.stride, shape.stride};
   result.params.padding = {shape.padding(), shape.padding()};
-  result.params.groups = result.params.deformable_groups = shape.groups;
+  result.params.groups = shape.groups;
+  result.params.deformable_groups = shape.deformable_groups;
   return result;
 }
 
 Case forward(const Shape& shape, const Mode& mode) {
   const auto size = static_cast<std::int64_t>(size_of(mode.type));
-  return {"deform_conv2d/" + shape.name + "/" + mode.name(), size * (shape.elements() + shape.out_channels),
+  return {"deform_conv2d/" + shape.name + "/" + mode.name(),
+          size * (shape.elements() + (shape.is_warp ? 0 : shape.out_channels)),
           [=](const Context& given) -> Call {
             const Context ctx = mode.context(given);
             const Inputs in = random_inputs(ctx, shape, mode.type);
@@ -80,10 +86,10 @@ Case forward(const Shape& shape, const Mode& mode) {
           Products{shape.flops(), mode.type, mode.math}};
 }
 
-/// All five gradients.
+/// All five gradients; of a warp three.
 Case gradient(const Shape& shape, const Mode& mode) {
   const auto size = static_cast<std::int64_t>(size_of(mode.type));
-  const std::int64_t written = shape.elements() - shape.out().product() + shape.out_channels;
+  const std::int64_t written = shape.elements() - shape.out().product() + (shape.is_warp ? 0 : shape.out_channels);
   return {"deform_conv2d_grad/" + shape.name + "/" + mode.name(), size * (shape.elements() + written),
           [=](const Context& given) -> Call {
             const Context ctx = mode.context(given);
@@ -94,8 +100,9 @@ Case gradient(const Shape& shape, const Mode& mode) {
             const Tensor weight_grad = result(shape.weight()), mask_grad = result(shape.mask());
             const Tensor bias_grad = result(shape.bias());
             return [=] {
-              deform_conv2d_grad(ctx, in.x, in.offset, in.weight, out_grad, x_grad, offset_grad, weight_grad, mask_grad,
-                                 bias_grad, in.params);
+              deform_conv2d_grad(ctx, in.x, in.offset, in.weight, out_grad, x_grad, offset_grad, weight_grad,
+                                 shape.is_warp ? TensorRef() : TensorRef(mask_grad),
+                                 shape.is_warp ? TensorRef() : TensorRef(bias_grad), in.params);
             };
           },
           Products{2.0 * shape.flops(), mode.type, mode.math}};
@@ -107,7 +114,7 @@ void register_both(Backend backend, const Shape& shape, const Mode& mode) {
 }
 
 /// deform_conv2d and deform_conv2d_grad with mask and bias: all element types, and f32 as tf32, on three shapes; other
-/// extents, windows, strides and groups; the gradient in deterministic mode too.
+/// extents, windows, strides and groups; windows of few products; the gradient in deterministic mode too.
 void register_cases(Backend backend) {
   const bool is_device = backend == Backend::cuda;
   const Shape tiny{"tiny", {1, 16, 8, 8}, 16};
@@ -118,10 +125,13 @@ void register_cases(Backend backend) {
   const std::array others{Shape{"128x100x168", {2, 128, 100, 168}, 128},
                           Shape{"512x25x42", {2, 512, 25, 42}, 512},
                           Shape{"res4_batch:1", {1, 256, 50, 84}, 256},
-                          Shape{"res4_groups:4", res4, 256, 3, 1, 4},
+                          Shape{"res4_groups:4", res4, 256, 3, 1, 4, 4},
                           Shape{"res4_1x1", res4, 256, 1},
                           Shape{"res4_5x5", res4, 256, 5},
-                          Shape{"res4_stride:2", res4, 256, 3, 2}};
+                          Shape{"res4_stride:2", res4, 256, 3, 2},
+                          Shape{"depthwise", {2, 64, 56, 56}, 64, 3, 1, 64},
+                          Shape{"first_layer", {2, 3, 224, 224}, 32, 3, 2},
+                          Shape{"warp", {1, 3, 480, 640}, 3, 1, 1, 3, 1, true}};
   std::vector<Mode> modes{{ElementType::f32}, {ElementType::f16}, {ElementType::bf16}};
   if (is_device) modes.push_back({ElementType::f32, Math::tf32});
 

@@ -205,6 +205,9 @@ OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 cha
           dataclasses.replace(RES4, name="res4 1x1", kernel=(1, 1), padding=(0, 0)),
           dataclasses.replace(RES4, name="res4 5x5", kernel=(5, 5), padding=(2, 2)),
           dataclasses.replace(RES4, name="res4 stride 2", stride=(2, 2)))
+# Windows of few products.
+FEW = (Shape("depthwise", (2, 64, 56, 56), 64, groups=64), Shape("first layer", (2, 3, 224, 224), 32, stride=(2, 2)),
+       Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False))
 
 
 def rows(shape, kinds, deterministic=()):
@@ -219,10 +222,13 @@ def rows(shape, kinds, deterministic=()):
 
 def cases(device):
     if device == "cpu":
-        return rows(SEED, ("f32", "f64", "f16", "bf16"), ("f32",)) + rows(RES4, ("f32",))
+        listed = rows(SEED, ("f32", "f64", "f16", "bf16"), ("f32",)) + rows(RES4, ("f32",))
+        for shape in FEW:
+            listed += rows(shape, ("f32", "f16"))
+        return listed
     listed = rows(SEED, ("f32", "tf32", "f16", "bf16", "f64"), ("f32", "tf32", "f16"))
     for shape in (RES4, BIG):
         listed += rows(shape, ("f32", "tf32", "f16", "bf16"), ("f32", "tf32", "f16"))
-    for shape in OTHERS:
+    for shape in OTHERS + FEW:
         listed += rows(shape, ("f32", "tf32", "f16"))
     return listed

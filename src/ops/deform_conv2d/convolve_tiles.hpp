@@ -5,6 +5,7 @@
 #include "blas/panels.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/deform_conv2d/sampling.hpp"
+#include "ops/deform_conv2d/strip_samples.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -89,8 +90,11 @@ class ConvolveTiles {
   ConvolveTiles(const ImageStep& step, const A* packed_weight, const Tensor4& out, const T* bias,
                 std::int64_t bias_stride, int threads)
       : windows_(step.windows),
+        offset_(step.offset),
+        mask_(step.mask),
+        x_(step.x),
+        samples_strips_(step.samples_strips),
         sampler_(step.windows, step.offset, step.mask),
-        x_(static_cast<const T*>(step.x.data)),
         strides_{step.x.stride[0], step.x.stride[2], step.x.stride[3]},
         weight_(packed_weight),
         out_(out),
@@ -143,7 +147,11 @@ class ConvolveTiles {
     blas::TileSums<A> tile_sums(panels + panel_size, tile_size, rows * Sizes::tile_columns);
     for (std::int64_t slice = 0; slice < packed.slices(); ++slice) {
       const int depth = packed.depth(slice);
-      make_columns(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+      if (samples_strips_) {
+        sample_strips(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+      } else {
+        make_columns(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+      }
       const A* const weight = weight_ + packed.offset(group, slice, first_row / Sizes::panel_rows);
       // A panel of columns stays in the first-level cache while all rows pass by.
       tile_sums.add_slice([&](A* sums, bool first) {
@@ -184,6 +192,38 @@ class ConvolveTiles {
     }
   }
 
+  /// The same for few channels, as many pixels at a time as lie in one image. x may lie anyhow.
+  void sample_strips(A* panels, std::int64_t group, std::int64_t first, int depth, std::int64_t first_pixel,
+                     int pixels) const {
+    static_assert(StripSamples<T>::most_pixels >= Sizes::tile_columns);
+    if (pixels % width != 0) std::fill_n(panels + pixels / width * width * depth, width * depth, A(0));
+    StripSamples<T> samples(windows_, offset_, mask_, x_);
+    for (int at = 0; at < pixels;) {
+      const std::int64_t image = (first_pixel + at) / windows_.pixels();
+      const std::int64_t pixel = first_pixel + at - image * windows_.pixels();
+      const int count = static_cast<int>(std::min<std::int64_t>(pixels - at, windows_.pixels() - pixel));
+      samples.start(image, pixel, count);
+      std::int64_t found = -1;  // the sample of a window that is there
+      for (int k = 0; k < depth; ++k) {
+        const std::int64_t tap = (first + k) / windows_.group_channels();
+        const std::int64_t channel = group * windows_.group_channels() + (first + k) % windows_.group_channels();
+        const std::int64_t sample = channel / windows_.deformable_channels() * windows_.taps() + tap;
+        if (sample != found) {
+          found = sample;
+          samples.find(sample / windows_.taps(), tap / windows_.kernel_width, tap % windows_.kernel_width);
+        }
+        A values[StripSamples<T>::most_pixels];
+        samples.blend(values, channel);
+        for (int j = 0; j < count;) {
+          const int in_panel = (at + j) % width, run = std::min(width - in_panel, count - j);
+          std::copy_n(values + j, run, panels + (at + j - in_panel) * depth + k * width + in_panel);
+          j += run;
+        }
+      }
+      at += count;
+    }
+  }
+
   /// So many channels of a sample; there is room for a pack more.
   void sample(A* values, const SampleIndex& at, std::int64_t channel, int count) const {
     const Sample<A> sample = sampler_(at);
@@ -196,7 +236,7 @@ class ConvolveTiles {
     A weight[corners];
     sample.weights(weight);
     for (int k = 0; k < corners; ++k) {
-      corner[k] = x_ + sample.offset(strides_, k) + channel;
+      corner[k] = static_cast<const T*>(x_.data) + sample.offset(strides_, k) + channel;
       weight[k] *= sample.factor;
     }
     for (int i = 0; i < count; i += pack) {
@@ -232,8 +272,9 @@ class ConvolveTiles {
   }
 
   Windows windows_;
+  Tensor4 offset_, mask_, x_;
+  bool samples_strips_;
   SamplerOf<T> sampler_;
-  const T* x_;
   PixelStrides strides_;
   const A* weight_;
   Tensor4 out_;

@@ -13,6 +13,7 @@
 #include "ops/deform_conv2d/fused/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
+#include "ops/deform_conv2d/strips.hpp"
 #include "ops/deform_conv2d/tiles.hpp"
 
 #include <algorithm>
@@ -102,7 +103,8 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
   if (out.size() == 0) return;
   if (windows.channels == 0) return fill(ctx, out, params.bias);
   if (impl::can_fuse(ctx, windows, tensors)) return impl::deform_conv2d_fused(ctx, windows, tensors);
-  if (impl::suits_tiles(ctx, windows)) {
+  if (impl::suits_strips(ctx, windows, x)) return impl::deform_conv2d_by_strips(ctx, windows, tensors);
+  if (ctx.backend() != Backend::cuda) {
     return impl::deform_conv2d_by_tiles(ctx, windows, tensors, step_of(windows, params));
   }
   impl::deform_conv2d_by_im2col(ctx, windows, tensors, step_of(windows, params));
@@ -114,7 +116,8 @@ std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, cons
   const Windows windows = impl::check_deform_conv2d(ctx, x, offset, weight, out, params).windows;
   if (out.size() == 0 || windows.channels == 0) return 0;
   if (impl::can_fuse(ctx, windows, tensors)) return impl::fused_workspace(ctx, windows, tensors);
-  if (impl::suits_tiles(ctx, windows)) return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
+  if (impl::suits_strips(ctx, windows, x)) return 0;
+  if (ctx.backend() != Backend::cuda) return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
   return impl::im2col_workspace(ctx, windows, tensors, step_of(windows, params));
 }
 

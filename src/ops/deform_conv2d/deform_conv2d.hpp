@@ -54,7 +54,7 @@ struct DeformConv2dParams {
 ///         where the window is larger than the padded image; W' alike
 ///
 /// with G = groups and D = deformable_groups. All have one element type, f64, f32, f16 or bf16, and any strides; x is
-/// read fastest where its channels are neighbours in memory (channels last).
+/// read fastest where its channels, unless they are few, are neighbours in memory (channels last).
 ///
 /// Positions, samples and sums are computed in f32 (f64 for f64); for the 16-bit types each sample is rounded to the
 /// element type before it enters the product, as in all frameworks, and the result is rounded once. With f32 operands,
@@ -70,7 +70,8 @@ struct DeformConv2dParams {
 /// W' samples, element types differ, a tensor is empty (not given) or lies where the context's backend cannot reach it,
 /// `out` is read-only, has two elements at one address or overlaps an input, or the context's workspace is too small.
 /// Temporaries: copies of x and weight with the channels last, and, where they are in memory, columns of up to
-/// im2col_step images; from the library's pool or the context's workspace. deform_conv2d_workspace gives their size.
+/// im2col_step images; none on hosts for groups of few channels and output channels. From the library's pool or the
+/// context's workspace. deform_conv2d_workspace gives their size.
 ///
 /// Sources: Dai et al., Deformable Convolutional Networks, 2017; Zhu et al., Deformable ConvNets v2, 2019. Semantics:
 /// torchvision.ops.deform_conv2d, ONNX DeformConv, Paddle's deformable_conv.

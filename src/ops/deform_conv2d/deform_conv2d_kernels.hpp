@@ -15,9 +15,10 @@ namespace portops::impl {
 /// The images that are worked on at once, and where they lie. Numbers of images are those of the step.
 struct ImageStep {
   Windows windows{};
-  Tensor4 offset{}, mask{};  ///< mask: null data for none
-  Tensor4 x{};               ///< with neighbouring channels at neighbouring addresses
-  void* columns = nullptr;   ///< of the element type: rows of Windows::column() elements, one a pixel of out
+  Tensor4 offset{}, mask{};     ///< mask: null data for none
+  Tensor4 x{};                  ///< with neighbouring channels at neighbouring addresses, unless it is read in strips
+  bool samples_strips = false;  ///< whether convolve() finds samples in strips, where that is a choice
+  void* columns = nullptr;      ///< of the element type: rows of Windows::column() elements, one a pixel of out
 };
 
 /// The gradients of a step that follow from those of its columns. What is not wanted is null.
@@ -44,6 +45,9 @@ struct DeformConv2dKernels {
   static void pack_weight(const Context& ctx, const Windows& windows, const Tensor4& weight, void* packed_weight);
   static void convolve(const Context& ctx, const ImageStep& step, const void* packed_weight, const Tensor4& out,
                        const void* bias, std::int64_t bias_stride);
+  // And for few products: strip by strip.
+  static void convolve_strips(const Context& ctx, const ImageStep& step, const Tensor4& weight, const Tensor4& out,
+                              const void* bias, std::int64_t bias_stride);
 };
 
 /// The same of the gradient.

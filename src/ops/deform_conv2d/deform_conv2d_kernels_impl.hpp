@@ -5,6 +5,7 @@
 #include "core/copy/rearrange.hpp"
 #include "ops/deform_conv2d/channel_packs.hpp"
 #include "ops/deform_conv2d/columns.hpp"
+#include "ops/deform_conv2d/convolve_strips.hpp"
 #include "ops/deform_conv2d/convolve_tiles.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 
@@ -87,6 +88,15 @@ void DeformConv2dKernels<B, T>::convolve(const Context& ctx, const ImageStep& st
     typename Kernel::Policy policy(space, static_cast<int>(std::min(kernel.tiles(), most_teams)), 1, 1);
     policy.set_scratch_size(1, Kokkos::PerTeam(kernel.scratch_bytes() + Kernel::alignment));
     Kokkos::parallel_for(label, policy, kernel);
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::convolve_strips(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                                                const Tensor4& out, const void* bias, std::int64_t bias_stride) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d[strips]";
+    launch_by_items<B>(ctx, label, ConvolveStrips<T>(step, weight, out, static_cast<const T*>(bias), bias_stride));
   }
 }
 

@@ -7,37 +7,41 @@
 #include "core/exec/workspace.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
+#include "ops/deform_conv2d/strips.hpp"
 
 #include <algorithm>
 
 namespace portops::impl {
 namespace {
 
+/// Whether samples are found in strips, channel by channel: few channels are faster so than one sample after the other.
+bool samples_strips(const Windows& windows, const TensorRef& x) {
+  constexpr std::int64_t few_channels = 16;
+  return windows.channel_run() <= few_channels && fits_strips(windows, x);
+}
+
+/// Whether the path reads x where it lies.
+bool reads_x(const Windows& windows, const TensorRef& x) { return has_channels_last(x) || samples_strips(windows, x); }
+
 struct TilesMemory {
   MemoryLayout layout;
   TemporaryArray weight;
-  TemporaryArray x;  ///< where its channels are not the last axis
+  TemporaryArray x;  ///< where it is not read where it lies
   std::int64_t step;
 
   TilesMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t images)
-      : step(has_channels_last(t.x) ? windows.images : images) {
+      : step(reads_x(windows, t.x) ? windows.images : images) {
     dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
       weight =
           TemporaryArray(layout, static_cast<std::int64_t>(DeformConv2dKernels<B, T>::packed_weight_bytes(windows)), 1);
     });
-    if (!has_channels_last(t.x)) {
+    if (!reads_x(windows, t.x)) {
       x = TemporaryArray(layout, step * windows.channels * windows.area(), size_of(t.x.type()));
     }
   }
 };
 
 }  // namespace
-
-bool suits_tiles(const Context& ctx, const Windows& windows) {
-  constexpr std::int64_t enough_channels = 4;
-  const bool shares_samples = windows.groups > windows.deformable_groups;
-  return ctx.backend() != Backend::cuda && (!shares_samples || windows.group_channels() >= enough_channels);
-}
 
 void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t,
                             std::int64_t images) {
@@ -54,6 +58,7 @@ void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const De
                      .mask = tensor4(t.mask, first),
                      .x = tensor4(t.x, first)};
       step.windows.images = count;
+      step.samples_strips = samples_strips(windows, t.x);
       if (plan.x) {
         const Rearrangement copy = to_channels_last(t.x, first, count, plan.x.in(memory.data()));
         Kernels::rearrange(ctx, "portops::deform_conv2d::x[channels_last]", copy);

@@ -11,12 +11,8 @@
 
 namespace portops::impl {
 
-/// Whether the path is the faster one: on hosts, unless groups of very few channels share the samples of a deformable
-/// group, which it would find anew for each of them.
-bool suits_tiles(const Context& ctx, const Windows& windows);
-
-/// On hosts. Needs channels and an out that has elements. x whose channels are not its last axis is copied for `step`
-/// images at a time.
+/// On hosts. Needs channels and an out that has elements. x that has more than a few channels, which are not its last
+/// axis, is copied for `step` images at a time.
 void deform_conv2d_by_tiles(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors,
                             std::int64_t step);
 

@@ -4,6 +4,7 @@
 #include "ops/deform_conv2d/deform_conv2d_rules.hpp"
 #include "ops/deform_conv2d/fused/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
+#include "ops/deform_conv2d/strips.hpp"
 #include "ops/deform_conv2d/tiles.hpp"
 
 #include <limits>
@@ -136,7 +137,104 @@ TEST_P(DeformConv2dPathsTest, tiles_of_hosts_equal_the_reference) {
   // More output channels than a tile has, and more pixels.
   all.push_back({.images = 1, .channels = 5, .height = 3, .width = 4, .out_channels = 500});
   all.push_back({.images = 3, .channels = 4, .height = 31, .width = 33, .out_channels = 7, .groups = 1});
+  // Few channels, whose samples are found in strips: several images in a tile, and several slices of the inner axis;
+  // x, which is then read where it lies, in another layout.
+  all.push_back({.images = 5, .channels = 64, .height = 5, .out_channels = 20, .deformable_groups = 8});
+  all.push_back({.images = 5, .channels = 3, .height = 5, .width = 11, .out_channels = 40, .stride = {2, 1}});
+  all.push_back({.images = 3, .channels = 12, .out_channels = 9, .groups = 3, .deformable_groups = 2});
+  for (const Layout layout : all_layouts) {
+    all.push_back({.images = 2, .channels = 2, .out_channels = 20, .layouts = {{"x", layout}, {"mask", layout}}});
+  }
   check_path_on(ctx, all, impl::deform_conv2d_by_tiles);
+}
+
+/// Depthwise windows, first layers and warps.
+const std::vector<DeformConv2dCase> few_products{
+    {.images = 1,
+     .channels = 3,
+     .height = 24,
+     .width = 31,
+     .out_channels = 3,
+     .kernel = {1, 1},
+     .padding = {0, 0},
+     .groups = 3,
+     .has_mask = false,
+     .has_bias = false},
+    {.images = 2, .channels = 6, .out_channels = 6, .kernel = {3, 2}, .groups = 6},
+    {.images = 2, .channels = 6, .out_channels = 18, .groups = 6, .deformable_groups = 6, .has_mask = false},
+    {.images = 1, .channels = 12, .out_channels = 12, .groups = 12, .deformable_groups = 3},
+    {.images = 1,
+     .channels = 4,
+     .height = 20,
+     .width = 13,
+     .out_channels = 4,
+     .kernel = {7, 7},
+     .padding = {3, 3},
+     .groups = 4},
+    {.images = 1, .channels = 1, .height = 40, .width = 41, .out_channels = 16, .stride = {2, 2}},
+    {.images = 3,
+     .channels = 2,
+     .height = 1,
+     .width = 300,
+     .out_channels = 5,
+     .kernel = {1, 3},
+     .padding = {0, 2},
+     .dilation = {1, 2}},
+    {.images = 3, .channels = 4, .height = 19, .width = 18, .out_channels = 32, .kernel = {2, 2}},
+    {.images = 1, .channels = 6, .out_channels = 4, .groups = 2, .deformable_groups = 3},
+    {.images = 1, .channels = 70, .height = 5, .width = 6, .out_channels = 70, .groups = 70}};
+
+TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  std::vector<DeformConv2dCase> all = few_products;
+  for (const Layout layout : all_layouts) {
+    DeformConv2dCase c{.channels = 3, .out_channels = 3, .groups = 3};
+    for (const std::string name : {"x", "offset", "weight", "mask", "bias", "out"}) c.layouts[name] = layout;
+    all.push_back(c);
+  }
+  check_path_on(ctx, all,
+                [](const Context& on, const impl::Windows& windows, const impl::DeformConv2dTensors& tensors,
+                   std::int64_t) { impl::deform_conv2d_by_strips(on, windows, tensors); });
+}
+
+TEST_P(DeformConv2dPathsTest, few_products_on_hosts_take_strips_and_no_workspace) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  for (const DeformConv2dCase& c : few_products) {
+    const DeformConv2dProblem<float> problem(ctx, c);
+    if (c.out_channels / c.groups > 16) continue;
+    EXPECT_TRUE(impl::suits_strips(ctx, windows_of(problem), problem.refs.at("x"))) << c.to_string();
+    EXPECT_EQ(problem.workspace(ctx), 0u) << c.to_string();
+  }
+  for (const DeformConv2dCase& c : cases) {
+    const DeformConv2dProblem<float> problem(ctx, c);
+    EXPECT_FALSE(impl::suits_strips(ctx, windows_of(problem), problem.refs.at("x"))) << c.to_string();
+  }
+}
+
+TEST_P(DeformConv2dPathsTest, strips_need_numbers_of_32_bits) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto fits = [](const Extents& strides, impl::Windows windows) {
+    float element = 0.0f;
+    return impl::fits_strips(windows, TensorRef(&element, {1, 1, windows.height, windows.width}, strides));
+  };
+  const impl::Windows small{
+      .height = 3, .width = 2, .out_height = 3, .out_width = 2, .kernel_height = 1, .kernel_width = 1};
+  EXPECT_TRUE(fits({0, 0, 2, 1}, small));
+  EXPECT_TRUE(fits({most + 1, most + 1, most / 2, 1}, small));
+  EXPECT_FALSE(fits({0, 0, most / 2 + 1, 1}, small));
+  EXPECT_FALSE(fits({0, 0, -most / 2, 2}, small));
+  EXPECT_FALSE(fits({0, 0, 1, std::numeric_limits<std::int64_t>::min()}, small));
+  const auto changed = [&](std::int64_t impl::Windows::* number, std::int64_t value) {
+    impl::Windows windows = small;
+    windows.*number = value;
+    return windows;
+  };
+  EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, 0))) << "no pixels";
+  EXPECT_TRUE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most)));
+  EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most + 1)));
+  EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::top, most + 1)));
+  EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::stride_x, most + 1)));
+  EXPECT_TRUE(fits({0, 0, 0, 0}, changed(&impl::Windows::dilation_y, most + 1))) << "of one tap";
 }
 
 TEST_P(DeformConv2dPathsTest, gradients_of_products_of_several_tiles) {

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes/tile_shape.hpp"
+#include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/deform_conv2d/strip_samples.hpp"
+#include "ops/deform_conv2d/strips.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace portops::impl {
+
+/// On hosts, for windows of few products: out = bias + weight · columns, an item a strip of an image and some groups.
+/// A channel of the strip's samples is multiplied by the weights of its output channels as soon as it is there.
+template <class T>
+class ConvolveStrips {
+ public:
+  using A = Arithmetic<T>;
+  static constexpr int blocks = 0;
+
+  ConvolveStrips(const ImageStep& step, const Tensor4& weight, const Tensor4& out, const T* bias,
+                 std::int64_t bias_stride)
+      : step_(step), weight_(weight), out_(out), bias_(bias), bias_stride_(bias_stride) {
+    item_groups_ = std::max<std::int64_t>(1, most_sums / step.windows.group_out_channels());
+  }
+
+  std::int64_t items() const { return step_.windows.images * strips() * group_blocks(); }
+
+  void operator()(std::int64_t item) const {
+    const Windows& windows = step_.windows;
+    const std::int64_t group = item % group_blocks() * item_groups_;
+    const std::int64_t groups = std::min(item_groups_, windows.groups - group);
+    const std::int64_t first = item / group_blocks() % strips() * pixels;
+    const int count = static_cast<int>(std::min<std::int64_t>(pixels, windows.pixels() - first));
+    StripSamples<T> samples(windows, step_.offset, step_.mask, step_.x);
+    samples.start(item / group_blocks() / strips(), first, count);
+    A sums[most_sums][pixels];
+    for (std::int64_t m = 0; m < groups * windows.group_out_channels(); ++m) std::fill_n(sums[m], count, A(0));
+    for (std::int64_t k = 0; k < windows.kernel_height; ++k) {
+      for (std::int64_t l = 0; l < windows.kernel_width; ++l) add_tap(samples, sums, group, groups, k, l, count);
+    }
+    write(samples, sums, item / group_blocks() / strips(), group, groups);
+  }
+
+ private:
+  static constexpr int pixels = StripSamples<T>::most_pixels;
+  static constexpr int most_sums = strip_sums;
+
+  std::int64_t strips() const { return ceil_div(step_.windows.pixels(), pixels); }
+  std::int64_t group_blocks() const { return ceil_div(step_.windows.groups, item_groups_); }
+
+  /// Adds the products of a tap to the sums of the groups' output channels.
+  void add_tap(StripSamples<T>& samples, A (&sums)[most_sums][pixels], std::int64_t group, std::int64_t groups,
+               std::int64_t k, std::int64_t l, int count) const {
+    const Windows& windows = step_.windows;
+    const std::int64_t first_out = group * windows.group_out_channels();
+    std::int64_t found = -1;  // the deformable group whose samples are there
+    for (std::int64_t c = group * windows.group_channels(); c < (group + groups) * windows.group_channels(); ++c) {
+      const std::int64_t deformable_group = c / windows.deformable_channels();
+      if (deformable_group != found) samples.find(deformable_group, k, l);
+      found = deformable_group;
+      A values[pixels];
+      samples.blend(values, c);
+      const std::int64_t out = c / windows.group_channels() * windows.group_out_channels();
+      for (std::int64_t m = out; m < out + windows.group_out_channels(); ++m) {
+        const T weight = static_cast<const T*>(weight_.data)[weight_.offset(m, c % windows.group_channels(), k, l)];
+        add_products(sums[m - first_out], static_cast<A>(weight), values, count);
+      }
+    }
+  }
+
+  static void add_products(A* __restrict sums, A weight, const A* __restrict values, int count) {
+    for (int j = 0; j < count; ++j) sums[j] = std::fma(weight, values[j], sums[j]);
+  }
+
+  /// Rounds once, with the bias.
+  void write(const StripSamples<T>& samples, A (&sums)[most_sums][pixels], std::int64_t image, std::int64_t group,
+             std::int64_t groups) const {
+    const std::int64_t first_out = group * step_.windows.group_out_channels();
+    const std::int64_t outs = groups * step_.windows.group_out_channels();
+    samples.for_rows([&](int at, std::int64_t i, std::int64_t j, int row_pixels) {
+      for (std::int64_t m = 0; m < outs; ++m) {
+        A* const row = sums[m] + at;
+        if (bias_ != nullptr) {
+          const A bias = static_cast<A>(bias_[(first_out + m) * bias_stride_]);
+          for (int k = 0; k < row_pixels; ++k) row[k] += bias;
+        }
+        T* const out = static_cast<T*>(out_.data) + out_.offset(image, first_out + m, i, j);
+        if (out_.stride[3] == 1) {
+          blas::convert_run(out, row, row_pixels);
+        } else {
+          for (int k = 0; k < row_pixels; ++k) out[k * out_.stride[3]] = static_cast<T>(row[k]);
+        }
+      }
+    });
+  }
+
+  ImageStep step_;
+  Tensor4 weight_, out_;
+  const T* bias_;
+  std::int64_t bias_stride_;
+  std::int64_t item_groups_;
+};
+
+}  // namespace portops::impl

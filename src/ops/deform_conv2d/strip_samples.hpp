@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/panels.hpp"
+#include "core/lanes/pack.hpp"
+#include "ops/deform_conv2d/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace portops::impl {
+
+/// On hosts: the samples of a strip, pixels of `out` that follow one another, at one tap for one deformable group.
+/// Positions are worked out side by side, in vectors, and so is the blending of a channel, whose pixels are gathered
+/// where they lie. Plain loops over arrays do it: compilers make vectors of them. The numbers are those of Sampler and
+/// blend(). Needs numbers of 32 bits: see fits_strips().
+template <class T>
+class StripSamples {
+ public:
+  using A = Arithmetic<T>;
+  static constexpr int most_pixels = 128;
+
+  /// The mask's data may be null.
+  StripSamples(const Windows& windows, const Tensor4& offset, const Tensor4& mask, const Tensor4& x)
+      : windows_(windows),
+        offset_(offset),
+        mask_(mask),
+        x_(x),
+        step_y_(windows.height > 1 ? static_cast<std::int32_t>(x.stride[2]) : 0),
+        step_x_(windows.width > 1 ? static_cast<std::int32_t>(x.stride[3]) : 0) {
+    std::fill_n(factor_, most_pixels, A(1));
+  }
+
+  /// Turns to so many pixels of an image, from `first` on.
+  void start(std::int64_t image, std::int64_t first, int count) {
+    image_ = image;
+    first_ = first;
+    count_ = count;
+    for_rows([&](int at, std::int64_t i, std::int64_t j, int pixels) {
+      const auto y = static_cast<std::int32_t>(i * windows_.stride_y - windows_.top);
+      const auto x = static_cast<std::int32_t>(j * windows_.stride_x - windows_.left);
+      const auto step = static_cast<std::int32_t>(windows_.stride_x);
+      for (int k = 0; k < pixels; ++k) {
+        window_y_[at + k] = y;
+        window_x_[at + k] = x + k * step;
+      }
+    });
+  }
+
+  /// Finds the samples at a tap (k, l).
+  void find(std::int64_t deformable_group, std::int64_t k, std::int64_t l) {
+    const std::int64_t channel = deformable_group * windows_.taps() + k * windows_.kernel_width + l;
+    read(offset_, 2 * channel, v_);
+    read(offset_, 2 * channel + 1, u_);
+    if (mask_.data != nullptr) read(mask_, channel, factor_);
+    place(static_cast<std::int32_t>(k * windows_.dilation_y), static_cast<std::int32_t>(l * windows_.dilation_x));
+  }
+
+  /// Writes a channel of the samples.
+  void blend(A* values, std::int64_t channel) const {
+    const T* const x = static_cast<const T*>(x_.data) + image_ * x_.stride[0] + channel * x_.stride[1];
+    if constexpr (sizeof(T) > 2) {
+      blend_pixels(values, [&](int corner, int j) { return x[offset_of_[corner][j]]; });
+    } else {
+      // No processor gathers 16 bits: they are collected first, and then converted in vectors.
+      T elements[most_pixels];
+      A pixels[corners][most_pixels];
+      for (int corner = 0; corner < corners; ++corner) {
+        for (int j = 0; j < count_; ++j) elements[j] = x[offset_of_[corner][j]];
+        blas::convert_run(pixels[corner], elements, count_);
+      }
+      blend_pixels(values, [&](int corner, int j) { return pixels[corner][j]; });
+    }
+  }
+
+  /// Calls action(at, i, j, pixels) for each piece of the strip in one row of `out`: so many pixels, the first of
+  /// which is number `at` of the strip and lies at (i, j).
+  template <class Action>
+  void for_rows(const Action& action) const {
+    std::int64_t i = first_ / windows_.out_width, j = first_ % windows_.out_width;
+    for (int at = 0; at < count_; ++i, j = 0) {
+      const int pixels = static_cast<int>(std::min<std::int64_t>(count_ - at, windows_.out_width - j));
+      action(at, i, j, pixels);
+      at += pixels;
+    }
+  }
+
+ private:
+  /// Reads a channel of offsets or masks.
+  void read(const Tensor4& tensor, std::int64_t channel, A* to) const {
+    for_rows([&](int at, std::int64_t i, std::int64_t j, int pixels) {
+      const T* const from = static_cast<const T*>(tensor.data) + tensor.offset(image_, channel, i, j);
+      if (tensor.stride[3] == 1) return blas::convert_run(to + at, from, pixels);
+      for (int k = 0; k < pixels; ++k) to[at + k] = static_cast<A>(from[k * tensor.stride[3]]);
+    });
+  }
+
+  /// From offsets to samples, so many pixels down and across from the windows' first ones.
+  void place(std::int32_t down, std::int32_t across) {
+    const auto height = static_cast<std::int32_t>(windows_.height), width = static_cast<std::int32_t>(windows_.width);
+    const std::int32_t step_y = step_y_, step_x = step_x_;
+    for (int j = 0; j < count_; ++j) {
+      const A v = static_cast<A>(window_y_[j] + down) + v_[j];
+      const A u = static_cast<A>(window_x_[j] + across) + u_[j];
+      const bool inside = (v > A(-1)) & (v < static_cast<A>(height)) & (u > A(-1)) & (u < static_cast<A>(width));
+      const A inside_v = inside ? v : A(0), inside_u = inside ? u : A(0);
+      const A floor_v = std::floor(inside_v), floor_u = std::floor(inside_u);
+      const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
+      const bool above = y >= 0, below = y + 1 < height, left = x >= 0, right = x + 1 < width;
+      // The weights of rows and columns that do not exist are 0, and their pixels are others, for nothing.
+      const A lower = inside_v - floor_v, righter = inside_u - floor_u;
+      const A row[2] = {above ? A(1) - lower : A(0), below ? lower : A(0)};
+      const A column[2] = {left ? A(1) - righter : A(0), right ? righter : A(0)};
+      const std::int32_t offset_y[2] = {(above ? y : 0) * step_y, (below ? y + 1 : y) * step_y};
+      const std::int32_t offset_x[2] = {(left ? x : 0) * step_x, (right ? x + 1 : x) * step_x};
+      const A factor = factor_[j];
+      weight_[0][j] = row[0] * column[0] * factor;
+      weight_[1][j] = row[0] * column[1] * factor;
+      weight_[2][j] = row[1] * column[0] * factor;
+      weight_[3][j] = row[1] * column[1] * factor;
+      offset_of_[0][j] = offset_y[0] + offset_x[0];
+      offset_of_[1][j] = offset_y[0] + offset_x[1];
+      offset_of_[2][j] = offset_y[1] + offset_x[0];
+      offset_of_[3][j] = offset_y[1] + offset_x[1];
+      const bool is_nan = (v != v) | (u != u);
+      nothing_[j] = factor * (is_nan ? std::numeric_limits<A>::quiet_NaN() : A(0));
+      inside_[j] = inside ? 1 : 0;
+    }
+  }
+
+  /// `pixel(corner, j)` reads the pixel at a corner.
+  template <class Pixel>
+  void blend_pixels(A* __restrict values, const Pixel& pixel) const {
+    for (int j = 0; j < count_; ++j) {
+      A value = weight_[0][j] * static_cast<A>(pixel(0, j));
+      value = std::fma(weight_[1][j], static_cast<A>(pixel(1, j)), value);
+      value = std::fma(weight_[2][j], static_cast<A>(pixel(2, j)), value);
+      value = std::fma(weight_[3][j], static_cast<A>(pixel(3, j)), value);
+      values[j] = inside_[j] != 0 ? value : nothing_[j];
+    }
+  }
+
+  Windows windows_;
+  Tensor4 offset_, mask_, x_;
+  std::int32_t step_y_, step_x_;
+  std::int64_t image_ = 0, first_ = 0;
+  int count_ = 0;
+  /// Where windows begin in x.
+  alignas(64) std::int32_t window_y_[most_pixels];
+  alignas(64) std::int32_t window_x_[most_pixels];
+  alignas(64) A v_[most_pixels];  ///< offsets
+  alignas(64) A u_[most_pixels];
+  alignas(64) A factor_[most_pixels];  ///< the mask's
+  alignas(64) A weight_[corners][most_pixels];
+  alignas(64) std::int32_t offset_of_[corners][most_pixels];  ///< of the corners in a channel of an image
+  alignas(64) std::int32_t inside_[most_pixels];
+  alignas(64) A nothing_[most_pixels];  ///< what a sample outside of the image is
+};
+
+}  // namespace portops::impl
