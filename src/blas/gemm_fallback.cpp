@@ -23,7 +23,7 @@ template <Backend B, class T>
 void launch_scale(const Context& ctx, const Product& product) {
   static const std::string label = "portops::gemm[scale]";
   const Scale<T> functor{
-      static_cast<T*>(product.c), product.rows,         product.columns,
+      static_cast<T*>(product.c), product.rows,           product.columns,
       product.c_stride,           product.batch.c_stride, static_cast<impl::Arithmetic<T>>(product.beta)};
   Kokkos::parallel_for(label,
                        Kokkos::RangePolicy<impl::SpaceOf<B>, Kokkos::IndexType<std::int64_t>>(

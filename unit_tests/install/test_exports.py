@@ -135,8 +135,10 @@ class ExportsTest(unittest.TestCase):
             self.assertIn(f"typeinfo for portops::{name}", self.types)
 
     def test_every_operator(self) -> None:
-        operators = re.findall(r"^- op: (\w+)$", SCHEMA.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        self.assertGreater(len(operators), 30)
+        families = os.environ["PORTOPS_OPERATORS"].split(",")  # of this build
+        schema = re.findall(r"^- op: (\w+)$", SCHEMA.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        operators = [name for name in schema if name.removesuffix("_grad") in families]
+        self.assertGreaterEqual(len(operators), len(families))
         names = [f"{name}{ending}" for name in operators for ending in ("", "_workspace")]
         missing = [name for name in names if f" {name}(" in self.headers and f"portops::{name}" not in self.functions]
         self.assertEqual(missing, [])

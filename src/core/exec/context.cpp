@@ -54,7 +54,7 @@ void fence_cuda(const Kokkos::Cuda& space) {
 
 /// The value of an environment variable, empty where it is not set.
 std::string_view value_of(const char* variable) {
-  const char* value = std::getenv(variable);
+  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): once a process
   return value != nullptr ? value : "";
 }
 

@@ -17,9 +17,9 @@ std::string describe(std::string_view x, const AxisSet& reduced, int rank, bool 
     if (!reduced[static_cast<std::size_t>(axis)]) continue;
     axes += (count++ == 0 ? " " : ", ") + std::to_string(axis);
   }
-  const std::string all = "the extents of " + std::string(x);
-  if (count == 0) return all;
-  return all + (keepdim ? " with 1 for " : " without ") + (count == 1 ? "axis" : "axes") + axes;
+  std::string text = "the extents of " + std::string(x);
+  if (count == 0) return text;
+  return text + (keepdim ? " with 1 for " : " without ") + (count == 1 ? "axis" : "axes") + axes;
 }
 
 }  // namespace

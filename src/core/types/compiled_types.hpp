@@ -7,23 +7,27 @@
 
 namespace portops::impl {
 
-/// Whether this build has kernels for the element type.
-constexpr bool is_compiled(ElementType type) {
-  switch (type) {
+/// The element types that this build has kernels for.
+inline constexpr ElementType compiled_types[] = {
 #if defined(PORTOPS_HAS_F64)
-    case ElementType::f64: return true;
+    ElementType::f64,
 #endif
 #if defined(PORTOPS_HAS_F32)
-    case ElementType::f32: return true;
+    ElementType::f32,
 #endif
 #if defined(PORTOPS_HAS_F16)
-    case ElementType::f16: return true;
+    ElementType::f16,
 #endif
 #if defined(PORTOPS_HAS_BF16)
-    case ElementType::bf16: return true;
+    ElementType::bf16,
 #endif
-    default: return false;
+};
+
+constexpr bool is_compiled(ElementType type) {
+  for (const ElementType compiled : compiled_types) {
+    if (compiled == type) return true;
   }
+  return false;
 }
 
 }  // namespace portops::impl

@@ -4,14 +4,12 @@
 
 #include "core/types/compiled_types.hpp"
 
+#include <iterator>
+
 namespace portops {
 
 std::vector<ElementType> enabled_element_types() {
-  std::vector<ElementType> types;
-  for (const ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16}) {
-    if (impl::is_compiled(type)) types.push_back(type);
-  }
-  return types;
+  return {std::begin(impl::compiled_types), std::end(impl::compiled_types)};
 }
 
 }  // namespace portops
