@@ -10,7 +10,8 @@ if(PORTOPS_HAS_CUDA)
   # Division, square root and subnormal numbers stay as IEEE 754 has them, nvcc's default: --use_fast_math breaks that.
   # nvcc hands GCC's pragmas on, and need not warn of them (1675).
   set(PORTOPS_DEVICE_FLAGS --fmad=false -Xcudafe --diag_suppress=20012,--diag_suppress=1675)
-  # Programs become less than half as large. Kokkos' compiler wrapper does not know the option, which nvcc takes from here too.
+  # Programs become less than half as large. Kokkos' compiler wrapper does not know the option, which nvcc takes from here
+  # too.
   if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
     list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env NVCC_APPEND_FLAGS=--compress-mode=size)
   endif()

@@ -70,10 +70,9 @@ Extents NamedCall::broadcast(std::initializer_list<std::string_view> names) cons
 }
 
 Extents NamedCall::reduced(std::string_view name) const {
-  const Extents& whole = extents(name);
-  const AxisSet axes =
-      reduced_axes(info_.name, whole.rank(), attribute<std::vector<std::int64_t>>("axis"), attribute<bool>("asvector"));
-  return reduced_extents(whole, axes, attribute<bool>("keepdim"));
+  return reduction_of(info_.name, {name, tensor(name)}, attribute<std::vector<std::int64_t>>("axis"),
+                      attribute<bool>("keepdim"), attribute<bool>("asvector"))
+      .out.extents;
 }
 
 Levels NamedCall::shared_levels(std::initializer_list<std::string_view> names) const {
