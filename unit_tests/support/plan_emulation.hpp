@@ -7,6 +7,7 @@
 #include "support.hpp"
 
 #include <map>
+#include <random>
 
 // Loops and their plans, carried out one element after the other on the host. No memory is touched: the value of an
 // input's element is a number made from its address, and results are kept by address. Sums wrap around in 64 bits, so

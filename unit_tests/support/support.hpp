@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -50,9 +50,27 @@ void need_type() {
   throw testing::AssertionException({testing::TestPartResult::kSkip, __FILE__, __LINE__, reason.c_str()});
 }
 
+/// Random numbers, the same on every machine: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// generators). Tests draw many millions of them under sanitizers, where the standard library's take ten times as long.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t bits() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  /// In [low, high).
+  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53); }
+
+ private:
+  std::uint64_t state_;
+};
+
 /// A tensor in a backend's memory with a copy on the host. Memory between and around the elements is filled with a
-/// pattern, which must never change. A
-/// test that makes one of an element type that this build leaves out is skipped.
+/// pattern, which must never change. A test that makes one of an element type that this build leaves out is skipped.
 template <class T>
 class TestTensor {
  public:
@@ -60,10 +78,7 @@ class TestTensor {
 
   TestTensor() = default;
   TestTensor(const Context& ctx, const Extents& extents, Layout layout = Layout::contiguous)
-      : ctx_(&ctx),
-        extents_(extents),
-        strides_(extents.row_major_strides()),
-        is_contiguous_(layout == Layout::contiguous) {
+      : ctx_(&ctx), extents_(extents), strides_(extents.row_major_strides()) {
     need_type<T>();
     lay_out(layout);
     host_.assign(static_cast<std::size_t>(span_ + 2 * margin), T{});
@@ -74,20 +89,22 @@ class TestTensor {
   }
 
   /// Elements in the order of their indices, last axis fastest.
-  void fill(const std::function<double(std::int64_t)>& value) {
-    for (std::int64_t i = 0; i < extents_.product(); ++i) host_[at(i)] = static_cast<T>(value(i));
+  template <class Value>
+  void fill(Value&& value) {
+    const std::int64_t count = size();
+    for (std::int64_t i = 0; i < count; ++i) host_[at(i)] = static_cast<T>(value(i));
     upload();
   }
   void fill_randomly(unsigned seed, double low = -2.0, double high = 2.0) {
-    std::mt19937 engine(seed);
-    std::uniform_real_distribution<double> distribution(low, high);
-    fill([&](std::int64_t) { return distribution(engine); });
+    Random random(seed);
+    fill([&](std::int64_t) { return random.uniform(low, high); });
   }
 
   TensorRef ref() const { return {memory_.data<T>() + first_, extents_, strides_, memory_.ref().space()}; }
   operator TensorRef() const { return ref(); }       // NOLINT: implicit for brevity in the tests
   operator TensorOrNumber() const { return ref(); }  // NOLINT: implicit for brevity in the tests
   const Extents& extents() const { return extents_; }
+  std::int64_t size() const { return extents_.product(); }
 
   /// Waits, reads the tensor back and checks that nothing around its elements has changed.
   void download() {
@@ -95,7 +112,8 @@ class TestTensor {
     std::vector<T> before = host_;
     copy(*ctx_, memory_, host_ref());
     ctx_->fence();
-    for (std::int64_t i = 0; i < extents_.product(); ++i) before[at(i)] = host_[at(i)];
+    const std::int64_t count = size();
+    for (std::int64_t i = 0; i < count; ++i) before[at(i)] = host_[at(i)];
     EXPECT_EQ(std::memcmp(before.data(), host_.data(), host_.size() * sizeof(T)), 0)
         << "memory around a tensor of extents " << extents_.to_string() << " was written";
   }
@@ -144,10 +162,17 @@ class TestTensor {
       if (reach < 0) first_ -= reach;
       span_ += std::abs(reach);
     }
+    if (layout == Layout::contiguous) return;
+    positions_.resize(static_cast<std::size_t>(size()));
+    for (std::size_t i = 0; i < positions_.size(); ++i) positions_[i] = position_of(static_cast<std::int64_t>(i));
   }
 
+  /// Where the element lies in host_.
   std::size_t at(std::int64_t index) const {
-    if (is_contiguous_) return static_cast<std::size_t>(first_ + index);
+    return positions_.empty() ? static_cast<std::size_t>(first_ + index) : positions_[static_cast<std::size_t>(index)];
+  }
+
+  std::size_t position_of(std::int64_t index) const {
     std::int64_t position = first_;
     for (int axis = extents_.rank() - 1; axis >= 0; --axis) {
       position += index % extents_[axis] * strides_[axis];
@@ -166,9 +191,9 @@ class TestTensor {
   const Context* ctx_ = nullptr;
   Extents extents_;
   Extents strides_;
-  bool is_contiguous_ = true;
   std::int64_t first_ = 0;
   std::int64_t span_ = 0;
+  std::vector<std::size_t> positions_;  ///< in host_; empty where elements follow each other
   std::vector<T> host_;
   Tensor memory_;
 };
@@ -207,10 +232,18 @@ constexpr double rounding() {
 /// Numbers that a chain of additions rounds in one direction for long. Random numbers do not show such a drift.
 inline constexpr double drifting_constants[] = {1.1, 0.1, -0.7};
 
+/// An element as an unsigned integer of its size.
+template <class T>
+auto bits_of(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  return std::bit_cast<Bits>(value);
+}
+
 /// Whether two elements have the same bits, or both are NaN.
 template <class T>
 bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+  return bits_of(a) == bits_of(b) || (a != a && b != b);
 }
 
 /// That f throws portops::Error with exactly this message.

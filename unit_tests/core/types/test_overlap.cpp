@@ -4,6 +4,7 @@
 
 #include "support/support.hpp"
 
+#include <random>
 #include <set>
 
 namespace portops::test {

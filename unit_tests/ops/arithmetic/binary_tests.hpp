@@ -104,7 +104,8 @@ class BinaryTest : public OnEveryBackend {
         Op::call(ctx, x, y, x);
         out.download();
         x.download();
-        for (std::int64_t i = 0; i < shape.product(); ++i) ASSERT_TRUE(same_bits(x.element(i), out.element(i))) << i;
+        const std::int64_t size = shape.product();
+        for (std::int64_t i = 0; i < size; ++i) ASSERT_TRUE(same_bits(x.element(i), out.element(i))) << i;
       }
     });
   }
@@ -319,7 +320,8 @@ class BinaryTest : public OnEveryBackend {
                                const TestTensor<T>& x, const TestTensor<T>& y, const TestTensor<T>& out_grad) {
     ReferenceSums sums(gradient.extents());
     const Extents& shape = out_grad.extents();
-    for (std::int64_t i = 0; i < shape.product(); ++i) {
+    const std::int64_t size = shape.product();
+    for (std::int64_t i = 0; i < size; ++i) {
       const double term = derivative(x.broadcast(shape, i), y.broadcast(shape, i), out_grad[i]);
       sums.add(gradient.broadcast_index(shape, i), term, std::abs(term));
     }
@@ -331,7 +333,8 @@ class BinaryTest : public OnEveryBackend {
     Op::call(ctx, x, y, out);
     out.download();
     const Extents& shape = out.extents();
-    for (std::int64_t i = 0; i < shape.product(); ++i) {
+    const std::int64_t size = shape.product();
+    for (std::int64_t i = 0; i < size; ++i) {
       const T value = expected(x.element(x.broadcast_index(shape, i)), y.broadcast(shape, i));
       if (same_bits(value, out.element(i))) continue;
       ADD_FAILURE() << "out[" << i << "] is " << out[i] << ", expected " << static_cast<double>(value);

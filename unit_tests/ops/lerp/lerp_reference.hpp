@@ -35,7 +35,8 @@ struct LerpGradReference {
                     const TestTensor<T>& out_grad)
       : x(x_in.extents()), y(y_in.extents()), weight(weight_in.extents()) {
     const Extents& shape = out_grad.extents();
-    for (std::int64_t i = 0; i < shape.product(); ++i) {
+    const std::int64_t size = shape.product();
+    for (std::int64_t i = 0; i < size; ++i) {
       const double g = out_grad[i];
       const double w = weight_in.broadcast(shape, i);
       const double from = x_in.broadcast(shape, i);

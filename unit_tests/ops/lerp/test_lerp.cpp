@@ -18,7 +18,8 @@ class LerpTest : public OnEveryBackend {
     lerp(ctx, x.ref(), y.ref(), weight.ref(), out.ref());
     out.download();
     const Extents& shape = out.extents();
-    for (std::int64_t i = 0; i < shape.product(); ++i) {
+    const std::int64_t size = shape.product();
+    for (std::int64_t i = 0; i < size; ++i) {
       const T expected = lerp_reference(x.element(x.broadcast_index(shape, i)), y.element(y.broadcast_index(shape, i)),
                                         weight.element(weight.broadcast_index(shape, i)));
       if (same_bits(expected, out.element(i))) continue;

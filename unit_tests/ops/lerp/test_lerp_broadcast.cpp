@@ -29,7 +29,8 @@ void check_pattern(const Context& ctx, const Extents& shape, unsigned x_mask, un
 
   lerp(ctx, x.ref(), y.ref(), weight.ref(), out.ref());
   out.download();
-  for (std::int64_t i = 0; i < out_shape.product(); ++i) {
+  const std::int64_t size = out_shape.product();
+  for (std::int64_t i = 0; i < size; ++i) {
     const T expected =
         lerp_reference(x.element(x.broadcast_index(out_shape, i)), y.element(y.broadcast_index(out_shape, i)),
                        weight.element(weight.broadcast_index(out_shape, i)));

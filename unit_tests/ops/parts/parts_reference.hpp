@@ -91,9 +91,10 @@ struct PartsTensors {
   void expect_same(const std::function<bool(std::size_t)>& is_wanted = [](std::size_t) { return true; }) const {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (!is_wanted(k)) continue;
-      for (std::int64_t i = 0; i < parts[k].extents().product(); ++i) {
+      const std::int64_t size = parts[k].size();
+      for (std::int64_t i = 0; i < size; ++i) {
         const T found = whole.element(index_in_whole(k, i)), expected = parts[k].element(i);
-        ASSERT_EQ(std::memcmp(&found, &expected, sizeof(T)), 0)
+        ASSERT_EQ(bits_of(found), bits_of(expected))
             << "element " << i << " of part " << k << " (" << what.describe() << "): " << static_cast<double>(found)
             << " and " << static_cast<double>(expected);
       }

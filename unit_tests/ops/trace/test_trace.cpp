@@ -53,7 +53,8 @@ class TraceTest : public OnEveryBackend {
     TestTensor<T> x(ctx, extents, layout), out(ctx, kept, other_layout);
     x.fill_randomly(1);
     ReferenceSums expected(kept);
-    for (std::int64_t i = 0; i < extents.product(); ++i) {
+    const std::int64_t size = extents.product();
+    for (std::int64_t i = 0; i < size; ++i) {
       const std::int64_t k = out_index(extents, params, i);
       if (k >= 0) expected.add(k, x[i], std::abs(x[i]));
     }
@@ -64,7 +65,7 @@ class TraceTest : public OnEveryBackend {
     out_grad.fill_randomly(2);
     trace_grad(ctx, TensorRef::without_data(ElementTypeOf<T>::value, extents), out_grad, x_grad, params);
     x_grad.download();
-    for (std::int64_t i = 0; i < extents.product(); ++i) {
+    for (std::int64_t i = 0; i < size; ++i) {
       const std::int64_t k = out_index(extents, params, i);
       const T value = k >= 0 ? out_grad.element(k) : static_cast<T>(0.0f);
       if (same_bits(x_grad.element(i), value)) continue;
