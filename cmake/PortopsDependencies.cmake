@@ -51,7 +51,7 @@ if(PORTOPS_HAS_CUDA)
   endif()
 endif()
 
-# --- matrix products on hosts: Kokkos Kernels, else CBLAS ----------------------------------------------------
+# --- matrix products: Kokkos Kernels, else CBLAS on hosts ----------------------------------------------------
 
 if(PORTOPS_ENABLE_KOKKOS_KERNELS)
   # The one beside Kokkos before the system's, which may have been built with another Kokkos.
@@ -76,6 +76,7 @@ if(PORTOPS_ENABLE_KOKKOS_KERNELS)
     message(FATAL_ERROR "portops: the Kokkos Kernels in ${KokkosKernels_DIR} has neither of the targets "
                         "Kokkos::kokkoskernels and KokkosKernels::all_libs")
   endif()
+  set(PORTOPS_HAS_KOKKOS_KERNELS ON)
 else()
   find_package(CBLAS QUIET)
   if(NOT CBLAS_FOUND)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 option(BUILD_SHARED_LIBS "Build libportops as a shared library" OFF)
-option(PORTOPS_ENABLE_KOKKOS_KERNELS "Use Kokkos Kernels for matrix products (hosts fall back to CBLAS without it)" ON)
+option(PORTOPS_ENABLE_KOKKOS_KERNELS "Offer the matrix products of Kokkos Kernels (hosts need a CBLAS without it)" ON)
 option(PORTOPS_ENABLE_APPS "Build the portops command and the applications" ${PROJECT_IS_TOP_LEVEL})
 option(PORTOPS_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PORTOPS_ENABLE_BENCHMARKS "Build the benchmarks" OFF)

@@ -119,6 +119,14 @@ Math parse_math(std::string_view text) {
   throw Error("--math is " + quoted(text) + ", expected ieee or tf32");
 }
 
+Products parse_products(std::string_view text) {
+  constexpr std::array all{Products::automatic, Products::own, Products::kokkos_kernels};
+  for (const Products products : all) {
+    if (text == name_of(products)) return products;
+  }
+  throw Error("--products is " + quoted(text) + ", expected " + alternatives(all));
+}
+
 Device choose_device(std::optional<Backend> backend) {
   const std::vector<Device> present = devices();
   std::vector<Backend> found;

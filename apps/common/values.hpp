@@ -28,6 +28,7 @@ Attribute parse_attribute(const AttributeInfo& attribute, std::string_view text)
 Backend parse_backend(std::string_view text);
 ElementType parse_element_type(std::string_view text);
 Math parse_math(std::string_view text);
+Products parse_products(std::string_view text);
 
 /// The device of that backend, or, when none is asked for, of the first backend whose device is present. Needs an
 /// initialised runtime.

@@ -161,9 +161,14 @@ void describe_build(std::ostream& out) {
   for (const Backend backend : enabled_backends()) append_item(backends, name_of(backend));
   std::string types;
   for (const ElementType type : enabled_element_types()) append_item(types, name_of(type));
+  std::string products(name_of(Products::own));
+#if defined(PORTOPS_HAS_KOKKOS_KERNELS)
+  append_item(products, name_of(Products::kokkos_kernels));
+#endif
   print_table({{"version", PORTOPS_VERSION},
                {"backends", backends},
                {"element types", types},
+               {"products", products},
                {"operators", std::to_string(operators().size())}},
               "", out);
 }
@@ -179,7 +184,8 @@ void describe_devices(std::ostream& out) {
   const ContextDefaults& defaults = context_defaults();
   print_section("Defaults of calls",
                 {{"deterministic", defaults.deterministic ? "on" : "off", "PORTOPS_DETERMINISTIC"},
-                 {"math", defaults.math == Math::tf32 ? "tf32" : "ieee", "PORTOPS_MATH"}},
+                 {"math", defaults.math == Math::tf32 ? "tf32" : "ieee", "PORTOPS_MATH"},
+                 {"products", std::string(name_of(defaults.products)), "PORTOPS_PRODUCTS"}},
                 out);
 }
 

@@ -38,6 +38,7 @@ struct CommandLine {
   std::optional<std::string> backend;
   std::optional<std::string> type;
   std::optional<std::string> math;
+  std::optional<std::string> products;
   bool deterministic = false;
 };
 
@@ -49,6 +50,7 @@ void run(const CommandLine& line) {
   if (line.type) request.type = parse_element_type(*line.type);
   request.deterministic = line.deterministic;
   if (line.math) request.math = parse_math(*line.math);
+  if (line.products) request.products = parse_products(*line.products);
   run_request(request);
 }
 
@@ -68,6 +70,7 @@ int command(int argc, char** argv) {
   run_app->add_option("--dtype", line.type, "f64, f32, f16 or bf16; converts the inputs, each element rounded once");
   run_app->add_flag("--deterministic", line.deterministic, "the same bits on every run and number of threads");
   run_app->add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32");
+  run_app->add_option("--products", line.products, "automatic, own or kokkos_kernels: who computes matrix products");
   run_app->footer(run_help);
   try {
     app.parse(argc, argv);

@@ -391,6 +391,7 @@ void run_request(const RunRequest& request) {
   Context ctx(choose_device(request.backend).backend);
   if (request.deterministic) ctx.deterministic(true);
   if (request.math) ctx.math(*request.math);
+  if (request.products) ctx.products(*request.products);
 
   std::vector<Tensor> inputs;  // keeps the elements
   std::vector<Tensor> results;

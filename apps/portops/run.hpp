@@ -19,6 +19,7 @@ struct RunRequest {
   std::optional<ElementType> type;     ///< none: the inputs' own
   bool deterministic = false;          ///< whatever the environment says
   std::optional<Math> math;            ///< the environment's where it is not given
+  std::optional<Products> products;    ///< likewise
 };
 
 /// Reads the inputs, runs the operator, writes the outputs. Throws Error on a wrong request and on every failure; no

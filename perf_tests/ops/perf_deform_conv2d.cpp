@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness.hpp"
 
+#include <portops/core/config.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 
 #include <array>
@@ -46,11 +47,14 @@ struct Mode {
   ElementType type;
   Math math = Math::ieee;
   bool deterministic = false;
+  portops::Products products = portops::Products::automatic;
 
   std::string name() const {
-    return (math == Math::tf32 ? "tf32" : std::string(name_of(type))) + (deterministic ? "/deterministic" : "");
+    const bool is_automatic = products == portops::Products::automatic;
+    return (math == Math::tf32 ? "tf32" : std::string(name_of(type))) + (deterministic ? "/deterministic" : "") +
+           (is_automatic ? "" : "/products:" + std::string(name_of(products)));
   }
-  Context context(Context ctx) const { return ctx.math(math).deterministic(deterministic); }
+  Context context(Context ctx) const { return ctx.math(math).deterministic(deterministic).products(products); }
 };
 
 struct Inputs {
@@ -114,7 +118,8 @@ void register_both(Backend backend, const Shape& shape, const Mode& mode) {
 }
 
 /// deform_conv2d and deform_conv2d_grad with mask and bias: all element types, and f32 as tf32, on three shapes; other
-/// extents, windows, strides and groups; windows of few products; the gradient in deterministic mode too.
+/// extents, windows, strides and groups; windows of few products; the gradient in deterministic mode too; f64 and f32 by
+/// products of Kokkos Kernels.
 void register_cases(Backend backend) {
   const bool is_device = backend == Backend::cuda;
   const Shape tiny{"tiny", {1, 16, 8, 8}, 16};
@@ -138,6 +143,12 @@ void register_cases(Backend backend) {
   register_host_time(backend, forward(tiny, {ElementType::f32}));
   register_host_time(backend, gradient(tiny, {ElementType::f32}));
   register_both(backend, seed, {ElementType::f64});
+#if defined(PORTOPS_HAS_KOKKOS_KERNELS)
+  constexpr auto kokkos_kernels = portops::Products::kokkos_kernels;
+  register_both(backend, seed, {.type = ElementType::f64, .products = kokkos_kernels});
+  for (const Shape& shape : shapes)
+    register_both(backend, shape, {.type = ElementType::f32, .products = kokkos_kernels});
+#endif
   for (const Shape& shape : shapes) {
     for (const Mode& mode : modes) {
       register_both(backend, shape, mode);

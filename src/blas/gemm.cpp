@@ -62,6 +62,7 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
   impl::check_output(op, ctx, {"c", c}, widens ? ElementType::f32 : type, "a", {rows, columns},
                      "the rows of op(a) and the columns of op(b)");
   impl::check_no_overlap(op, {"c", c}, std::array{Named{"a", a}, Named{"b", b}});
+  check_products(op, ctx, type);
   return {.type = type,
           .c_type = c.type(),
           .a_transpose = a_transpose,
@@ -80,12 +81,16 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
           .batch = batch};
 }
 
-/// Whether the host's BLAS can compute it, and as the context wants it.
-bool suits_host_blas(const Context& ctx, const Product& product) {
+bool has_blas(ElementType type) { return type == ElementType::f64 || type == ElementType::f32; }
+
+/// Whether the BLAS of the build can compute it, and the context wants it to.
+bool suits_blas(const Context& ctx, const Product& product) {
+  const bool may_choose =
+      ctx.products() == Products::automatic && ctx.backend() != Backend::cuda && !ctx.deterministic();
   const std::int64_t largest =
       std::max({product.rows, product.columns, product.inner, product.a_stride, product.b_stride, product.c_stride});
-  const bool has_type = product.type == ElementType::f64 || product.type == ElementType::f32;
-  return has_type && !ctx.deterministic() && largest <= std::numeric_limits<int>::max();
+  return (may_choose || ctx.products() == Products::kokkos_kernels) && has_blas(product.type) &&
+         largest <= std::numeric_limits<int>::max();
 }
 
 #if defined(PORTOPS_HAS_CUDA)
@@ -120,6 +125,10 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
     const impl::Region region("portops::gemm[scale]");
     return scale(ctx, product);
   }
+  if (suits_blas(ctx, product)) {
+    const impl::Region region(blas_region);
+    return multiply_by_blas(ctx, product);
+  }
 #if defined(PORTOPS_HAS_SM90)
   if (ctx.backend() == Backend::cuda && ctx.math() == Math::ieee && impl::compute_capability(ctx) == 90 &&
       suits_sm90(product)) {
@@ -137,12 +146,26 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
     return multiply_by_cublas(ctx, product, ProductMemory(ctx, workspace, cublas_workspace(ctx)));
   }
 #endif
-  if (suits_host_blas(ctx, product)) {
-    const impl::Region region(host_blas_region);
-    return multiply_by_host_blas(ctx, product);
-  }
   const impl::Region region("portops::gemm[fallback]");
   multiply_by_fallback(ctx, product);
+}
+
+void check_products(std::string_view op, const Context& ctx, [[maybe_unused]] ElementType type) {
+  if (ctx.products() != Products::kokkos_kernels) return;
+  const auto refuse = [&](const auto&... where) {
+    impl::fail("portops::", op, ": the context's products are kokkos_kernels, expected automatic or own ", where...);
+  };
+#if defined(PORTOPS_HAS_KOKKOS_KERNELS)
+  if (!has_blas(type)) refuse("for ", name_of(type), " (Kokkos Kernels multiplies f64 and f32)");
+  if (ctx.deterministic()) refuse("in deterministic mode (Kokkos Kernels promises no order of additions)");
+#if defined(PORTOPS_HAS_CUDA)
+  if (ctx.backend() == Backend::cuda && impl::cuda_device(ctx) != blas_device()) {
+    refuse("on GPU ", impl::cuda_device(ctx), " (Kokkos Kernels computes on Kokkos' own, ", blas_device(), ")");
+  }
+#endif
+#else
+  refuse("in a build without Kokkos Kernels (PORTOPS_ENABLE_KOKKOS_KERNELS)");
+#endif
 }
 
 std::size_t gemm_workspace([[maybe_unused]] const Context& ctx) {

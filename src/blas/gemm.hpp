@@ -6,6 +6,8 @@
 #include "core/types/tensor_ref.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 // Matrix products behind one interface, whichever library computes them.
 
@@ -37,19 +39,25 @@ struct Batch {
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
-/// - kokkos_kernels, or cblas in a build without Kokkos Kernels: f64 and f32 on hosts, by the host's BLAS, which takes
-///   the threads that it is configured for.
+/// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it, and on hosts where it does not ask
+///   for own; by the BLAS that Kokkos Kernels was built with, which takes the threads that it is configured for. After
+///   a first call it can be captured in a CUDA graph.
+/// - cblas: the latter in a build without Kokkos Kernels.
 /// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
-///   add up in another order when its number of threads changes.
+///   add up in another order when its number of threads changes; and where ctx.products() asks for own.
 /// - scale: alpha = 0, or an inner extent of 0.
 ///
 /// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and
 /// perhaps with other bits); without it the library's pool lends some. The context's own workspace is never touched: it
 /// belongs to the operator that calls.
 ///
-/// Throws Error, before anything is enqueued, for arguments that do not fit together.
+/// Throws Error, before anything is enqueued, for arguments that do not fit together, and as check_products does.
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
           const TensorRef& b, double beta, const TensorRef& c, const Batch& batch = {}, Workspace workspace = {});
+
+/// Throws Error where the context asks for products of Kokkos Kernels that it cannot have of this element type.
+/// Operators call it among their checks.
+void check_products(std::string_view op, const Context& ctx, ElementType type);
 
 /// The bytes of the workspace with which gemm runs at full speed; 0 on hosts.
 std::size_t gemm_workspace(const Context& ctx);

@@ -22,9 +22,9 @@ void multiply(const Product& p, Multiply&& cblas_gemm) {
 
 }  // namespace
 
-const char* const host_blas_region = "portops::gemm[cblas]";
+const char* const blas_region = "portops::gemm[cblas]";
 
-void multiply_by_host_blas(const Context& /*ctx*/, const Product& product) {
+void multiply_by_blas(const Context& /*ctx*/, const Product& product) {
   if (product.type == ElementType::f64) {
     multiply<double>(product, cblas_dgemm);
   } else {

@@ -11,9 +11,6 @@
 #include <mutex>
 #include <vector>
 
-// Kokkos Kernels is passed over on cuda for f64 and f32 too. It has one cuBLAS handle for the whole process and sets
-// its stream before each product and back after it: two host threads could each enqueue on the other's stream.
-
 namespace portops::blas {
 namespace {
 

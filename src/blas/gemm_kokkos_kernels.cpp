@@ -3,17 +3,26 @@
 #include "blas/gemm_paths.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/spaces.hpp"
+#include "core/types/fail.hpp"
+#include "portops/core/config.hpp"
 
 #include <KokkosBlas3_gemm.hpp>
 
+#include <exception>
+#include <mutex>
 #include <type_traits>
 #include <utility>
+
+#if defined(PORTOPS_HAS_CUDA)
+#include "core/exec/cuda/cuda_calls.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
+#endif
 
 namespace portops::blas {
 namespace {
 
 template <class T, class Space>
-using Matrix = Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::Device<Space, Kokkos::HostSpace>,
+using Matrix = Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::Device<Space, typename Space::memory_space>,
                             Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// A matrix of rows `stride` apart, seen as its transpose: columns that far apart.
@@ -31,6 +40,33 @@ Matrix<T, Space> operand(T* data, Transpose transpose, std::int64_t rows, std::i
 }
 
 const char* letter(Transpose transpose) { return transpose == Transpose::yes ? "T" : "N"; }
+
+/// What holds while Kokkos Kernels is called for a context.
+template <Backend B>
+struct Call {
+  explicit Call(const Context& /*ctx*/) {}
+};
+
+#if defined(PORTOPS_HAS_CUDA)
+/// Kokkos Kernels has one handle of cuBLAS for the whole process, made by the first call on the GPU that is current
+/// then, and sets its stream before each product and back after it: of two host threads each could enqueue on the
+/// other's stream. The handle takes memory when it is made.
+template <>
+class Call<Backend::cuda> {
+ public:
+  explicit Call(const Context& ctx) : lock_(mutex()), device_(ctx) {}
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  std::lock_guard<std::mutex> lock_;
+  impl::CurrentDevice device_;
+  impl::BesideCaptures beside_;
+};
+#endif
 
 /// Computes transpose(c) = transpose(op(b)) · transpose(op(a)), all of LayoutLeft. LayoutRight would do without the
 /// exchange, but where b and c have one column Kokkos Kernels takes them for vectors without gaps whatever the stride
@@ -51,12 +87,27 @@ void multiply(const Context& ctx, const Product& p) {
 
 }  // namespace
 
-const char* const host_blas_region = "portops::gemm[kokkos_kernels]";
+const char* const blas_region = "portops::gemm[kokkos_kernels]";
 
-void multiply_by_host_blas(const Context& ctx, const Product& product) {
+void multiply_by_blas(const Context& ctx, const Product& product) {
   impl::dispatch(ctx.backend(), product.type, [&]<Backend B, class T>() {
-    if constexpr (B != Backend::cuda && std::is_floating_point_v<T>) multiply<B, T>(ctx, product);
+    if constexpr (std::is_floating_point_v<T>) {
+      const Call<B> call(ctx);
+      try {
+        multiply<B, T>(ctx, product);
+      } catch (const std::exception& error) {
+        impl::fail("portops::gemm: Kokkos Kernels failed: ", error.what());
+      }
+    }
   });
+}
+
+int blas_device() {
+#if defined(PORTOPS_HAS_CUDA)
+  return Kokkos::Cuda().cuda_device();
+#else
+  return 0;
+#endif
 }
 
 }  // namespace portops::blas

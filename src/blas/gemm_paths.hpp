@@ -28,11 +28,13 @@ void scale(const Context& ctx, const Product& product);
 /// On hosts, for all element types: the same bits for any number of threads.
 void multiply_by_fallback(const Context& ctx, const Product& product);
 
-/// On hosts, for f64 and f32, whose extents and strides an int can hold. Two source files define it, of which the build
-/// takes one: through Kokkos Kernels or through CBLAS.
-void multiply_by_host_blas(const Context& ctx, const Product& product);
-/// The region in which multiply_by_host_blas runs.
-extern const char* const host_blas_region;
+/// For f64 and f32, whose extents and strides an int can hold. Two source files define it, of which the build takes
+/// one: through Kokkos Kernels on every backend, or through CBLAS on hosts.
+void multiply_by_blas(const Context& ctx, const Product& product);
+/// The region in which multiply_by_blas runs.
+extern const char* const blas_region;
+/// The number of the GPU on which Kokkos Kernels computes.
+int blas_device();
 
 /// On cuda, for all element types, with a workspace of any length.
 void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace);

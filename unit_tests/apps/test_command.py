@@ -66,7 +66,7 @@ class TellingTest(CommandTest):
 
     def test_info_of_the_build(self) -> None:
         text = call("info").stdout
-        for part in ("version ", "backends ", "element types  "):
+        for part in ("version ", "backends ", "element types  ", "products       own"):
             self.assertIn(part, text)
 
     def test_devices(self) -> None:
@@ -81,12 +81,22 @@ class TellingTest(CommandTest):
             lines = call("devices", env={**os.environ, **variables}).stdout.splitlines()
             return [line.split()[:2] for line in lines[lines.index("Defaults of calls") + 1 :]]
 
-        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="", PORTOPS_MATH=""), [["deterministic", "off"], ["math", "ieee"]])
-        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="1", PORTOPS_MATH="tf32"), [["deterministic", "on"], ["math", "tf32"]])
-        self.assertEqual(defaults(PORTOPS_DETERMINISTIC="0", PORTOPS_MATH="ieee"), [["deterministic", "off"], ["math", "ieee"]])
-        wrong = call("devices", env={**os.environ, "PORTOPS_MATH": "fast"})
-        self.assertEqual(wrong.returncode, 2)
-        self.assertIn("the environment variable PORTOPS_MATH is 'fast', expected ieee or tf32", wrong.stderr)
+        def expect(deterministic: str, math: str, products: str, **variables: str) -> None:
+            told = [["deterministic", deterministic], ["math", math], ["products", products]]
+            self.assertEqual(defaults(**variables), told)
+
+        expect("off", "ieee", "automatic", PORTOPS_DETERMINISTIC="", PORTOPS_MATH="", PORTOPS_PRODUCTS="")
+        expect("on", "tf32", "own", PORTOPS_DETERMINISTIC="1", PORTOPS_MATH="tf32", PORTOPS_PRODUCTS="own")
+        expect("off", "ieee", "automatic", PORTOPS_DETERMINISTIC="0", PORTOPS_MATH="ieee", PORTOPS_PRODUCTS="automatic")
+        expect("off", "ieee", "kokkos_kernels", PORTOPS_PRODUCTS="kokkos_kernels")
+        for variable, expected in (
+            ("PORTOPS_DETERMINISTIC", "0 or 1"),
+            ("PORTOPS_MATH", "ieee or tf32"),
+            ("PORTOPS_PRODUCTS", "automatic, own or kokkos_kernels"),
+        ):
+            wrong = call("devices", env={**os.environ, variable: "fast"})
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(f"the environment variable {variable} is 'fast', expected {expected}", wrong.stderr)
 
     def test_help_and_version(self) -> None:
         self.assertRegex(call("--version").stdout, r"^portops \d+\.\d+\.\d+\n$")
@@ -124,6 +134,7 @@ class RunTest(CommandTest):
                     "--deterministic",
                     "out=out.npy",
                     "--math=tf32",
+                    "--products=kokkos_kernels",
                     "weight=1",
                     "y=y.npy",
                     "--dtype=f64",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import unittest
 
 import npy_files
-from command_fixture import CommandTest, call
+from command_fixture import CommandTest, call, told
 
 X = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
 MASK = [0.5, 1.0, 0.25, 1.0, 0.5, 2.0, 0.0, 1.0, 0.5]
@@ -66,6 +66,19 @@ class DeformConv2dTest(CommandTest):
         self.assertEqual(self.out("zero", "bias=b.npy"), (extents, [10.0 + 2.0 * value for value in X]))
         self.assertEqual(self.out("zero", "bias=b.npy", "mask=m.npy"), (extents, [10.0 + value for value in masked]))
         self.assertEqual(self.out("right"), (extents, [2.0 * x(i, j + 1) for i, j in PIXELS]))
+
+    def test_products(self) -> None:
+        expected = (1, 1, 3, 3), [2.0 * x(i, j + 1) for i, j in PIXELS]
+        for products in ["automatic", *told("products")]:
+            self.assertEqual(self.out("right", f"--products={products}"), expected)
+        arguments = ("offset=right.npy", "out=no.npy", "--products=kokkos_kernels")
+        refused = "the context's products are kokkos_kernels, expected automatic or own "
+        if "kokkos_kernels" in told("products"):
+            why = "in deterministic mode (Kokkos Kernels promises no order of additions)"
+            self.wrong("deform_conv2d", *arguments, "--deterministic", expect=refused + why)
+        else:
+            why = "in a build without Kokkos Kernels (PORTOPS_ENABLE_KOKKOS_KERNELS)"
+            self.wrong("deform_conv2d", *arguments, expect=refused + why)
 
     def test_attributes(self) -> None:
         self.write("offset.npy", (1, 2, 2, 3), [0.0] * 12)

@@ -38,6 +38,7 @@ class WrongCallTest(CommandTest):
         complete = ("x=x.npy", "y=y.npy", "out=out.npy")
         self.wrong_lerp(*complete, "--dtype", "int8", expect=["'int8'", "f64, f32, f16 or bf16"])
         self.wrong_lerp(*complete, "--math", "fp8", expect=["'fp8'", "ieee or tf32"])
+        self.wrong_lerp(*complete, "--products", "blas", expect=["'blas'", "automatic, own or kokkos_kernels"])
         self.wrong_lerp(*complete, "--backend", "tpu", expect=["'tpu'", ", ".join(backends()[:1])])
         self.wrong_lerp(*complete, "--backend", "", expect=["--backend", "''"])
 

@@ -87,6 +87,11 @@ TEST(Values, OptionsNameTheirAlternatives) {
               ThrowsMessage<Error>("--dtype is 'int8', expected f64, f32, f16 or bf16"));
   EXPECT_EQ(parse_math("tf32"), Math::tf32);
   EXPECT_THAT([] { parse_math("fp8"); }, ThrowsMessage<Error>("--math is 'fp8', expected ieee or tf32"));
+  for (const Products products : {Products::automatic, Products::own, Products::kokkos_kernels}) {
+    EXPECT_EQ(parse_products(name_of(products)), products);
+  }
+  EXPECT_THAT([] { parse_products("blas"); },
+              ThrowsMessage<Error>("--products is 'blas', expected automatic, own or kokkos_kernels"));
   for (const Backend backend : enabled_backends()) EXPECT_EQ(parse_backend(name_of(backend)), backend);
   EXPECT_THAT([] { parse_backend("tpu"); }, ThrowsMessage<Error>(HasSubstr("--backend is 'tpu', expected ")));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/gemm.hpp"
 
+#include "support/products.hpp"
 #include "support/support.hpp"
 
 #include <array>
@@ -104,15 +105,26 @@ class Product {
 
 class GemmTest : public OnEveryBackend {
  protected:
-  /// The context itself, and the one that takes the fallback on hosts.
-  std::vector<Context> contexts() const { return {ctx, Context(ctx).deterministic(true)}; }
+  /// The context itself, the one that takes the fallback on hosts, and the one that takes Kokkos Kernels on GPUs.
+  std::vector<Context> contexts() const {
+    std::vector<Context> all{ctx, Context(ctx).deterministic(true)};
+    if (has_kokkos_kernels) all.push_back(with_kokkos_kernels(ctx));
+    return all;
+  }
+
+  template <class T>
+  static bool has_products_of(const Context& context) {
+    return sizeof(T) > 2 || context.products() != Products::kokkos_kernels;
+  }
 
   void check_all_types(const Shape& shape, Transpose a_transpose, Transpose b_transpose, Layout layout, double alpha,
                        double beta) {
     for (const Context& context : contexts()) {
       for_each_type([&]<class T>() {
         if (context.deterministic() && sizeof(T) == 2) return;  // takes the same path anyway
-        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + (context.deterministic() ? " deterministic" : ""));
+        if (!has_products_of<T>(context)) return;
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", products " +
+                     std::string(name_of(context.products())) + (context.deterministic() ? ", deterministic" : ""));
         Product<T>(ctx, shape, a_transpose, b_transpose, layout).check(context, alpha, beta);
       });
     }
@@ -219,6 +231,7 @@ TEST_P(GemmTest, takes_batches_and_gives_f32_for_halves) {
       SCOPED_TRACE(text(shape) + (context.deterministic() ? " deterministic" : ""));
       check_batch<double, double>(context, shape);
       check_batch<float, float>(context, shape);
+      if (!has_products_of<f16>(context)) continue;
       check_batch<f16, f16>(context, shape);
       check_batch<f16, float>(context, shape);
       check_batch<bf16, float>(context, shape);
@@ -237,6 +250,7 @@ TEST_P(GemmTest, scales_by_alpha_and_adds_beta_c) {
 TEST_P(GemmTest, does_not_read_c_where_beta_is_0) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
       for (const Shape& shape : {Shape{20, 30, 10}, Shape{20, 1, 10}, Shape{1, 30, 10}, Shape{20, 30, 0}}) {
         SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", " + text(shape));
         Product<T> product(ctx, shape);
@@ -270,6 +284,7 @@ TEST_P(GemmTest, does_not_read_a_and_b_where_alpha_is_0) {
 TEST_P(GemmTest, lets_nan_and_infinity_through) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
       Product<T> product(ctx, {20, 30, 10});
       product.a.fill([](std::int64_t i) {
         return i == 13 ? nan : i == 25 ? std::numeric_limits<double>::infinity() : 1;
@@ -340,6 +355,35 @@ TEST_P(GemmTest, gives_the_same_bits_again) {
   });
 }
 
+TEST_P(GemmTest, own_products_of_hosts_are_those_of_deterministic_mode) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
+  for_each_type([&]<class T>() {
+    Product<T> own(ctx, {70, 90, 3000}), deterministic(ctx, {70, 90, 3000});
+    own.run(Context(ctx).products(Products::own));
+    deterministic.run(Context(ctx).deterministic(true));
+    own.c.download();
+    deterministic.c.download();
+    for (std::int64_t i = 0; i < 70 * 90; ++i) {
+      ASSERT_TRUE(same_bits(own.c.element(i), deterministic.c.element(i))) << i;
+    }
+  });
+}
+
+TEST_P(GemmTest, refuses_products_that_kokkos_kernels_lacks) {
+  const std::string message = "portops::gemm: the context's products are kokkos_kernels, expected automatic or own ";
+  const Context context = with_kokkos_kernels(ctx);
+  if (!has_kokkos_kernels) {
+    Product<double> product(ctx, {2, 3, 4});
+    return expect_error([&] { product.run(context); },
+                        message + "in a build without Kokkos Kernels (PORTOPS_ENABLE_KOKKOS_KERNELS)");
+  }
+  Product<bf16> half(ctx, {2, 3, 4});
+  expect_error([&] { half.run(context); }, message + "for bf16 (Kokkos Kernels multiplies f64 and f32)");
+  Product<float> product(ctx, {2, 3, 4});
+  expect_error([&] { product.run(Context(context).deterministic(true)); },
+               message + "in deterministic mode (Kokkos Kernels promises no order of additions)");
+}
+
 TEST_P(GemmTest, deterministic_bits_do_not_depend_on_the_number_of_threads) {
   // The host backends of a build have different numbers of threads.
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a GPU's threads are what they are";
@@ -360,18 +404,22 @@ TEST_P(GemmTest, calls_of_two_contexts_and_two_host_threads_keep_apart) {
   }
   // On cuda the second stream is the one that CUDA calls cudaStreamPerThread: each host thread has its own.
   void* const stream = ctx.backend() == Backend::cuda ? reinterpret_cast<void*>(2) : nullptr;
-  const std::array contexts{Context(ctx.backend()), Context(ctx.backend(), stream)};
-  const auto work = [&](const Shape& shape) {
-    std::vector<Product<float>> products;
-    for (const Context& context : contexts) products.emplace_back(context, shape);
-    for (int round = 0; round < 20; ++round) {
-      for (std::size_t k = 0; k < 2; ++k) products[k].run(contexts[k]);
-    }
-    for (std::size_t k = 0; k < 2; ++k) products[k].check(contexts[k], 1.0, 0.0);
+  const auto check = [&](const std::array<Context, 2>& contexts) {
+    const auto work = [&](const Shape& shape) {
+      std::vector<Product<float>> products;
+      for (const Context& context : contexts) products.emplace_back(context, shape);
+      for (int round = 0; round < 20; ++round) {
+        for (std::size_t k = 0; k < 2; ++k) products[k].run(contexts[k]);
+      }
+      for (std::size_t k = 0; k < 2; ++k) products[k].check(contexts[k], 1.0, 0.0);
+    };
+    std::thread other(work, Shape{61, 130, 40});
+    work({150, 30, 600});
+    other.join();
   };
-  std::thread other(work, Shape{61, 130, 40});
-  work({150, 30, 600});
-  other.join();
+  const Context first(ctx.backend()), second(ctx.backend(), stream);
+  check({first, second});
+  if (has_kokkos_kernels) check({with_kokkos_kernels(first), with_kokkos_kernels(second)});
 }
 
 TEST_P(GemmTest, takes_a_workspace) {

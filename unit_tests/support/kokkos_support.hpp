@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 // What the tests with Kokkos share: suites over the execution spaces of the build.
@@ -35,6 +36,15 @@ using Spaces = decltype(types_of(std::tuple_cat(
 template <class Space>
 Space new_instance() {
   return Kokkos::Experimental::partition_space(Space(), 1)[0];
+}
+
+/// One that a host thread can have for itself: with OpenMP one thread of OpenMP's beside the host's own.
+template <class Space>
+Space own_instance() {
+#if defined(KOKKOS_ENABLE_OPENMP)
+  if constexpr (std::is_same_v<Space, Kokkos::OpenMP>) return Kokkos::OpenMP(2);
+#endif
+  return new_instance<Space>();
 }
 
 /// A number for element i, the same on every run.

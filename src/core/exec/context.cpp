@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -58,20 +59,44 @@ std::string_view value_of(const char* variable) {
   return value != nullptr ? value : "";
 }
 
-/// Whether the variable has the second of two values; not set, or empty, it has the first.
-bool is_second(const char* variable, std::string_view first, std::string_view second) {
+/// A value of an environment variable, and what it stands for.
+template <class Option>
+struct NamedOption {
+  std::string_view name;
+  Option option;
+};
+
+/// What the variable's value stands for; not set, or empty, it has the first one.
+template <class Option>
+Option option_of(const char* variable, std::initializer_list<NamedOption<Option>> options) {
   const std::string_view value = value_of(variable);
-  if (value == second) return true;
-  if (value.empty() || value == first) return false;
-  impl::fail("portops::Context: the environment variable ", variable, " is '", value, "', expected ", first, " or ",
-             second);
+  if (value.empty()) return options.begin()->option;
+  std::string expected;
+  for (const auto& [name, option] : options) {
+    if (value == name) return option;
+    expected += (expected.empty() ? "" : name == (options.end() - 1)->name ? " or " : ", ") + std::string(name);
+  }
+  impl::fail("portops::Context: the environment variable ", variable, " is '", value, "', expected ", expected);
 }
 
 }  // namespace
 
+std::string_view name_of(Products products) {
+  switch (products) {
+    case Products::automatic: return "automatic";
+    case Products::own: return "own";
+    case Products::kokkos_kernels: return "kokkos_kernels";
+  }
+  return "?";
+}
+
 const ContextDefaults& context_defaults() {
-  static const ContextDefaults defaults{is_second("PORTOPS_DETERMINISTIC", "0", "1"),
-                                        is_second("PORTOPS_MATH", "ieee", "tf32") ? Math::tf32 : Math::ieee};
+  static const ContextDefaults defaults{
+      option_of<bool>("PORTOPS_DETERMINISTIC", {{"0", false}, {"1", true}}),
+      option_of<Math>("PORTOPS_MATH", {{"ieee", Math::ieee}, {"tf32", Math::tf32}}),
+      option_of<Products>(
+          "PORTOPS_PRODUCTS",
+          {{"automatic", Products::automatic}, {"own", Products::own}, {"kokkos_kernels", Products::kokkos_kernels}})};
   return defaults;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace portops {
@@ -16,6 +17,21 @@ namespace portops {
 /// The arithmetic that matrix products may use for f32 operands: `ieee` has the error of f32 accumulation, `tf32` may
 /// round the operands to 11 significant bits. Operators without matrix products are always `ieee`.
 enum class Math : std::uint8_t { ieee, tf32 };
+
+/// Who computes the matrix products inside of operators:
+/// - `own`: portops, with kernels of its own, and cuBLAS on GPUs.
+/// - `kokkos_kernels`: Kokkos Kernels, `KokkosBlas::gemm`, on every backend, by the BLAS that it was built with or by
+/// its
+///   own kernels. It multiplies f64 and f32, with the error of that BLAS (`Math::tf32` changes nothing), and promises
+///   no order of additions. So an operator with matrix products throws Error, before anything is enqueued, where this
+///   is asked for with tensors of 16-bit types, in deterministic mode, in a build without Kokkos Kernels, or on another
+///   GPU than Kokkos' own. Products with an extent or a stride of 2^31 and more are computed as with `own`.
+/// - `automatic`: whichever was measured to be the faster one for the operator, and can do what the context asks for.
+/// Operators without matrix products do not look at it.
+enum class Products : std::uint8_t { automatic, own, kokkos_kernels };
+
+/// "automatic", "own" or "kokkos_kernels".
+PORTOPS_EXPORT std::string_view name_of(Products products);
 
 /// Memory that a caller lends to a call for its temporaries, reachable by the context's backend and aligned to 256
 /// bytes. It must stay untouched until the call has finished on the device.
@@ -38,9 +54,11 @@ concept AdaptableExecutionSpace = requires {
 ///
 ///   PORTOPS_DETERMINISTIC   1 or 0, which is the default
 ///   PORTOPS_MATH            tf32 or ieee, which is the default
+///   PORTOPS_PRODUCTS        own, kokkos_kernels or automatic, which is the default
 struct ContextDefaults {
   bool deterministic = false;
   Math math = Math::ieee;
+  Products products = Products::automatic;
 };
 
 /// Throws Error where one of the variables has another value.
@@ -72,6 +90,9 @@ class Context {
   Context& math(Math math) { return math_ = math, *this; }
   Math math() const { return math_; }
 
+  Context& products(Products products) { return products_ = products, *this; }
+  Products products() const { return products_; }
+
   /// Lends memory for the temporaries of the calls that use this context. Without it they come from a pool of the
   /// library's own.
   Context& workspace(Workspace workspace) { return workspace_ = workspace, *this; }
@@ -88,6 +109,7 @@ class Context {
   Backend backend_;
   bool deterministic_ = context_defaults().deterministic;
   Math math_ = context_defaults().math;
+  Products products_ = context_defaults().products;
   Workspace workspace_;
   std::shared_ptr<const void> instance_;
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/deform_conv2d/deform_conv2d.hpp"
 
+#include "blas/gemm.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
@@ -28,6 +29,23 @@ using impl::Windows;
 
 std::int64_t step_of(const Windows& windows, const DeformConv2dParams& params) {
   return std::min(windows.images, params.im2col_step);
+}
+
+/// The ways to the result of the forward pass.
+enum class Path : std::uint8_t { fused, strips, tiles, im2col };
+
+Path choose_path(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors) {
+  // A library multiplies columns that are in memory.
+  if (ctx.products() == Products::kokkos_kernels) return Path::im2col;
+  if (impl::can_fuse(ctx, windows, tensors)) return Path::fused;
+  if (impl::suits_strips(ctx, windows, tensors.x)) return Path::strips;
+  return ctx.backend() == Backend::cuda ? Path::im2col : Path::tiles;
+}
+
+Windows check_forward(const Context& ctx, const DeformConv2dTensors& t, const DeformConv2dParams& params) {
+  const Windows windows = impl::check_deform_conv2d(ctx, t.x, t.offset, t.weight, t.out, params).windows;
+  blas::check_products("deform_conv2d", ctx, t.x.type());
+  return windows;
 }
 
 /// Writes a channel's bias to all of its pixels, or 0.
@@ -89,6 +107,7 @@ Windows check_grad(const Context& ctx, const DeformConv2dGradTensors& t, const D
   const Windows windows = impl::check_deform_conv2d_grad(ctx, t.x, t.offset, t.weight, t.out_grad, t.x_grad,
                                                          t.offset_grad, t.weight_grad, t.mask_grad, t.bias_grad, params)
                               .windows;
+  blas::check_products("deform_conv2d_grad", ctx, t.x.type());
   check_lists(ctx, windows, t);
   return windows;
 }
@@ -99,25 +118,28 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
                    const TensorRef& out, const DeformConv2dParams& params) {
   const impl::Region region("portops::deform_conv2d");
   const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
-  const Windows windows = impl::check_deform_conv2d(ctx, x, offset, weight, out, params).windows;
+  const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0) return;
   if (windows.channels == 0) return fill(ctx, out, params.bias);
-  if (impl::can_fuse(ctx, windows, tensors)) return impl::deform_conv2d_fused(ctx, windows, tensors);
-  if (impl::suits_strips(ctx, windows, x)) return impl::deform_conv2d_by_strips(ctx, windows, tensors);
-  if (ctx.backend() != Backend::cuda) {
-    return impl::deform_conv2d_by_tiles(ctx, windows, tensors, step_of(windows, params));
+  switch (choose_path(ctx, windows, tensors)) {
+    case Path::fused: return impl::deform_conv2d_fused(ctx, windows, tensors);
+    case Path::strips: return impl::deform_conv2d_by_strips(ctx, windows, tensors);
+    case Path::tiles: return impl::deform_conv2d_by_tiles(ctx, windows, tensors, step_of(windows, params));
+    case Path::im2col: return impl::deform_conv2d_by_im2col(ctx, windows, tensors, step_of(windows, params));
   }
-  impl::deform_conv2d_by_im2col(ctx, windows, tensors, step_of(windows, params));
 }
 
 std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
                                     const TensorRef& weight, const TensorRef& out, const DeformConv2dParams& params) {
   const DeformConv2dTensors tensors{x, offset, weight, params.mask, params.bias, out};
-  const Windows windows = impl::check_deform_conv2d(ctx, x, offset, weight, out, params).windows;
+  const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0 || windows.channels == 0) return 0;
-  if (impl::can_fuse(ctx, windows, tensors)) return impl::fused_workspace(ctx, windows, tensors);
-  if (impl::suits_strips(ctx, windows, x)) return 0;
-  if (ctx.backend() != Backend::cuda) return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
+  switch (choose_path(ctx, windows, tensors)) {
+    case Path::fused: return impl::fused_workspace(ctx, windows, tensors);
+    case Path::strips: return 0;
+    case Path::tiles: return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
+    case Path::im2col: break;
+  }
   return impl::im2col_workspace(ctx, windows, tensors, step_of(windows, params));
 }
 

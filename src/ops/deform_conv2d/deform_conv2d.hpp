@@ -63,15 +63,17 @@ struct DeformConv2dParams {
 /// window has at least one tap: without channels, out is the bias.
 ///
 /// The same call gives the same bits on every run and for any number of threads; on a GPU of compute capability other
-/// than 9.0 with ctx.deterministic() only.
+/// than 9.0 with ctx.deterministic() only. With Products::kokkos_kernels the products have the error of that library,
+/// and no such bits: see Products.
 ///
 /// Throws portops::Error, before anything is enqueued, when a tensor has another rank or other extents than said above,
 /// an attribute is out of its range, 64 bits cannot hold 2 · D · K · L or count the bytes of all N · C · K · L · H' ·
 /// W' samples, element types differ, a tensor is empty (not given) or lies where the context's backend cannot reach it,
-/// `out` is read-only, has two elements at one address or overlaps an input, or the context's workspace is too small.
-/// Temporaries: copies of x and weight with the channels last, and, where they are in memory, columns of up to
-/// im2col_step images; none on hosts for groups of few channels and output channels. From the library's pool or the
-/// context's workspace. deform_conv2d_workspace gives their size.
+/// `out` is read-only, has two elements at one address or overlaps an input, the context's workspace is too small, or
+/// the context's products are kokkos_kernels where Products says that they cannot be. Temporaries: copies of x and
+/// weight with the channels last, and, where they are in memory, columns of up to im2col_step images, and their product
+/// where it cannot be written to out at once; none on hosts for groups of few channels and output channels. From the
+/// library's pool or the context's workspace. deform_conv2d_workspace gives their size.
 ///
 /// Sources: Dai et al., Deformable Convolutional Networks, 2017; Zhu et al., Deformable ConvNets v2, 2019. Semantics:
 /// torchvision.ops.deform_conv2d, ONNX DeformConv, Paddle's deformable_conv.
@@ -102,7 +104,8 @@ PORTOPS_EXPORT void deform_conv2d(const Context& ctx, const TensorRef& x, const 
 /// n · 2^-54) of the magnitudes summed. Tensors without elements are valid; sums over nothing are 0.
 ///
 /// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run and for any number
-/// of threads; else x_grad on a GPU is summed by atomic additions, in any order.
+/// of threads; else x_grad on a GPU is summed by atomic additions, in any order. With Products::kokkos_kernels there
+/// are no such bits anywhere.
 ///
 /// Throws portops::Error as deform_conv2d does, and when mask_grad is given without a mask, or a result overlaps an
 /// input or another result. Temporaries: deform_conv2d_grad_workspace gives their size.

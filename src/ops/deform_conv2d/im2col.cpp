@@ -101,10 +101,11 @@ class Im2col {
   void* weight_;
 };
 
-/// The context of products. On hosts these are portops' own, which the context asks for by deterministic mode: batches
-/// of small products, which a vendor's BLAS computes one by one, took it a third of the time on 16 cores.
+/// The context of products. On hosts these are portops' own where the context leaves the choice: batches of small
+/// products, which a vendor's BLAS computes one by one, took it three times as long on 16 cores.
 Context of_products(const Context& ctx) {
-  return ctx.backend() == Backend::cuda ? ctx : Context(ctx).deterministic(true);
+  const bool chooses = ctx.products() == Products::automatic && ctx.backend() != Backend::cuda;
+  return chooses ? Context(ctx).products(Products::own) : ctx;
 }
 
 std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (images - 1) / step + 1; }
@@ -118,13 +119,28 @@ void for_steps(std::int64_t images, std::int64_t step, const Action& action) {
 struct ForwardMemory {
   MemoryLayout layout;
   Im2colArrays arrays;
-  TemporaryArray out;  ///< where the product cannot write into the tensor itself
+  bool by_pixels = false;  ///< whether a step's products have a row a pixel, or a row a channel of one image
+  TemporaryArray out;      ///< where the product cannot write into the tensor itself
 
   ForwardMemory(const Context& ctx, const Windows& windows, const DeformConv2dTensors& t, std::int64_t step)
       : arrays(layout, ctx, windows, t.x, t.weight, step) {
-    if (!is_matrix_of_planes(t.out) && !is_matrix_of_pixels(t.out)) {
+    const bool has_pixels = is_matrix_of_pixels(t.out), has_planes = is_matrix_of_planes(t.out);
+    // Kokkos Kernels computes one product after the other: one for all images of a step is worth the copy.
+    by_pixels = (ctx.products() == Products::kokkos_kernels && step > 1) || (has_pixels && !has_planes);
+    if (by_pixels ? !has_pixels : !has_planes) {
       out = TemporaryArray(layout, step * windows.out_channels * windows.pixels(), size_of(t.x.type()));
     }
+  }
+
+  /// The product's tensor for the images from `first` on.
+  Tensor4 product(const TensorRef& tensor, std::int64_t first, void* memory) const {
+    if (!out) return tensor4(tensor, first);
+    const std::int64_t channels = tensor.extent(1), width = tensor.extent(3);
+    if (by_pixels) {
+      return {out.in(memory), {channels * tensor.extent(2) * width, 1, channels * width, channels}};
+    }
+    const Extents strides = tensor.extents().row_major_strides();
+    return {out.in(memory), {strides[0], strides[1], strides[2], strides[3]}};
   }
 };
 
@@ -164,26 +180,23 @@ void run_forward(const Context& ctx, const Windows& windows, const DeformConv2dT
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
     const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
     DeformConv2dKernels<B, T>::columns(ctx, s);
-    Tensor4 out = tensor4(t.out, first);
-    if (plan.out) {
-      const Extents strides = t.out.extents().row_major_strides();
-      out = {plan.out.in(memory.data()), {strides[0], strides[1], strides[2], strides[3]}};
-    }
+    const Tensor4 out = plan.product(t.out, first, memory.data());
     if (t.bias) {
       Extents extents = t.out.extents();
       extents[0] = count;
       DeformConv2dKernels<B, T>::fill(ctx, extents, out, t.bias.data(), t.bias.stride(0));
     }
     const double beta = t.bias ? 1.0 : 0.0;
-    if (plan.out || is_matrix_of_planes(t.out)) {
-      multiply_planes(ctx, s.windows, matrix, type, im2col.weight(), s.columns, out, beta, im2col.workspace());
+    if (plan.by_pixels) {
+      const std::int64_t distance = plan.out ? windows.out_channels : pixel_distance(t.out);
+      multiply_pixels(ctx, s.windows, matrix, im2col.weight(), s.columns, out.data, distance, beta, im2col.workspace());
     } else {
-      multiply_pixels(ctx, s.windows, matrix, im2col.weight(), s.columns, out.data, pixel_distance(t.out), beta,
-                      im2col.workspace());
+      multiply_planes(ctx, s.windows, matrix, type, im2col.weight(), s.columns, out, beta, im2col.workspace());
     }
     if (plan.out) {
       DeformConv2dKernels<B, T>::rearrange(ctx, "portops::deform_conv2d::out[strided]",
-                                           from_contiguous(t.out, first, count, out.data));
+                                           plan.by_pixels ? from_channels_last(t.out, first, count, out.data)
+                                                          : from_contiguous(t.out, first, count, out.data));
     }
   });
 }

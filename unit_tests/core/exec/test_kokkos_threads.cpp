@@ -15,22 +15,10 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-template <class Space>
-struct OwnInstance {
-  static Space make() { return new_instance<Space>(); }
-};
-#if defined(KOKKOS_ENABLE_OPENMP)
-/// One thread of OpenMP's beside the host's own.
-template <>
-struct OwnInstance<Kokkos::OpenMP> {
-  static Kokkos::OpenMP make() { return Kokkos::OpenMP(2); }
-};
-#endif
-
 /// What a host thread works with.
 template <class Space>
 struct Worker {
-  explicit Worker(int salt) : ctx(OwnInstance<Space>::make()), work(ctx.deterministic(true), salt) {}
+  explicit Worker(int salt) : ctx(own_instance<Space>()), work(ctx.deterministic(true), salt) {}
 
   Context ctx;
   AllFamilies work;

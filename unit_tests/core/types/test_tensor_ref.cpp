@@ -208,12 +208,14 @@ TEST(ContextTest, has_an_instance_and_the_options_of_a_call) {
     EXPECT_NE(ctx.instance(), nullptr);
     EXPECT_FALSE(ctx.deterministic());
     EXPECT_EQ(ctx.math(), Math::ieee);
+    EXPECT_EQ(ctx.products(), Products::automatic);
     EXPECT_EQ(ctx.workspace().data, nullptr);
     std::byte memory[1];
-    ctx.deterministic(true).math(Math::tf32).workspace({memory, 1});
+    ctx.deterministic(true).math(Math::tf32).products(Products::kokkos_kernels).workspace({memory, 1});
     const Context copied = ctx;
     EXPECT_TRUE(copied.deterministic());
     EXPECT_EQ(copied.math(), Math::tf32);
+    EXPECT_EQ(copied.products(), Products::kokkos_kernels);
     EXPECT_EQ(copied.workspace().data, memory);
     EXPECT_EQ(copied.workspace().bytes, 1u);
     EXPECT_EQ(copied.instance(), ctx.instance());

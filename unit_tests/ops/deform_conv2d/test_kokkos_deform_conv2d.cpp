@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kokkos_deform_conv2d_support.hpp"
 #include "support/kokkos_events.hpp"
+#include "support/products.hpp"
 
 // deform_conv2d and deform_conv2d_grad on Views, and what their calls promise about how they run.
 
@@ -74,7 +75,11 @@ class DeformConv2dContractTest : public testing::Test {
     Kokkos::fence();
   }
 
-  std::vector<Context> contexts() const { return {ctx, Context(ctx).deterministic(true)}; }
+  std::vector<Context> contexts() const {
+    std::vector<Context> all{ctx, Context(ctx).deterministic(true)};
+    if (has_kokkos_kernels) all.push_back(with_kokkos_kernels(ctx));
+    return all;
+  }
 
   std::vector<Call> calls() const {
     return {{"deform_conv2d", [&](const Context& on) { convolution.run(on); }},
@@ -109,7 +114,8 @@ TYPED_TEST_SUITE(DeformConv2dContractTest, Spaces);
 
 /// Matrix products are labelled by the library that computes them.
 bool is_of_family(const std::string& name) {
-  for (const char* start : {"portops::deform_conv2d", "portops::gemm[", "KokkosBlas::gemm["}) {
+  for (const char* start : {"portops::deform_conv2d", "portops::gemm[", "KokkosBlas::gemm[",
+                            "Initialize C for Dot Product Based GEMM", "Perform Dot Product Based GEMM"}) {
     if (name.rfind(start, 0) == 0) return true;
   }
   return false;
@@ -155,6 +161,30 @@ TYPED_TEST(DeformConv2dContractTest, opens_a_region_around_everything) {
   });
 }
 
+/// One product a group and a step of images, 2 and 1 of them; in the gradient one for the weight and one for the
+/// columns.
+TYPED_TEST(DeformConv2dContractTest, multiplies_by_kokkos_kernels_where_the_context_asks_for_it) {
+  if (!has_kokkos_kernels) GTEST_SKIP() << "a build without Kokkos Kernels";
+  constexpr std::int64_t groups = 2, steps = 2;
+  const auto count = [](const std::vector<Event>& events, Kind kind, const std::string& start) {
+    return std::count_if(events.begin(), events.end(),
+                         [&](const Event& event) { return event.kind == kind && event.name.starts_with(start); });
+  };
+  const auto check = [&](std::int64_t products, const std::function<void(const Context&)>& call) {
+    const auto events = events_of([&] { call(with_kokkos_kernels(this->ctx)); });
+    EXPECT_EQ(count(events, Kind::push, "portops::gemm[kokkos_kernels]"), products * steps);
+    EXPECT_EQ(count(events, Kind::push, "KokkosBlas::gemm["), products * steps * groups);
+    EXPECT_EQ(count(events, Kind::push, "portops::gemm["), products * steps);
+    EXPECT_EQ(count(events, Kind::kernel, "portops::deform_conv2d["), 0);
+    const auto own = events_of([&] { call(Context(this->ctx).products(Products::own)); });
+    EXPECT_EQ(count(own, Kind::push, "portops::gemm[kokkos_kernels]"), 0);
+    EXPECT_EQ(count(own, Kind::push, "KokkosBlas::"), 0);
+  };
+  check(1, [&](const Context& ctx) { this->convolution.run(ctx); });
+  check(2, [&](const Context& ctx) { this->convolution.run_grad(ctx); });
+  this->ctx.fence();
+}
+
 TYPED_TEST(DeformConv2dContractTest, that_is_wrong_enqueues_nothing_and_closes_its_region) {
   const auto& c = this->convolution;
   DeformConv2dParams params = c.params();
@@ -172,6 +202,9 @@ TYPED_TEST(DeformConv2dContractTest, that_is_wrong_enqueues_nothing_and_closes_i
   expect_refused("deform_conv2d", [&] {
     deform_conv2d(this->ctx, c.ref("x"), c.ref("offset"), c.ref("weight"), c.ref("x"), c.params());
   });
+  const Context refused = with_kokkos_kernels(this->ctx).deterministic(true);
+  expect_refused("deform_conv2d", [&] { c.run(refused); });
+  expect_refused("deform_conv2d_grad", [&] { c.run_grad(refused); });
   expect_refused("deform_conv2d_grad", [&] {
     deform_conv2d_grad(this->ctx, c.ref("x"), c.ref("offset"), c.ref("weight"), c.ref("out_grad"), TensorRef(),
                        TensorRef(), TensorRef(), TensorRef(), c.ref("weight_grad"), c.params());
