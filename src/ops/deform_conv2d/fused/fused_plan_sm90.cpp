@@ -16,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -136,14 +137,21 @@ void copy_x(const Context& ctx, const Windows& windows, const TensorRef& x, cons
   what.to = {copy, windows.area() * pixel, 1, windows.width * pixel, pixel};
   constexpr const char* label = "portops::deform_conv2d::x[channels_last]";
   if (padded_run == run) return DeformConv2dKernels<B, T>::rearrange(ctx, label, what);
-  DeformConv2dKernels<B, T>::fill(ctx, {windows.images, pixel, windows.height, windows.width},
-                                  {copy, {windows.area() * pixel, 1, windows.width * pixel, pixel}}, nullptr, 0);
+  DeformConv2dKernels<B, T>::fill(ctx, {windows.images, runs, windows.area(), padded_run - run},
+                                  {static_cast<T*>(copy) + run, {windows.area() * pixel, padded_run, pixel, 1}},
+                                  nullptr, 0);
   what.rows = run;
-  for (std::int64_t k = 0; k < runs; ++k) {
-    Rearrangement of_run = what;
-    of_run.from.data = static_cast<T*>(what.from.data) + k * run * what.from.row;
-    of_run.to.data = static_cast<T*>(copy) + k * padded_run;
-    DeformConv2dKernels<B, T>::rearrange(ctx, label, of_run);
+  // Image by image all runs, or run by run all images: a launch for each of what there is less of.
+  std::int64_t from_step = run * what.from.row, to_step = padded_run;
+  if (windows.images < runs) {
+    what.batches = runs;
+    std::swap(what.from.batch, from_step);
+    std::swap(what.to.batch, to_step);
+  }
+  for (std::int64_t k = 0; k < std::min(windows.images, runs); ++k) {
+    DeformConv2dKernels<B, T>::rearrange(ctx, label, what);
+    what.from.data = static_cast<T*>(what.from.data) + from_step;
+    what.to.data = static_cast<T*>(what.to.data) + to_step;
   }
 }
 

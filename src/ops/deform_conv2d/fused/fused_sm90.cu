@@ -14,11 +14,27 @@ using namespace fused_sm90;  // NOLINT: whose headers are parts of this file
 constexpr int stages = 4;
 constexpr int most_phase_taps = FusedPlan::most_phase_taps;
 
-/// The sums of a warpgroup in shared memory: a row of pixels for each output channel, warpgroups with other pixels
-/// beside each other. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the banks.
-__host__ __device__ constexpr int sums_stride(int pixels) { return pixels + 4; }
+/// Where neighbours among the sums of a block lie in out.
+enum class OutOrder : std::uint8_t { pixels, channels };
+
+/// The sums of a block's share of the inner axis in shared memory: a row of pixels for each output channel, or a row of
+/// channels for each pixel. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the
+/// banks.
+template <OutOrder order>
+struct SumsLayout {
+  int rows, pixels;
+
+  __host__ __device__ constexpr int stride() const { return order == OutOrder::pixels ? pixels + 4 : rows + 8; }
+  __host__ __device__ constexpr int size() const { return (order == OutOrder::pixels ? rows : pixels) * stride(); }
+  __host__ __device__ constexpr int at(int channel, int pixel) const {
+    return order == OutOrder::pixels ? channel * stride() + pixel : pixel * stride() + channel;
+  }
+};
+
 __host__ __device__ constexpr int sums_bytes(int rows, int pixels) {
-  return shares_of(pixels) * rows * sums_stride(pixels) * 4;
+  const int by_pixels = SumsLayout<OutOrder::pixels>{rows, pixels}.size();
+  const int by_channels = SumsLayout<OutOrder::channels>{rows, pixels}.size();
+  return shares_of(pixels) * (by_pixels > by_channels ? by_pixels : by_channels) * 4;
 }
 
 /// What a block has in shared memory: the stages, a tile of the weight each, which make room for the sums at the end,
@@ -56,49 +72,133 @@ Precision precision_of(const FusedPlan& plan) {
 
 constexpr std::int64_t no_target = INT64_MIN;
 
-/// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for
-/// channels [begin, end) of the tile: in this block's memory, in that of its first warpgroup.
-template <int rows, int pixels>
-__device__ __forceinline__ void join_sums(float* sums, SharedAddress address, int begin, int end, int block,
-                                          int blocks) {
-  constexpr int stride = sums_stride(pixels), shares = shares_of(pixels), packs = pixels / 4;
+/// The part of a tile's channels that a block writes.
+struct Part {
+  int begin;  ///< a multiple of 8
+  int width;  ///< a power of two, 8 or more
+  int end;    ///< of those that there are
+};
+
+/// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for a
+/// part of the tile: in this block's memory, in that of its first warpgroup.
+template <OutOrder order, int rows, int pixels>
+__device__ __forceinline__ void join_sums(float* sums, SharedAddress address, const Part& part, int block, int blocks) {
+  constexpr SumsLayout<order> layout{rows, pixels};
+  constexpr int shares = shares_of(pixels), packs = pixels / 4;
   const auto add = [](float4& sum, const float4& other) {
     sum.x += other.x;
     sum.y += other.y;
     sum.z += other.z;
     sum.w += other.w;
   };
+  const int shift = __popc(part.width / 4 - 1);  // packs of channels as a power of two
+  const int first = order == OutOrder::pixels ? part.begin * packs : 0;
+  const int end = order == OutOrder::pixels ? part.end * packs : pixels << shift;
 #pragma unroll 4
-  for (int i = begin * packs + static_cast<int>(threadIdx.x); i < end * packs; i += threads) {
-    const int at = i / packs * stride + i % packs * 4;
+  for (int i = first + static_cast<int>(threadIdx.x); i < end; i += threads) {
+    const int at = order == OutOrder::pixels ? layout.at(i / packs, i % packs * 4)
+                                             : layout.at(part.begin + (i & ((1 << shift) - 1)) * 4, i >> shift);
     float4 sum = *reinterpret_cast<const float4*>(sums + at);
-    if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + rows * stride + at));
+    if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + layout.size() + at));
 #pragma unroll
     for (int k = 1; k < most_splits; ++k) {
       if (k == blocks) break;
 #pragma unroll
       for (int share = 0; share < shares; ++share) {
-        add(sum, blas::sm90::read_of_block(address + 4 * (share * rows * stride + at), (block + k) % blocks));
+        add(sum, blas::sm90::read_of_block(address + 4 * (share * layout.size() + at), (block + k) % blocks));
       }
     }
     *reinterpret_cast<float4*>(sums + at) = sum;
   }
 }
 
-/// Writes the sums of this thread's pixel, channels [begin, end) of the tile, to `out`, where the tile's first one
-/// lies.
-template <int pixels, class T>
-__device__ __forceinline__ void write_sums(T* out, std::int64_t stride, const float* biases, const float* sums,
-                                           int begin, int end) {
+/// Writes a part of the sums to `out`, where the tile's first channel lies: each thread a pixel, channel by channel.
+template <int rows, int pixels, class T>
+__device__ __forceinline__ void write_by_pixels(T* out, std::int64_t stride, const std::int64_t* targets,
+                                                const float* biases, const float* sums, const Part& part) {
+  constexpr SumsLayout<OutOrder::pixels> layout{rows, pixels};
   constexpr int together = threads / pixels;
-  const int first = begin + static_cast<int>(threadIdx.x) / pixels;
-  sums += first * sums_stride(pixels) + static_cast<int>(threadIdx.x) % pixels;
-  out += first * stride;
+  const int pixel = static_cast<int>(threadIdx.x) % pixels;
+  const int first = part.begin + static_cast<int>(threadIdx.x) / pixels;
+  if (targets[pixel] == no_target) return;
+  sums += layout.at(first, pixel);
+  out += targets[pixel] + first * stride;
 #pragma unroll 8
-  for (int channel = first; channel < end; channel += together) {
+  for (int channel = first; channel < part.end; channel += together) {
     *out = static_cast<T>(biases[channel] + *sums);
     out += together * stride;
-    sums += together * sums_stride(pixels);
+    sums += together * layout.stride();
+  }
+}
+
+/// The same where channels are neighbours: each thread 16 bytes of a pixel's.
+template <int rows, int pixels, class T>
+__device__ __forceinline__ void write_by_channels(T* out, const std::int64_t* targets, const float* biases,
+                                                  const float* sums, const Part& part) {
+  constexpr SumsLayout<OutOrder::channels> layout{rows, pixels};
+  constexpr int width = 16 / sizeof(T);
+  const int shift = __popc(part.width / width - 1);
+#pragma unroll 2
+  for (int i = static_cast<int>(threadIdx.x); i < pixels << shift; i += threads) {
+    const int pixel = i >> shift, channel = part.begin + (i & ((1 << shift) - 1)) * width;
+    if (targets[pixel] == no_target) continue;
+    alignas(16) T values[width];
+#pragma unroll
+    for (int k = 0; k < width; k += 4) {
+      const float4 sum = *reinterpret_cast<const float4*>(sums + layout.at(channel + k, pixel));
+      const float4 bias = *reinterpret_cast<const float4*>(biases + channel + k);
+      values[k] = static_cast<T>(bias.x + sum.x);
+      values[k + 1] = static_cast<T>(bias.y + sum.y);
+      values[k + 2] = static_cast<T>(bias.z + sum.z);
+      values[k + 3] = static_cast<T>(bias.w + sum.w);
+    }
+    T* const to = out + targets[pixel] + channel;
+    if (channel + width <= part.end && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
+      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(values);
+    } else {
+#pragma unroll
+      for (int k = 0; k < width; ++k) {
+        if (channel + k < part.end) to[k] = values[k];
+      }
+    }
+  }
+}
+
+/// Brings the sums of a block's threads to out, by way of shared memory.
+template <OutOrder order, int rows, int pixels, class T, class Product>
+__device__ __forceinline__ void write_tile(const FusedArguments& arguments, const BlockTile& tile,
+                                           const Product& product, float* sums, SharedAddress address,
+                                           const std::int64_t* targets, const float* biases) {
+  constexpr SumsLayout<order> layout{rows, pixels};
+  constexpr int shares = shares_of(pixels);
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  float* const own_sums = shares == 1 ? sums + layout.at(0, warpgroup * 64) : sums + warpgroup * layout.size();
+  product.for_pairs([&](int pixel, int channel, float2 pair) {
+    if constexpr (order == OutOrder::pixels) {
+      own_sums[layout.at(channel, pixel)] = pair.x;
+      own_sums[layout.at(channel + 1, pixel)] = pair.y;
+    } else {
+      *reinterpret_cast<float2*>(own_sums + layout.at(channel, pixel)) = pair;
+    }
+  });
+  // Each block of a cluster writes some of the channels.
+  const int width = rows / arguments.splits, begin = width * tile.split;
+  const Part part{begin, width, min(tile.channels, begin + width)};
+  if (arguments.splits > 1) {
+    blas::sm90::synchronize_cluster();
+  } else {
+    __syncthreads();
+  }
+  if (shares > 1 || arguments.splits > 1) {
+    join_sums<order, rows, pixels>(sums, address, part, tile.split, arguments.splits);
+    __syncthreads();
+  }
+  const Tensor4& tensor = arguments.operands.out;
+  T* const out = static_cast<T*>(tensor.data) + tile.first_out_channel * tensor.stride[1];
+  if constexpr (order == OutOrder::pixels) {
+    write_by_pixels<rows, pixels>(out, tensor.stride[1], targets, biases, sums, part);
+  } else {
+    write_by_channels<rows, pixels>(out, targets, biases, sums, part);
   }
 }
 
@@ -198,29 +298,12 @@ __global__ __launch_bounds__(threads, 1) void convolve(const __grid_constant__ F
 
   // No warpgroup needs the weight any more.
   __syncthreads();
-  constexpr int stride = sums_stride(pixels);
   float* const sums = reinterpret_cast<float*>(shared);
-  float* const own_sums = sums + (shares == 1 ? thread / 128 * 64 : share * rows * stride);
-  product.for_pairs([&](int pixel, int channel, float2 pair) {
-    own_sums[channel * stride + pixel] = pair.x;
-    own_sums[(channel + 1) * stride + pixel] = pair.y;
-  });
-  // Each block of a cluster writes some of the channels.
-  const int begin = rows / arguments.splits * tile.split, end = min(tile.channels, begin + rows / arguments.splits);
-  if (arguments.splits > 1) {
-    blas::sm90::synchronize_cluster();
+  const Tensor4& out = arguments.operands.out;
+  if (out.stride[1] == 1 && out.stride[3] != 1) {
+    write_tile<OutOrder::channels, rows, pixels, T>(arguments, tile, product, sums, memory, targets, biases);
   } else {
-    __syncthreads();
-  }
-  if (shares > 1 || arguments.splits > 1) {
-    join_sums<rows, pixels>(sums, memory, begin, end, tile.split, arguments.splits);
-    __syncthreads();
-  }
-  const std::int64_t target = targets[thread % pixels];
-  if (target != no_target) {
-    const std::int64_t channel_stride = arguments.operands.out.stride[1];
-    write_sums<pixels>(static_cast<T*>(arguments.operands.out.data) + tile.first_out_channel * channel_stride + target,
-                       channel_stride, biases, sums, begin, end);
+    write_tile<OutOrder::pixels, rows, pixels, T>(arguments, tile, product, sums, memory, targets, biases);
   }
   // The others may still be reading this block's sums.
   if (arguments.splits > 1) blas::sm90::synchronize_cluster();
