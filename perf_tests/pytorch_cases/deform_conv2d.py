@@ -27,6 +27,7 @@ class Shape:
     deformable_groups: int = 1
     mask: bool = True
     bias: bool = True
+    channels_last: bool = False  # x, weight, out and the gradients of these
 
     def taps(self):
         return self.deformable_groups * count(self.kernel)
@@ -165,7 +166,11 @@ class DeformConv2d(Case):
         if self.is_gradient():
             values.pop("bias", None)
             values["out_grad"] = self.random(extents["out"], device)
-        return {**values, **{name: self.poison(extents[name], device) for name in self.outputs}}
+        values |= {name: self.poison(extents[name], device) for name in self.outputs}
+        if self.shape.channels_last:
+            values |= {name: values[name].contiguous(memory_format=torch.channels_last)
+                       for name in ("x", "weight", "out", "out_grad", "x_grad", "weight_grad") if name in values}
+        return values
 
     def bytes(self):
         moved = [*self.shape.tensors(), *self.outputs]
@@ -204,10 +209,20 @@ OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 cha
           dataclasses.replace(RES4, name="res4 groups 4", groups=4, deformable_groups=4),
           dataclasses.replace(RES4, name="res4 1x1", kernel=(1, 1), padding=(0, 0)),
           dataclasses.replace(RES4, name="res4 5x5", kernel=(5, 5), padding=(2, 2)),
-          dataclasses.replace(RES4, name="res4 stride 2", stride=(2, 2)))
+          dataclasses.replace(RES4, name="res4 stride 2", stride=(2, 2)),
+          dataclasses.replace(BIG, name="big channels last", channels_last=True),
+          Shape("channels last 4x128x75x101", (4, 128, 75, 101), 192, channels_last=True),
+          Shape("channels last 2x72x90x160", (2, 72, 90, 160), 100, channels_last=True),
+          Shape("96 channels", (1, 96, 200, 304), 96), Shape("48 channels", (4, 48, 120, 90), 80),
+          Shape("groups of 16", (2, 256, 64, 64), 256, groups=16, deformable_groups=16),
+          Shape("groups of 40", (1, 320, 40, 60), 320, groups=8, deformable_groups=8))
 # Windows of few products.
+WARP = Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False)
 FEW = (Shape("depthwise", (2, 64, 56, 56), 64, groups=64), Shape("first layer", (2, 3, 224, 224), 32, stride=(2, 2)),
-       Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False))
+       WARP, Shape("depthwise 5x5", (8, 96, 30, 27), 96, kernel=(5, 5), padding=(2, 2), groups=96),
+       Shape("groups of 2", (3, 24, 61, 83), 48, groups=12, deformable_groups=3),
+       Shape("first layer gray", (4, 1, 100, 130), 16, kernel=(5, 5), padding=(2, 2)),
+       dataclasses.replace(WARP, name="warp of one channel", x=(4, 1, 511, 333), out_channels=1, groups=1))
 
 
 def rows(shape, kinds, deterministic=()):

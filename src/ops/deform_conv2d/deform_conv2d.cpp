@@ -14,6 +14,7 @@
 #include "ops/deform_conv2d/fused/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
 #include "ops/deform_conv2d/layouts.hpp"
+#include "ops/deform_conv2d/pixels.hpp"
 #include "ops/deform_conv2d/strips.hpp"
 #include "ops/deform_conv2d/tiles.hpp"
 
@@ -32,12 +33,13 @@ std::int64_t step_of(const Windows& windows, const DeformConv2dParams& params) {
 }
 
 /// The ways to the result of the forward pass.
-enum class Path : std::uint8_t { fused, strips, tiles, im2col };
+enum class Path : std::uint8_t { fused, pixels, strips, tiles, im2col };
 
 Path choose_path(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors) {
   // A library multiplies columns that are in memory.
   if (ctx.products() == Products::kokkos_kernels) return Path::im2col;
   if (impl::can_fuse(ctx, windows, tensors)) return Path::fused;
+  if (impl::suits_pixels(ctx, windows)) return Path::pixels;
   if (impl::suits_strips(ctx, windows, tensors.x)) return Path::strips;
   return ctx.backend() == Backend::cuda ? Path::im2col : Path::tiles;
 }
@@ -123,6 +125,7 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
   if (windows.channels == 0) return fill(ctx, out, params.bias);
   switch (choose_path(ctx, windows, tensors)) {
     case Path::fused: return impl::deform_conv2d_fused(ctx, windows, tensors);
+    case Path::pixels: return impl::deform_conv2d_by_pixels(ctx, windows, tensors);
     case Path::strips: return impl::deform_conv2d_by_strips(ctx, windows, tensors);
     case Path::tiles: return impl::deform_conv2d_by_tiles(ctx, windows, tensors, step_of(windows, params));
     case Path::im2col: return impl::deform_conv2d_by_im2col(ctx, windows, tensors, step_of(windows, params));
@@ -136,6 +139,7 @@ std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, cons
   if (out.size() == 0 || windows.channels == 0) return 0;
   switch (choose_path(ctx, windows, tensors)) {
     case Path::fused: return impl::fused_workspace(ctx, windows, tensors);
+    case Path::pixels:
     case Path::strips: return 0;
     case Path::tiles: return impl::tiles_workspace(ctx, windows, tensors, step_of(windows, params));
     case Path::im2col: break;

@@ -15,8 +15,8 @@ namespace portops::impl {
 /// The images that are worked on at once, and where they lie. Numbers of images are those of the step.
 struct ImageStep {
   Windows windows{};
-  Tensor4 offset{}, mask{};     ///< mask: null data for none
-  Tensor4 x{};                  ///< with neighbouring channels at neighbouring addresses, unless it is read in strips
+  Tensor4 offset{}, mask{};  ///< mask: null data for none
+  Tensor4 x{};  ///< with neighbouring channels at neighbouring addresses, unless it is read in strips or by pixels
   bool samples_strips = false;  ///< whether convolve() finds samples in strips, where that is a choice
   void* columns = nullptr;      ///< of the element type: rows of Windows::column() elements, one a pixel of out
 };
@@ -47,6 +47,9 @@ struct DeformConv2dKernels {
                        const void* bias, std::int64_t bias_stride);
   // And for few products: strip by strip.
   static void convolve_strips(const Context& ctx, const ImageStep& step, const Tensor4& weight, const Tensor4& out,
+                              const void* bias, std::int64_t bias_stride);
+  // On GPUs only, for few products: pixel by pixel.
+  static void convolve_pixels(const Context& ctx, const ImageStep& step, const Tensor4& weight, const Tensor4& out,
                               const void* bias, std::int64_t bias_stride);
 };
 

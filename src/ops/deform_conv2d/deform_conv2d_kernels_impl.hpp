@@ -5,6 +5,7 @@
 #include "core/copy/rearrange.hpp"
 #include "ops/deform_conv2d/channel_packs.hpp"
 #include "ops/deform_conv2d/columns.hpp"
+#include "ops/deform_conv2d/convolve_pixels.hpp"
 #include "ops/deform_conv2d/convolve_strips.hpp"
 #include "ops/deform_conv2d/convolve_tiles.hpp"
 #include "ops/deform_conv2d/deform_conv2d_kernels.hpp"
@@ -97,6 +98,22 @@ void DeformConv2dKernels<B, T>::convolve_strips(const Context& ctx, const ImageS
   if constexpr (B != Backend::cuda) {
     static const std::string label = "portops::deform_conv2d[strips]";
     launch_by_items<B>(ctx, label, ConvolveStrips<T>(step, weight, out, static_cast<const T*>(bias), bias_stride));
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::convolve_pixels(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                                                const Tensor4& out, const void* bias, std::int64_t bias_stride) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d[pixels]";
+    const auto launch = [&]<int N, bool depthwise>() {
+      launch_by_items<B>(ctx, label,
+                         ConvolvePixels<T, N, depthwise>(step, weight, out, static_cast<const T*>(bias), bias_stride));
+    };
+    const std::int64_t outs = step.windows.group_out_channels();
+    if (outs == 1) return launch.template operator()<4, true>();
+    if (outs <= 4) return launch.template operator()<4, false>();
+    launch.template operator()<16, false>();
   }
 }
 

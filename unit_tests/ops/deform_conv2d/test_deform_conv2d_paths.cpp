@@ -4,8 +4,10 @@
 #include "ops/deform_conv2d/deform_conv2d_rules.hpp"
 #include "ops/deform_conv2d/fused/fused.hpp"
 #include "ops/deform_conv2d/im2col.hpp"
+#include "ops/deform_conv2d/pixels.hpp"
 #include "ops/deform_conv2d/strips.hpp"
 #include "ops/deform_conv2d/tiles.hpp"
+#include "strided_tensor.hpp"
 
 #include <limits>
 
@@ -35,7 +37,10 @@ const std::vector<DeformConv2dCase> cases{
      .stride = {2, 3},
      .padding = {0, 1, 2, 0},
      .dilation = {3, 2}},
-    {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4}};
+    {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4},
+    // Padded runs of channels: more of them than images, and less.
+    {.images = 2, .channels = 240, .height = 4, .out_channels = 24, .groups = 6, .deformable_groups = 6},
+    {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4, .deformable_groups = 2}};
 
 class DeformConv2dPathsTest : public OnEveryBackend {};
 
@@ -131,6 +136,38 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
   if (fused == 0) GTEST_SKIP() << "no device that can";
 }
 
+TEST_P(DeformConv2dPathsTest, fused_in_every_form_writes_channels_last_what_it_writes_in_planes) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  int fused = 0;
+  for (const DeformConv2dCase& c : {cases[1], cases[2], cases[8]}) {
+    for_each_type([&]<class T>() {
+      DeformConv2dProblem<T> problem(ctx, c);
+      impl::DeformConv2dTensors tensors = tensors_of(problem);
+      const impl::Windows windows = windows_of(problem);
+      if (!impl::can_fuse(ctx, windows, tensors)) return;
+      const Extents extents = c.extents("out");
+      TestTensor<T>& out = problem.tensors.at("out");
+      for (const impl::FusedForm& form : impl::fused_forms(ctx, windows, tensors.x.type())) {
+        tensors.out = out.ref();
+        impl::deform_conv2d_fused(ctx, windows, tensors, form);
+        out.download();
+        // At multiples of 16 bytes and between them.
+        for (const std::int64_t apart : {(extents[1] + 7) / 8 * 8, extents[1] + 3}) {
+          SCOPED_TRACE(std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
+                       std::to_string(form.splits) + " splits, " + std::to_string(apart) + " apart");
+          auto lines = StridedTensor<T>::channels_last(ctx, extents, apart, apart % 8);
+          tensors.out = lines.ref();
+          impl::deform_conv2d_fused(ctx, windows, tensors, form);
+          const std::vector<double> found = lines.download();
+          for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(found[static_cast<std::size_t>(i)], out[i]) << i;
+          ++fused;
+        }
+      }
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
 TEST_P(DeformConv2dPathsTest, tiles_of_hosts_equal_the_reference) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
   std::vector<DeformConv2dCase> all = cases;
@@ -184,30 +221,45 @@ const std::vector<DeformConv2dCase> few_products{
     {.images = 1, .channels = 6, .out_channels = 4, .groups = 2, .deformable_groups = 3},
     {.images = 1, .channels = 70, .height = 5, .width = 6, .out_channels = 70, .groups = 70}};
 
-TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
-  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+/// Those and others, with operands that lie anyhow.
+std::vector<DeformConv2dCase> cases_of_few_products() {
   std::vector<DeformConv2dCase> all = few_products;
   for (const Layout layout : all_layouts) {
     DeformConv2dCase c{.channels = 3, .out_channels = 3, .groups = 3};
     for (const std::string name : {"x", "offset", "weight", "mask", "bias", "out"}) c.layouts[name] = layout;
     all.push_back(c);
   }
-  check_path_on(ctx, all,
+  return all;
+}
+
+TEST_P(DeformConv2dPathsTest, pixels_of_gpus_equal_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  check_path_on(ctx, cases_of_few_products(),
+                [](const Context& on, const impl::Windows& windows, const impl::DeformConv2dTensors& tensors,
+                   std::int64_t) { impl::deform_conv2d_by_pixels(on, windows, tensors); });
+}
+
+TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  check_path_on(ctx, cases_of_few_products(),
                 [](const Context& on, const impl::Windows& windows, const impl::DeformConv2dTensors& tensors,
                    std::int64_t) { impl::deform_conv2d_by_strips(on, windows, tensors); });
 }
 
-TEST_P(DeformConv2dPathsTest, few_products_on_hosts_take_strips_and_no_workspace) {
-  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_workspace) {
+  const bool is_device = ctx.backend() == Backend::cuda;
+  const auto suits = [&](const DeformConv2dProblem<float>& problem) {
+    const impl::Windows windows = windows_of(problem);
+    return is_device ? impl::suits_pixels(ctx, windows) : impl::suits_strips(ctx, windows, problem.refs.at("x"));
+  };
   for (const DeformConv2dCase& c : few_products) {
     const DeformConv2dProblem<float> problem(ctx, c);
     if (c.out_channels / c.groups > 16) continue;
-    EXPECT_TRUE(impl::suits_strips(ctx, windows_of(problem), problem.refs.at("x"))) << c.to_string();
+    EXPECT_TRUE(suits(problem)) << c.to_string();
     EXPECT_EQ(problem.workspace(ctx), 0u) << c.to_string();
   }
   for (const DeformConv2dCase& c : cases) {
-    const DeformConv2dProblem<float> problem(ctx, c);
-    EXPECT_FALSE(impl::suits_strips(ctx, windows_of(problem), problem.refs.at("x"))) << c.to_string();
+    EXPECT_FALSE(suits(DeformConv2dProblem<float>(ctx, c))) << c.to_string();
   }
 }
 
