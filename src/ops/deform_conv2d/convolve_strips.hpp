@@ -42,11 +42,11 @@ class ConvolveStrips {
     for (std::int64_t k = 0; k < windows.kernel_height; ++k) {
       for (std::int64_t l = 0; l < windows.kernel_width; ++l) add_tap(samples, sums, group, groups, k, l, count);
     }
-    write(samples, sums, item / group_blocks() / strips(), group, groups);
+    write(samples, sums, group, groups);
   }
 
  private:
-  static constexpr int pixels = StripSamples<T>::most_pixels;
+  static constexpr int pixels = strip_pixels;
   static constexpr int most_sums = strip_sums;
 
   std::int64_t strips() const { return ceil_div(step_.windows.pixels(), pixels); }
@@ -77,25 +77,16 @@ class ConvolveStrips {
   }
 
   /// Rounds once, with the bias.
-  void write(const StripSamples<T>& samples, A (&sums)[most_sums][pixels], std::int64_t image, std::int64_t group,
+  void write(const StripSamples<T>& samples, A (&sums)[most_sums][pixels], std::int64_t group,
              std::int64_t groups) const {
     const std::int64_t first_out = group * step_.windows.group_out_channels();
-    const std::int64_t outs = groups * step_.windows.group_out_channels();
-    samples.for_rows([&](int at, std::int64_t i, std::int64_t j, int row_pixels) {
-      for (std::int64_t m = 0; m < outs; ++m) {
-        A* const row = sums[m] + at;
-        if (bias_ != nullptr) {
-          const A bias = static_cast<A>(bias_[(first_out + m) * bias_stride_]);
-          for (int k = 0; k < row_pixels; ++k) row[k] += bias;
-        }
-        T* const out = static_cast<T*>(out_.data) + out_.offset(image, first_out + m, i, j);
-        if (out_.stride[3] == 1) {
-          blas::convert_run(out, row, row_pixels);
-        } else {
-          for (int k = 0; k < row_pixels; ++k) out[k * out_.stride[3]] = static_cast<T>(row[k]);
-        }
+    for (std::int64_t m = 0; m < groups * step_.windows.group_out_channels(); ++m) {
+      if (bias_ != nullptr) {
+        const A bias = static_cast<A>(bias_[(first_out + m) * bias_stride_]);
+        for (int j = 0; j < samples.count(); ++j) sums[m][j] += bias;
       }
-    });
+      samples.write(out_, first_out + m, sums[m]);
+    }
   }
 
   ImageStep step_;

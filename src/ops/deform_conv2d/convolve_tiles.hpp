@@ -195,7 +195,7 @@ class ConvolveTiles {
   /// The same for few channels, as many pixels at a time as lie in one image. x may lie anyhow.
   void sample_strips(A* panels, std::int64_t group, std::int64_t first, int depth, std::int64_t first_pixel,
                      int pixels) const {
-    static_assert(StripSamples<T>::most_pixels >= Sizes::tile_columns);
+    static_assert(strip_pixels >= Sizes::tile_columns);
     if (pixels % width != 0) std::fill_n(panels + pixels / width * width * depth, width * depth, A(0));
     StripSamples<T> samples(windows_, offset_, mask_, x_);
     for (int at = 0; at < pixels;) {
@@ -212,7 +212,7 @@ class ConvolveTiles {
           found = sample;
           samples.find(sample / windows_.taps(), tap / windows_.kernel_width, tap % windows_.kernel_width);
         }
-        A values[StripSamples<T>::most_pixels];
+        A values[strip_pixels];
         samples.blend(values, channel);
         for (int j = 0; j < count;) {
           const int in_panel = (at + j) % width, run = std::min(width - in_panel, count - j);

@@ -89,10 +89,18 @@ bool wants_windows(const DeformConv2dGradTensors& t) {
   return t.x_grad || t.offset_grad || t.weight_grad || t.mask_grad;
 }
 
+/// Whether the gradient needs no columns in memory.
+bool takes_strips(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
+  return ctx.products() != Products::kokkos_kernels && impl::suits_strips(ctx, windows, tensors.x);
+}
+
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
                            const DeformConv2dParams& params) {
   const std::size_t bias_bytes = bias_grad_workspace(tensors);
   if (!wants_windows(tensors) || has_no_windows(windows)) return bias_bytes;
+  if (takes_strips(ctx, windows, tensors)) {
+    return std::max(bias_bytes, impl::strips_grad_workspace(windows, tensors, step_of(windows, params)));
+  }
   return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
 }
 
@@ -164,6 +172,9 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   if (has_no_windows(windows)) {
     for (const TensorRef* result : {&x_grad, &offset_grad, &weight_grad, &mask_grad}) fill(ctx, *result);
     return;
+  }
+  if (takes_strips(ctx, windows, tensors)) {
+    return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step_of(windows, params));
   }
   impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step_of(windows, params));
 }

@@ -6,6 +6,7 @@
 #include "core/exec/context.hpp"
 #include "core/reduce/reduce_plan.hpp"
 #include "core/types/tensor_ref.hpp"
+#include "ops/deform_conv2d/gradient/strips_plan.hpp"
 #include "ops/deform_conv2d/windows.hpp"
 
 #include <cstddef>
@@ -67,6 +68,14 @@ struct DeformConv2dGradKernels {
   static bool can_make_columns(const ImageStep& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
+  // On hosts only, for few products: strip by strip.
+  /// weight_sums: memory for the sums of the plan's chunks. What is not wanted is null.
+  static void strips_products(const Context& ctx, const StripsPlan& plan, const ImageStep& step, const Tensor4& weight,
+                              const Tensor4& out_grad, const Tensor4& offset_grad, const Tensor4& mask_grad,
+                              void* weight_sums, const Tensor4& weight_grad);
+  /// reach, sums: memory for the StripReach of all samples of strips, and for x_grad without gaps.
+  static void strips_x_grad(const Context& ctx, const StripsPlan& plan, const ImageStep& step, const Tensor4& weight,
+                            const Tensor4& out_grad, void* reach, void* sums, const Tensor4& x_grad);
   /// Operands: out_grad → bias_grad.
   static void bias_grad(const Context& ctx, const ReducePlan& plan);
 };

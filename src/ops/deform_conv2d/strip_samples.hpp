@@ -5,6 +5,7 @@
 #include "blas/panels.hpp"
 #include "core/lanes/pack.hpp"
 #include "ops/deform_conv2d/sample.hpp"
+#include "ops/deform_conv2d/strips.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,7 @@ template <class T>
 class StripSamples {
  public:
   using A = Arithmetic<T>;
-  static constexpr int most_pixels = 128;
+  using Pixels = A[corners][strip_pixels];
 
   /// The mask's data may be null.
   StripSamples(const Windows& windows, const Tensor4& offset, const Tensor4& mask, const Tensor4& x)
@@ -31,7 +32,7 @@ class StripSamples {
         x_(x),
         step_y_(windows.height > 1 ? static_cast<std::int32_t>(x.stride[2]) : 0),
         step_x_(windows.width > 1 ? static_cast<std::int32_t>(x.stride[3]) : 0) {
-    std::fill_n(factor_, most_pixels, A(1));
+    std::fill_n(factor_, strip_pixels, A(1));
   }
 
   /// Turns to so many pixels of an image, from `first` on.
@@ -61,20 +62,64 @@ class StripSamples {
 
   /// Writes a channel of the samples.
   void blend(A* values, std::int64_t channel) const {
-    const T* const x = static_cast<const T*>(x_.data) + image_ * x_.stride[0] + channel * x_.stride[1];
     if constexpr (sizeof(T) > 2) {
+      const T* const x = channel_of_x(channel);
       blend_pixels(values, [&](int corner, int j) { return x[offset_of_[corner][j]]; });
     } else {
-      // No processor gathers 16 bits: they are collected first, and then converted in vectors.
-      T elements[most_pixels];
-      A pixels[corners][most_pixels];
-      for (int corner = 0; corner < corners; ++corner) {
+      Pixels pixels;
+      gather(pixels, channel);
+      blend(values, pixels);
+    }
+  }
+  void blend(A* values, const Pixels& pixels) const {
+    blend_pixels(values, [&](int corner, int j) { return pixels[corner][j]; });
+  }
+
+  /// Reads the pixels at the corners; others where a corner is none.
+  void gather(Pixels& pixels, std::int64_t channel) const {
+    const T* const x = channel_of_x(channel);
+    for (int corner = 0; corner < corners; ++corner) {
+      if constexpr (sizeof(T) > 2) {
+        for (int j = 0; j < count_; ++j) pixels[corner][j] = x[offset_of_[corner][j]];
+      } else {
+        // No processor gathers 16 bits: they are collected first, and then converted in vectors.
+        T elements[strip_pixels];
         for (int j = 0; j < count_; ++j) elements[j] = x[offset_of_[corner][j]];
         blas::convert_run(pixels[corner], elements, count_);
       }
-      blend_pixels(values, [&](int corner, int j) { return pixels[corner][j]; });
     }
   }
+
+  /// Reads a channel of a tensor that has the extents of `out` but for the channels.
+  void read(const Tensor4& tensor, std::int64_t channel, A* to) const {
+    for_rows([&](int at, std::int64_t i, std::int64_t j, int pixels) {
+      const T* const from = static_cast<const T*>(tensor.data) + tensor.offset(image_, channel, i, j);
+      if (tensor.stride[3] == 1) return blas::convert_run(to + at, from, pixels);
+      for (int k = 0; k < pixels; ++k) to[at + k] = static_cast<A>(from[k * tensor.stride[3]]);
+    });
+  }
+  /// The same the other way, each element rounded once.
+  void write(const Tensor4& tensor, std::int64_t channel, const A* from) const {
+    for_rows([&](int at, std::int64_t i, std::int64_t j, int pixels) {
+      T* const to = static_cast<T*>(tensor.data) + tensor.offset(image_, channel, i, j);
+      if (tensor.stride[3] == 1) return blas::convert_run(to, from + at, pixels);
+      for (int k = 0; k < pixels; ++k) to[k * tensor.stride[3]] = static_cast<T>(from[at + k]);
+    });
+  }
+
+  int count() const { return count_; }
+  /// Of each sample: which rows and columns of its corners exist, bit by bit, none where it lies outside.
+  static constexpr std::int32_t above = 1, below = 2, left = 4, right = 8;
+  const std::int32_t* edges() const { return edges_; }
+  /// How far it lies from the corner above left, where it is not outside.
+  const A* down() const { return down_; }
+  const A* across() const { return across_; }
+  const A* factor() const { return factor_; }
+  /// The weight of a corner with the mask's factor, and where the corner lies in a channel of an image.
+  const A* weight(int corner) const { return weight_[corner]; }
+  const std::int32_t* offset(int corner) const { return offset_of_[corner]; }
+  /// What a sample outside of the image is without the factor: NaN, where its position is.
+  const A* nothing() const { return nothing_; }
 
   /// Calls action(at, i, j, pixels) for each piece of the strip in one row of `out`: so many pixels, the first of
   /// which is number `at` of the strip and lies at (i, j).
@@ -89,33 +134,28 @@ class StripSamples {
   }
 
  private:
-  /// Reads a channel of offsets or masks.
-  void read(const Tensor4& tensor, std::int64_t channel, A* to) const {
-    for_rows([&](int at, std::int64_t i, std::int64_t j, int pixels) {
-      const T* const from = static_cast<const T*>(tensor.data) + tensor.offset(image_, channel, i, j);
-      if (tensor.stride[3] == 1) return blas::convert_run(to + at, from, pixels);
-      for (int k = 0; k < pixels; ++k) to[at + k] = static_cast<A>(from[k * tensor.stride[3]]);
-    });
+  const T* channel_of_x(std::int64_t channel) const {
+    return static_cast<const T*>(x_.data) + image_ * x_.stride[0] + channel * x_.stride[1];
   }
 
   /// From offsets to samples, so many pixels down and across from the windows' first ones.
-  void place(std::int32_t down, std::int32_t across) {
+  void place(std::int32_t tap_y, std::int32_t tap_x) {
     const auto height = static_cast<std::int32_t>(windows_.height), width = static_cast<std::int32_t>(windows_.width);
     const std::int32_t step_y = step_y_, step_x = step_x_;
     for (int j = 0; j < count_; ++j) {
-      const A v = static_cast<A>(window_y_[j] + down) + v_[j];
-      const A u = static_cast<A>(window_x_[j] + across) + u_[j];
+      const A v = static_cast<A>(window_y_[j] + tap_y) + v_[j];
+      const A u = static_cast<A>(window_x_[j] + tap_x) + u_[j];
       const bool inside = (v > A(-1)) & (v < static_cast<A>(height)) & (u > A(-1)) & (u < static_cast<A>(width));
       const A inside_v = inside ? v : A(0), inside_u = inside ? u : A(0);
       const A floor_v = std::floor(inside_v), floor_u = std::floor(inside_u);
       const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
-      const bool above = y >= 0, below = y + 1 < height, left = x >= 0, right = x + 1 < width;
+      const bool has_above = y >= 0, has_below = y + 1 < height, has_left = x >= 0, has_right = x + 1 < width;
+      const A to_below = inside_v - floor_v, to_right = inside_u - floor_u;
       // The weights of rows and columns that do not exist are 0, and their pixels are others, for nothing.
-      const A lower = inside_v - floor_v, righter = inside_u - floor_u;
-      const A row[2] = {above ? A(1) - lower : A(0), below ? lower : A(0)};
-      const A column[2] = {left ? A(1) - righter : A(0), right ? righter : A(0)};
-      const std::int32_t offset_y[2] = {(above ? y : 0) * step_y, (below ? y + 1 : y) * step_y};
-      const std::int32_t offset_x[2] = {(left ? x : 0) * step_x, (right ? x + 1 : x) * step_x};
+      const A row[2] = {has_above ? A(1) - to_below : A(0), has_below ? to_below : A(0)};
+      const A column[2] = {has_left ? A(1) - to_right : A(0), has_right ? to_right : A(0)};
+      const std::int32_t offset_y[2] = {(has_above ? y : 0) * step_y, (has_below ? y + 1 : y) * step_y};
+      const std::int32_t offset_x[2] = {(has_left ? x : 0) * step_x, (has_right ? x + 1 : x) * step_x};
       const A factor = factor_[j];
       weight_[0][j] = row[0] * column[0] * factor;
       weight_[1][j] = row[0] * column[1] * factor;
@@ -125,9 +165,13 @@ class StripSamples {
       offset_of_[1][j] = offset_y[0] + offset_x[1];
       offset_of_[2][j] = offset_y[1] + offset_x[0];
       offset_of_[3][j] = offset_y[1] + offset_x[1];
+      down_[j] = to_below;
+      across_[j] = to_right;
       const bool is_nan = (v != v) | (u != u);
-      nothing_[j] = factor * (is_nan ? std::numeric_limits<A>::quiet_NaN() : A(0));
-      inside_[j] = inside ? 1 : 0;
+      nothing_[j] = is_nan ? std::numeric_limits<A>::quiet_NaN() : A(0);
+      const std::int32_t edges =
+          (has_above ? above : 0) | (has_below ? below : 0) | (has_left ? left : 0) | (has_right ? right : 0);
+      edges_[j] = inside ? edges : 0;
     }
   }
 
@@ -139,7 +183,7 @@ class StripSamples {
       value = std::fma(weight_[1][j], static_cast<A>(pixel(1, j)), value);
       value = std::fma(weight_[2][j], static_cast<A>(pixel(2, j)), value);
       value = std::fma(weight_[3][j], static_cast<A>(pixel(3, j)), value);
-      values[j] = inside_[j] != 0 ? value : nothing_[j];
+      values[j] = edges_[j] != 0 ? value : factor_[j] * nothing_[j];
     }
   }
 
@@ -149,15 +193,17 @@ class StripSamples {
   std::int64_t image_ = 0, first_ = 0;
   int count_ = 0;
   /// Where windows begin in x.
-  alignas(64) std::int32_t window_y_[most_pixels];
-  alignas(64) std::int32_t window_x_[most_pixels];
-  alignas(64) A v_[most_pixels];  ///< offsets
-  alignas(64) A u_[most_pixels];
-  alignas(64) A factor_[most_pixels];  ///< the mask's
-  alignas(64) A weight_[corners][most_pixels];
-  alignas(64) std::int32_t offset_of_[corners][most_pixels];  ///< of the corners in a channel of an image
-  alignas(64) std::int32_t inside_[most_pixels];
-  alignas(64) A nothing_[most_pixels];  ///< what a sample outside of the image is
+  alignas(64) std::int32_t window_y_[strip_pixels];
+  alignas(64) std::int32_t window_x_[strip_pixels];
+  alignas(64) A v_[strip_pixels];  ///< offsets
+  alignas(64) A u_[strip_pixels];
+  alignas(64) A factor_[strip_pixels];  ///< the mask's
+  alignas(64) A weight_[corners][strip_pixels];
+  alignas(64) std::int32_t offset_of_[corners][strip_pixels];  ///< of the corners in a channel of an image
+  alignas(64) std::int32_t edges_[strip_pixels];
+  alignas(64) A down_[strip_pixels];
+  alignas(64) A across_[strip_pixels];
+  alignas(64) A nothing_[strip_pixels];
 };
 
 }  // namespace portops::impl

@@ -246,6 +246,36 @@ TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
                    std::int64_t) { impl::deform_conv2d_by_strips(on, windows, tensors); });
 }
 
+TEST_P(DeformConv2dPathsTest, gradients_of_few_products) {
+  std::vector<DeformConv2dCase> all = few_products;
+  // Several bands of rows, in several steps; several strips for each chunk of them.
+  all.push_back(
+      {.images = 3, .channels = 2, .height = 70, .width = 9, .out_channels = 2, .groups = 2, .im2col_step = 2});
+  all.push_back(
+      {.images = 1, .channels = 3, .height = 100, .width = 90, .out_channels = 3, .groups = 3, .deformable_groups = 3});
+  all.push_back({.images = 140, .channels = 2, .height = 4, .width = 3, .out_channels = 4, .groups = 2});
+  for (const Layout layout : all_layouts) {
+    DeformConv2dCase c{.channels = 3, .out_channels = 3, .groups = 3};
+    for (const std::string name : {"x", "offset", "weight", "mask", "out_grad", "x_grad", "offset_grad", "weight_grad",
+                                   "mask_grad", "bias_grad"}) {
+      c.layouts[name] = layout;
+    }
+    all.push_back(c);
+  }
+  for (const DeformConv2dCase& c : all) {
+    for_each_type([&]<class T>() { DeformConv2dProblem<T>(ctx, c).check_grad(ctx); });
+  }
+}
+
+TEST_P(DeformConv2dPathsTest, gradients_of_few_products_far_from_their_windows) {
+  for_each_type([&]<class T>() {
+    DeformConv2dProblem<T> problem(
+        ctx, {.images = 1, .channels = 2, .height = 70, .width = 9, .out_channels = 2, .groups = 2});
+    problem.fill("offset", [](std::int64_t i) { return fractional_offset<T>(i, 63.0); });
+    problem.check_grad(ctx);
+  });
+}
+
 TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_workspace) {
   const bool is_device = ctx.backend() == Backend::cuda;
   const auto suits = [&](const DeformConv2dProblem<float>& problem) {
@@ -282,7 +312,8 @@ TEST_P(DeformConv2dPathsTest, strips_need_numbers_of_32_bits) {
     return windows;
   };
   EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, 0))) << "no pixels";
-  EXPECT_TRUE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most)));
+  EXPECT_TRUE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most / 2)));
+  EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most / 2 + 1))) << "so many pixels";
   EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::height, most + 1)));
   EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::top, most + 1)));
   EXPECT_FALSE(fits({0, 0, 0, 0}, changed(&impl::Windows::stride_x, most + 1)));

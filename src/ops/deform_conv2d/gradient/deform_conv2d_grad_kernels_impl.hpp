@@ -11,6 +11,8 @@
 #include "ops/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/deform_conv2d/gradient/columns_grad_tiles.hpp"
 #include "ops/deform_conv2d/gradient/contributions.hpp"
+#include "ops/deform_conv2d/gradient/strips_grad.hpp"
+#include "ops/deform_conv2d/gradient/strips_x_grad.hpp"
 
 #include <string>
 
@@ -181,6 +183,35 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
       add_products();
     }
   });
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::strips_products(const Context& ctx, const StripsPlan& plan, const ImageStep& step,
+                                                    const Tensor4& weight, const Tensor4& out_grad,
+                                                    const Tensor4& offset_grad, const Tensor4& mask_grad,
+                                                    void* weight_sums, const Tensor4& weight_grad) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d_grad::products[strips]";
+    static const std::string weight_label = "portops::deform_conv2d_grad::weight_grad[strips]";
+    auto* const sums = static_cast<Arithmetic<T>*>(weight_sums);
+    launch_by_items<B>(ctx, label,
+                       StripsProducts<T>(StripsGrad<T>(plan, step, weight, out_grad), offset_grad, mask_grad, sums));
+    if (sums != nullptr) launch_by_items<B>(ctx, weight_label, StripsWeightGrad<T>(plan, sums, weight_grad));
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::strips_x_grad(const Context& ctx, const StripsPlan& plan, const ImageStep& step,
+                                                  const Tensor4& weight, const Tensor4& out_grad, void* reach,
+                                                  void* sums, const Tensor4& x_grad) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string reach_label = "portops::deform_conv2d_grad::reach[strips]";
+    static const std::string label = "portops::deform_conv2d_grad::x_grad[strips]";
+    const StripsGrad<T> grad(plan, step, weight, out_grad);
+    auto* const found = static_cast<StripReach*>(reach);
+    launch_by_items<B>(ctx, reach_label, FindReach<T>(grad, found));
+    launch_by_items<B>(ctx, label, StripsXGrad<T>(grad, found, static_cast<Arithmetic<T>*>(sums), x_grad));
+  }
 }
 
 template <Backend B, class T>
