@@ -118,8 +118,8 @@ void register_both(Backend backend, const Shape& shape, const Mode& mode) {
 }
 
 /// deform_conv2d and deform_conv2d_grad with mask and bias: all element types, and f32 as tf32, on three shapes; other
-/// extents, windows, strides and groups; windows of few products; the gradient in deterministic mode too; f64 and f32 by
-/// products of Kokkos Kernels.
+/// extents, windows, strides and groups; windows of few products; the gradient in deterministic mode too; f64 and f32
+/// by products of Kokkos Kernels.
 void register_cases(Backend backend) {
   const bool is_device = backend == Backend::cuda;
   const Shape tiny{"tiny", {1, 16, 8, 8}, 16};

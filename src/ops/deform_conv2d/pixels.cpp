@@ -11,7 +11,7 @@
 namespace portops::impl {
 
 bool suits_pixels(const Context& ctx, const Windows& windows) {
-  constexpr std::int64_t chain = 64;  // longer sums, which are one chain here, would drift
+  constexpr std::int64_t chain = 64;             // longer sums, which are one chain here, would drift
   constexpr std::int64_t few_out_channels = 16;  // more would sample once more for each 16
   return ctx.backend() == Backend::cuda && windows.group_column() <= chain &&
          windows.group_out_channels() <= few_out_channels;
