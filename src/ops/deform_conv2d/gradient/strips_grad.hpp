@@ -200,7 +200,7 @@ class StripsWeightGrad {
   std::int64_t items() const { return plan_.weights(); }
 
   void operator()(std::int64_t item) const {
-    A sum[Cascade::most_levels];
+    A sum[Cascade::most_levels] = {};
     const auto add = [&sum](int level, int to, bool is_first) {
       sum[to] = is_first ? sum[level] : sum[to] + sum[level];
     };
