@@ -58,6 +58,22 @@ function(portops_add_schema target)
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 
+# Adds the module of Python functions, a file, to what building the target makes.
+function(portops_add_python_functions target file)
+  _portops_find_schema_python()
+  set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
+  set(schema "${PORTOPS_SCHEMA_ROOT}/src/ops/ops.yaml")
+  list(JOIN portops_OPERATORS "," operators)
+  file(GLOB modules CONFIGURE_DEPENDS "${scripts}/portops_schema/*.py")
+  add_custom_command(
+    OUTPUT "${file}"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" python "${schema}" "${file}" --only "${operators}"
+    DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
+    COMMENT "Generating the functions of the Python package"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${file}")
+endfunction()
+
 # Adds the tests of the scripts, among them those of the schema (its rules, the committed reference pages, the promises of
 # the last release) and of the includes. That of scripts/sweep needs more than Python itself, and is left out.
 function(portops_add_script_tests)

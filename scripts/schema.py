@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import checks, compatibility, loader, reference, tables
+    from portops_schema import checks, compatibility, loader, python, reference, tables
     from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
@@ -41,6 +41,13 @@ def write_checks(schema: str, folder: str, only: str | None) -> None:
     path.mkdir(parents=True, exist_ok=True)
     (path / "checks.hpp").write_text(checks.header(loaded), encoding="utf-8")
     (path / "checks.cpp").write_text(checks.source(loaded), encoding="utf-8")
+
+
+def write_python(schema: str, output: str, only: str | None) -> None:
+    text = python.generate(load(schema, only))
+    path = pathlib.Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def print_families(schema: str) -> None:
@@ -76,6 +83,11 @@ def main(arguments: list[str]) -> int:
     command.add_argument("folder", help="the folder to write them to")
     command.add_argument("--only", help=only)
     command.set_defaults(action=lambda given: write_checks(given.schema, given.folder, given.only))
+    command = commands.add_parser("python", help="write the module of Python functions")
+    command.add_argument("schema")
+    command.add_argument("output", help="the Python file to write")
+    command.add_argument("--only", help=only)
+    command.set_defaults(action=lambda given: write_python(given.schema, given.output, given.only))
     command = commands.add_parser("families", help="list the operators, gradients left out")
     command.add_argument("schema")
     command.set_defaults(action=lambda given: print_families(given.schema))
