@@ -18,6 +18,7 @@ with gradients.
 from __future__ import annotations
 
 import atexit as _atexit
+import threading as _threading
 from collections.abc import Callable as _Callable
 
 from . import _core, _operators
@@ -44,4 +45,4 @@ __all__ = [
     *_operators.__all__,
 ]
 
-_atexit.register(_core.release)
+_atexit.register(lambda: _core.release(_threading.active_count() > 1))

@@ -108,5 +108,6 @@ def element_types() -> list[str]:
     """The element types that this build computes with."""
 
 def operators() -> list[str]: ...
-def release() -> None:
-    """Lets go of what was kept for the next call."""
+def release(has_threads: bool) -> None:
+    """Waits for the calls of other threads, which begin no more of them, and lets go of what was kept: for the end of the
+    interpreter."""

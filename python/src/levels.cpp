@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace portops::python {
@@ -39,6 +40,14 @@ void bind_levels(nb::module_& m) {
              const Levels upper = self.upper();
              return upper ? nb::cast(upper) : nb::none();
            })
+      .def("__getstate__",
+           [](const Levels& self) {
+             std::vector<std::vector<std::int64_t>> offsets;
+             for (int level = 0; level < self.depth(); ++level) offsets.push_back(self.offsets(level));
+             return offsets;
+           })
+      .def("__setstate__",
+           [](Levels& self, std::vector<std::vector<std::int64_t>> offsets) { new (&self) Levels(std::move(offsets)); })
       .def(
           "__eq__", [](const Levels& self, const Levels& other) { return self == other; }, nb::is_operator())
       .def("__hash__", [](const Levels& self) { return self.rows() * 31 + self.items(); })

@@ -305,7 +305,10 @@ nb::dict described_attribute(const AttributeInfo& info) {
 
 Operator::Operator(const std::string& name, bool in_autograd) : info_(find_operator(name)), in_autograd_(in_autograd) {}
 
-nb::object Operator::call(nb::args arguments) const { return PythonCall(info_, in_autograd_, arguments).run(); }
+nb::object Operator::call(nb::args arguments) const {
+  const Visit visit;
+  return PythonCall(info_, in_autograd_, arguments).run();
+}
 
 void bind_operators(nb::module_& m) {
   nb::class_<RaggedArray>(m, "Ragged")

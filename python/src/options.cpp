@@ -11,9 +11,11 @@
 #include <pthread.h>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,37 @@ void ensure_runtime() {
     return made;
   }();
   static_cast<void>(runtime);
+}
+
+// --- the end ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Changed under the interpreter's lock; what waits for it has none.
+std::atomic<int> visits = 0;
+std::atomic<bool> is_ending = false;
+std::thread::id ending_thread;  ///< it may go on calling
+
+}  // namespace
+
+Visit::Visit() {
+  if (is_ending && std::this_thread::get_id() != ending_thread) {
+    const nb::gil_scoped_release unlocked;
+    while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  ++visits;
+}
+
+Visit::~Visit() {
+  --visits;
+  visits.notify_all();
+}
+
+void end_visits() {
+  ending_thread = std::this_thread::get_id();
+  is_ending = true;
+  const nb::gil_scoped_release unlocked;
+  for (int count = visits; count != 0; count = visits) visits.wait(count);
 }
 
 // --- options ----------------------------------------------------------------------------------------------------

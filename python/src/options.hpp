@@ -46,6 +46,20 @@ class Place {
   Context context_;
 };
 
+/// Is there for as long as a call, with the interpreter's lock at both ends. A thread that calls when the interpreter
+/// is ending waits for the end of the process: it would be ended in the middle of the call, by way of C++ that cannot
+/// be.
+class Visit {
+ public:
+  Visit();
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+};
+
+/// Lets calls of other threads end, and keeps them from beginning new ones: for the end of the interpreter.
+void end_visits();
+
 /// Held during a call: an instance of Serial takes one call at a time.
 std::unique_lock<std::mutex> turn_of(const Context& context);
 

@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A call of every operator that is no gradient, with what NumPy makes of the same arguments in float64."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable
+
+import numpy as np
+
+import portops
+
+
+@dataclasses.dataclass
+class Case:
+    """Arguments by name, and what the outputs are, in their order. `in_place`: input and output that may be one array."""
+
+    arguments: dict[str, Any]
+    expected: Callable[..., Any]
+    in_place: tuple[tuple[str, str], ...] = ()
+
+
+def _random(*extents: int) -> np.ndarray:
+    return np.random.default_rng(sum(extents)).uniform(0.25, 2.0, extents)
+
+
+LEVELS = portops.Levels.from_lengths([2, 0, 3])
+LENGTHS = LEVELS.lengths()
+OFFSETS = LEVELS.offsets()
+ROWS = np.array([3, 0, 3, 5], np.int64)
+
+
+def _pieces(values: np.ndarray) -> list[np.ndarray]:
+    return [values[OFFSETS[i] : OFFSETS[i + 1]] for i in range(len(LENGTHS))]
+
+
+def _sampled(x: np.ndarray, down: float, across: float) -> np.ndarray:
+    """The channels of an image at a place, bilinear, 0 outside."""
+    top, left = int(np.floor(down)), int(np.floor(across))
+    total = np.zeros(x.shape[0])
+    for row, column in ((top, left), (top, left + 1), (top + 1, left), (top + 1, left + 1)):
+        if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
+            total += x[:, row, column] * (1 - abs(down - row)) * (1 - abs(across - column))
+    return total
+
+
+def _deform_conv2d(x, offset, weight, mask, bias, padding) -> np.ndarray:
+    out = np.zeros((x.shape[0], weight.shape[0], *offset.shape[2:]))
+    taps = weight.shape[3]
+    for n, i, j in np.ndindex(x.shape[0], *offset.shape[2:]):
+        for k, m in np.ndindex(*weight.shape[2:]):
+            tap = k * taps + m
+            at = i - padding[0] + k + offset[n, 2 * tap, i, j], j - padding[1] + m + offset[n, 2 * tap + 1, i, j]
+            out[n, :, i, j] += weight[:, :, k, m] @ (_sampled(x[n], *at) * mask[n, tap, i, j])
+    return out + bias[:, None, None]
+
+
+def _merged(rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    places = sorted(set(rows.tolist()))
+    return (
+        np.array(places),
+        np.stack([values[rows == place].sum(0) for place in places]),
+        np.array(len(places)),
+    )
+
+
+def _momentum(param, rows, values, velocity, learning_rate, mu):
+    param, velocity = param.copy(), velocity.copy()
+    places, merged, _ = _merged(rows, values)
+    velocity[places] = mu * velocity[places] + merged
+    param[places] -= learning_rate * velocity[places]
+    return param, velocity
+
+
+def _adam(param, rows, values, moment1, moment2, learning_rate, beta1_pow, beta2_pow):
+    param, moment1, moment2 = param.copy(), moment1.copy(), moment2.copy()
+    places, merged, _ = _merged(rows, values)
+    moment1[places] = 0.9 * moment1[places] + 0.1 * merged
+    moment2[places] = 0.999 * moment2[places] + 0.001 * merged**2
+    rate = learning_rate * np.sqrt(1 - beta2_pow) / (1 - beta1_pow)
+    param[places] -= rate * moment1[places] / (np.sqrt(moment2[places]) + 1e-8 * np.sqrt(1 - beta2_pow))
+    return param, moment1, moment2
+
+
+def _padded(values: np.ndarray) -> tuple[np.ndarray, None]:
+    out = np.full((len(LENGTHS), max(LENGTHS), *values.shape[1:]), 7.0)
+    for row, piece in zip(out, _pieces(values)):
+        row[: len(piece)] = piece
+    return out, None
+
+
+def _softmax(values: np.ndarray) -> np.ndarray:
+    parts = [np.exp(piece) / np.exp(piece).sum(0) for piece in _pieces(values)]
+    return np.concatenate(parts)
+
+
+X = ("x", "out")
+
+CASES: dict[str, Case] = {
+    "lerp": Case(
+        {"x": _random(3, 4), "y": _random(4), "weight": _random(3, 1)}, lambda x, y, weight: x + weight * (y - x), (X,)
+    ),
+    "p_norm": Case({"x": _random(3, 4, 5), "porder": 3.0, "axis": (0, -1)}, lambda x, **_: (x**3).sum((0, 2)) ** (1 / 3)),
+    "deform_conv2d": Case(
+        {
+            "x": _random(2, 3, 5, 4),
+            "offset": _random(2, 18, 5, 4) - 1.1,
+            "weight": _random(2, 3, 3, 3),
+            "mask": _random(2, 9, 5, 4),
+            "bias": _random(2),
+            "padding": 1,
+        },
+        lambda x, offset, weight, mask, bias, padding: _deform_conv2d(x, offset, weight, mask, bias, (1, 1)),
+    ),
+    "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
+    "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
+    "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
+    "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
+    "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),
+    "sparse_sgd": Case(
+        {"param": _random(6, 2), "rows": ROWS, "values": _random(4, 2), "learning_rate": 0.5},
+        lambda param, rows, values, learning_rate: _momentum(param, rows, values, 0 * param, learning_rate, 0)[0],
+        (("param", "param_out"),),
+    ),
+    "sparse_momentum": Case(
+        {"param": _random(6, 2), "rows": ROWS, "values": _random(4, 2), "velocity": _random(6, 2), "learning_rate": 0.5, "mu": 0.75},
+        _momentum,
+        (("param", "param_out"), ("velocity", "velocity_out")),
+    ),
+    "sparse_adam": Case(
+        {
+            "param": _random(6, 2),
+            "rows": ROWS,
+            "values": _random(4, 2),
+            "moment1": _random(6, 2),
+            "moment2": _random(6, 2),
+            "learning_rate": 0.5,
+            "beta1_pow": 0.9,
+            "beta2_pow": 0.999,
+        },
+        _adam,
+        (("param", "param_out"), ("moment1", "moment1_out"), ("moment2", "moment2_out")),
+    ),
+    "concat": Case({"x": [_random(3, 4), _random(3, 2)], "axis": 1}, lambda x, axis: np.concatenate(x, axis)),
+    "split": Case({"x": _random(3, 6), "sections": [1, -1, 2], "axis": 1}, lambda x, sections, axis: [x[:, :1], x[:, 1:4], x[:, 4:]]),
+    "sequence_pool": Case(
+        {"x": portops.Ragged(_random(5, 2), LEVELS), "pooltype": "sum"},
+        lambda x, pooltype: (np.stack([piece.sum(0) for piece in _pieces(x)]), None),
+    ),
+    "sequence_expand": Case({"x": _random(3, 2), "y": LEVELS}, lambda x, y: np.repeat(x, LENGTHS, 0)),
+    "sequence_pad": Case({"x": portops.Ragged(_random(5, 2), LEVELS), "pad_value": 7.0}, lambda x, pad_value: _padded(x)),
+    "sequence_unpad": Case(
+        {"x": _random(3, 4, 2), "length": LEVELS},
+        lambda x, length: np.concatenate([row[:n] for row, n in zip(x, LENGTHS)]),
+    ),
+    "sequence_reverse": Case(
+        {"x": portops.Ragged(_random(5, 2), LEVELS)}, lambda x: np.concatenate([piece[::-1] for piece in _pieces(x)])
+    ),
+    "sequence_softmax": Case({"x": portops.Ragged(_random(5, 2), LEVELS)}, lambda x: _softmax(x)),
+    "sequence_concat": Case(
+        {"x": [portops.Ragged(_random(5, 2), LEVELS), portops.Ragged(_random(5, 2) + 1, LEVELS)]},
+        lambda x: np.concatenate([piece for pair in zip(*map(_pieces, x)) for piece in pair]),
+    ),
+}
+
+
+def changed(value: Any, convert: Callable[[np.ndarray], Any]) -> Any:
+    """The argument, or outputs, with every array changed."""
+    if isinstance(value, (list, tuple)) and not isinstance(value, str) and any(not isinstance(item, (int, float)) for item in value):
+        return [changed(item, convert) for item in value]
+    if isinstance(value, portops.Ragged):
+        return portops.Ragged(convert(value.values), value.levels)
+    return convert(value) if hasattr(value, "__dlpack__") else value
+
+
+def values_of(value: Any) -> Any:
+    """Without levels."""
+    if isinstance(value, (list, tuple)) and any(not isinstance(item, (int, float)) for item in value):
+        return [values_of(item) for item in value]
+    return value.values if isinstance(value, portops.Ragged) else value
+
+
+def expected(case: Case) -> list[np.ndarray | None]:
+    """Of each output; None of one that is not computed unless it is asked for."""
+    result = case.expected(**{name: values_of(value) for name, value in case.arguments.items()})
+    return list(result) if isinstance(result, tuple) else [result]
