@@ -146,9 +146,8 @@ portops_status portops_arguments_set_text(portops_arguments arguments, const cha
 
 portops_status portops_arguments_set_levels(portops_arguments arguments, const char* name, portops_levels levels) {
   constexpr const char* where = "portops_arguments_set_levels";
-  return change(where, arguments, name, [&](NamedArguments& set) {
-    set.values.set(name, portops::impl::levels_of(where, "levels", levels));
-  });
+  return change(where, arguments, name,
+                [&](NamedArguments& set) { set.values.set(name, portops::impl::levels_of(where, "levels", levels)); });
 }
 
 portops_status portops_arguments_set_list_levels(portops_arguments arguments, const char* name,
@@ -163,7 +162,8 @@ portops_status portops_arguments_set_list_levels(portops_arguments arguments, co
     }
     std::vector<portops::RaggedRef> list;
     for (std::size_t i = 0; i < count; ++i) {
-      list.push_back({(*tensors)[i], portops::impl::levels_of(where, portops::impl::item_name("levels", i), levels[i])});
+      list.push_back(
+          {(*tensors)[i], portops::impl::levels_of(where, portops::impl::item_name("levels", i), levels[i])});
     }
     set.values.set(name, std::span<const portops::RaggedRef>(list));
   });

@@ -16,8 +16,8 @@
 #include <vector>
 
 // Handles are keys of a table of what is alive, not addresses: none is dereferenced, and none is given out twice. So a
-// handle that is stale or garbage is found out, and one may be destroyed while another thread's call uses what it stands
-// for.
+// handle that is stale or garbage is found out, and one may be destroyed while another thread's call uses what it
+// stands for.
 
 namespace portops::impl {
 
@@ -85,8 +85,8 @@ Handle make_handle(std::shared_ptr<ObjectOf<Handle>> object) {
   return reinterpret_cast<Handle>(add_handle(HandleTraits<Handle>::kind, std::move(object)));
 }
 
-/// What the handle stands for, for as long as the caller needs it. Throws HandleError where that is nothing, or something
-/// of another kind; messages begin with `where` and name the argument.
+/// What the handle stands for, for as long as the caller needs it. Throws HandleError where that is nothing, or
+/// something of another kind; messages begin with `where` and name the argument.
 template <class Handle>
 std::shared_ptr<ObjectOf<Handle>> object_of(std::string_view where, std::string_view name, Handle handle) {
   return std::static_pointer_cast<ObjectOf<Handle>>(

@@ -15,8 +15,8 @@
 
 namespace portops::impl {
 
-/// A call of an operator from C: its arguments, as the C++ function takes them. What they cannot be is refused here, the
-/// rest by that function.
+/// A call of an operator from C: its arguments, as the C++ function takes them. What they cannot be is refused here,
+/// the rest by that function.
 class OperatorCall {
  public:
   /// `where` begins the messages, "portops::lerp", and outlives this. Throws HandleError.
@@ -24,8 +24,8 @@ class OperatorCall {
 
   const Context& context() const { return *context_; }
 
-  /// The options with their defaults where the caller gives none, or knows none: it may have been compiled with an older
-  /// version of the struct, or a newer one of which it uses nothing.
+  /// The options with their defaults where the caller gives none, or knows none: it may have been compiled with an
+  /// older version of the struct, or a newer one of which it uses nothing.
   template <class Options>
   Options options(const Options* given, const Options& defaults) const {
     Options options = defaults;

@@ -44,7 +44,8 @@ portops_status guarded(const F& f) noexcept {
 
 /// Throws Error unless there is something to write a result to, or to read: a name, a list.
 void check_pointer(std::string_view where, std::string_view name, const void* pointer);
-/// Throws Error where a list of so many items cannot be: it has items, but no address, or more than there is memory for.
+/// Throws Error where a list of so many items cannot be: it has items, but no address, or more than there is memory
+/// for.
 void check_list_pointer(std::string_view where, std::string_view name, const void* items, std::size_t count);
 /// Throws Error unless it is 0 or 1.
 bool checked_boolean(std::string_view where, std::string_view name, std::int64_t value);
