@@ -81,6 +81,7 @@ static void addresses(void) {
   x.byte_offset = 4;
   shape[0] = 3;
   TAKEN(x);
+  x.byte_offset = 0;
   x.data = (void*)INTPTR_MAX;
   REFUSED(x, "an address from which its strides reach further than a process can address");
   x.data = (void*)(INTPTR_MAX - (int64_t)1024);
