@@ -35,8 +35,8 @@ function(portops_operator_families variable)
   set(${variable} ${families} PARENT_SCOPE)
 endfunction()
 
-# Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, and the checks of
-# their arguments, which its sources include as generated/checks.hpp.
+# Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, the checks of their
+# arguments, which its sources include as generated/checks.hpp, and their functions in C, which portops.h declares.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
@@ -54,7 +54,18 @@ function(portops_add_schema target)
     DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
     COMMENT "Generating the operator registry"
     VERBATIM)
-  target_sources(${target} PRIVATE "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp")
+  set(c_api "${PORTOPS_SCHEMA_ROOT}/src/c_api")
+  set(released "${PORTOPS_SCHEMA_ROOT}/src/ops/released.yaml")
+  add_custom_command(
+    OUTPUT "${PORTOPS_INCLUDE_DIR}/portops.h" "${generated}/c_operators.cpp"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" c "${schema}" "${released}" "${c_api}" ${PROJECT_VERSION}
+            "${PORTOPS_INCLUDE_DIR}/portops.h" "${generated}/c_operators.cpp" --only "${operators}"
+    DEPENDS "${schema}" "${released}" "${c_api}/portops.h.in" "${c_api}/released_names.txt" "${scripts}/schema.py" ${modules}
+    COMMENT "Generating the C interface"
+    VERBATIM)
+  install(FILES "${PORTOPS_INCLUDE_DIR}/portops.h" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  target_sources(${target} PRIVATE "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp"
+    "${generated}/c_operators.cpp" "${PORTOPS_INCLUDE_DIR}/portops.h")
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 

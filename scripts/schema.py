@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import checks, compatibility, loader, python, reference, tables
+    from portops_schema import c_interface, checks, compatibility, loader, python, reference, tables
     from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
@@ -21,6 +21,10 @@ except ModuleNotFoundError as error:
     sys.exit(
         f"{sys.argv[0]}: the Python module yaml is missing; it is packaged as python3-yaml (Debian) and PyYAML (PyPI)"
     )
+
+
+TEMPLATE = "portops.h.in"
+RELEASED_NAMES = "released_names.txt"
 
 
 def load(schema: str, only: str | None) -> Schema:
@@ -48,6 +52,32 @@ def write_python(schema: str, output: str, only: str | None) -> None:
     path = pathlib.Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def load_promises(c_api: pathlib.Path, released: str) -> c_interface.Promises:
+    return c_interface.Promises(c_interface.read_released(c_api / RELEASED_NAMES), loader.load(released))
+
+
+def write_c_interface(given: argparse.Namespace) -> None:
+    c_api = pathlib.Path(given.c_api)
+    loaded, promises = load(given.schema, given.only), load_promises(c_api, given.released)
+    template = (c_api / TEMPLATE).read_text(encoding="utf-8")
+    for name, text in (
+        (given.header, c_interface.header(template, loaded, promises, given.version)),
+        (given.source, c_interface.source(loaded, promises)),
+    ):
+        path = pathlib.Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def release_c_interface(given: argparse.Namespace) -> None:
+    c_api = pathlib.Path(given.c_api)
+    names, promises = c_api / RELEASED_NAMES, load_promises(c_api, given.released)
+    template = (c_api / TEMPLATE).read_text(encoding="utf-8")
+    head = "".join(line for line in names.read_text(encoding="utf-8").splitlines(True) if line.startswith("#"))
+    updated = c_interface.updated(template, loader.load(given.schema), promises, given.version)
+    names.write_text(f"{head}\n{c_interface.written(updated)}", encoding="utf-8")
 
 
 def print_families(schema: str) -> None:
@@ -88,6 +118,20 @@ def main(arguments: list[str]) -> int:
     command.add_argument("output", help="the Python file to write")
     command.add_argument("--only", help=only)
     command.set_defaults(action=lambda given: write_python(given.schema, given.output, given.only))
+    for name, action, what in (
+        ("c", write_c_interface, "write portops.h and the functions that it declares"),
+        ("c-release", release_c_interface, f"enter what is new into {RELEASED_NAMES}, before released.yaml is replaced"),
+    ):
+        command = commands.add_parser(name, help=what)
+        command.add_argument("schema")
+        command.add_argument("released", help="the schema of the last release")
+        command.add_argument("c_api", help=f"the folder of {TEMPLATE} and {RELEASED_NAMES}")
+        command.add_argument("version", help="of portops: 1.2.3")
+        if name == "c":
+            command.add_argument("header", help="portops.h, to write")
+            command.add_argument("source", help="the C++ file to write")
+            command.add_argument("--only", help=only)
+        command.set_defaults(action=action)
     command = commands.add_parser("families", help="list the operators, gradients left out")
     command.add_argument("schema")
     command.set_defaults(action=lambda given: print_families(given.schema))

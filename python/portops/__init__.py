@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import atexit as _atexit
 import threading as _threading
-from collections.abc import Callable as _Callable
 
 from . import _core, _operators
 from ._core import Context, Error, Levels, Ragged, __version__, backends, devices, element_types
@@ -29,7 +28,7 @@ from ._operators import *  # noqa: F403
 operators: tuple[str, ...] = tuple(_operators.__all__)
 
 #: `portops.context(…)` is a `Context`, as an argument of a call or for the calls in a `with` block.
-context: _Callable[..., Context] = Context
+context = Context
 
 __all__ = [
     "Context",

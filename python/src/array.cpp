@@ -4,7 +4,8 @@
 
 #include "errors.hpp"
 
-#include <portops/core/dlpack.hpp>
+#include "c_api/tensors.hpp"
+
 #include <portops/core/error.hpp>
 
 #include <nanobind/stl/string.h>
@@ -73,24 +74,14 @@ const ArrayType& type_of(nb::handle object) {
 }
 
 /// NumPy's arrays all lie in the same memory, and need not be asked.
-dl::Device device_of(nb::handle object, const ArrayType& type) {
-  if (type.library == "numpy") return {dl::cpu, 0};
+DLDevice device_of(nb::handle object, const ArrayType& type) {
+  if (type.library == "numpy") return {kDLCPU, 0};
   const auto device = nb::cast<nb::tuple>(object.attr("__dlpack_device__")());
-  return {nb::cast<std::int32_t>(nb::int_(device[0])), nb::cast<std::int32_t>(nb::int_(device[1]))};
+  return {static_cast<DLDeviceType>(nb::cast<std::int32_t>(nb::int_(device[0]))),
+          nb::cast<std::int32_t>(nb::int_(device[1]))};
 }
 
-bool is_on_gpu(dl::Device device) { return device.device_type == dl::cuda || device.device_type == dl::cuda_managed; }
-
-dl::DataType data_type(ElementType type) {
-  switch (type) {
-    case ElementType::f64: return {2, 64, 1};
-    case ElementType::f32: return {2, 32, 1};
-    case ElementType::f16: return {2, 16, 1};
-    case ElementType::bf16: return {4, 16, 1};
-    case ElementType::i64: return {0, 64, 1};
-  }
-  return {};
-}
+bool is_on_gpu(DLDevice device) { return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged; }
 
 void fail_to_allocate(void*, const char*, const char* message) {
   const nb::gil_scoped_acquire lock;
@@ -99,10 +90,11 @@ void fail_to_allocate(void*, const char*, const char* message) {
 
 }  // namespace
 
-std::string ArgumentName::to_string() const {
-  std::string text = "portops::" + std::string(op) + ": " + std::string(name);
-  return item < 0 ? text : text + "[" + std::to_string(item) + "]";
+std::string ArgumentName::argument() const {
+  return item < 0 ? std::string(name) : impl::item_name(name, static_cast<std::size_t>(item));
 }
+
+std::string ArgumentName::to_string() const { return "portops::" + std::string(op) + ": " + argument(); }
 
 bool Array::is_array(nb::handle object) {
   const ArrayType& type = type_of(object);
@@ -188,20 +180,13 @@ void Array::take_capsule(const ArgumentName& name, StreamHandle stream, bool is_
 
 TensorRef Array::take(const ArgumentName& name, StreamHandle stream, bool is_output) {
   if (api_ == nullptr || api_->tensor_from_object == nullptr) take_capsule(name, stream, is_output);
-  try {
-    return TensorAdapter<dl::Tensor>::convert(view_, false);
-  } catch (const Error& error) {
-    std::string message = error.what();
-    constexpr std::string_view generic = "portops::TensorRef: ";
-    if (message.starts_with(generic)) message.erase(0, generic.size());
-    throw Error(name.to_string() + ": " + message);
-  }
+  return impl::tensor_of("portops::" + std::string(name.op), name.argument(), &view_);
 }
 
 nb::object allocate(const Array& prototype, ElementType type, const Extents& extents) {
   if (const dl::ExchangeApi* api = prototype.api()) {
     Extents shape = extents;
-    dl::Tensor wanted{nullptr, prototype.device(), shape.rank(), data_type(type), &shape[0], nullptr, 0};
+    DLTensor wanted{nullptr, prototype.device(), shape.rank(), impl::data_type_of(type), &shape[0], nullptr, 0};
     dl::ManagedTensorVersioned* managed = nullptr;
     void* object = nullptr;
     if (api->allocate(&wanted, &managed, nullptr, &fail_to_allocate) != 0 ||
@@ -212,9 +197,9 @@ nb::object allocate(const Array& prototype, ElementType type, const Extents& ext
   }
   nb::list shape;
   for (const std::int64_t extent : extents) shape.append(extent);
-  const dl::Device device = prototype.device();
+  const DLDevice device = prototype.device();
   return libraries().module.attr("empty")(type_of(prototype.object()).library, nb::tuple(shape),
-                                          std::string(name_of(type)), device.device_type, device.device_id);
+                                          std::string(name_of(type)), static_cast<std::int32_t>(device.device_type), device.device_id);
 }
 
 nb::object finished(const Array& prototype, nb::object output) {

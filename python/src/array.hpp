@@ -22,6 +22,8 @@ struct ArgumentName {
   std::string_view name;
   int item = -1;  ///< of a list
 
+  /// "x[1]"
+  std::string argument() const;
   /// "portops::concat: x[1]"
   std::string to_string() const;
 };
@@ -46,7 +48,7 @@ class Array {
   Array& operator=(const Array&) = delete;
   ~Array();
 
-  dl::Device device() const { return device_; }
+  DLDevice device() const { return device_; }
   /// The stream on which its library works at the moment; none where it does not say. Of arrays on GPUs.
   std::optional<StreamHandle> current_stream() const;
 
@@ -63,8 +65,8 @@ class Array {
 
   nb::handle object_;
   const dl::ExchangeApi* api_;
-  dl::Device device_{};
-  dl::Tensor view_{};
+  DLDevice device_{};
+  DLTensor view_{};
   dl::ManagedTensor* managed_ = nullptr;
   dl::ManagedTensorVersioned* versioned_ = nullptr;
 };

@@ -194,7 +194,7 @@ const Array& PythonCall::prototype() const {
   for (const Arrays& arrays : arrays_) {
     for (const std::optional<Array>& array : arrays.items) {
       if (!array) continue;
-      if (array->device().device_type == dl::cuda) return *array;
+      if (array->device().device_type == kDLCUDA) return *array;
       if (first == nullptr) first = &*array;
     }
   }

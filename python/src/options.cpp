@@ -138,8 +138,8 @@ const Context& context_of(Backend backend, StreamHandle stream) {
   return contexts().emplace(key, Context(backend, address)).first->second;
 }
 
-Backend backend_for(dl::Device device) {
-  if (device.device_type == dl::cuda || device.device_type == dl::cuda_managed) return Backend::cuda;
+Backend backend_for(DLDevice device) {
+  if (device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged) return Backend::cuda;
   static const Backend host = [] {
     const std::vector<Backend> enabled = enabled_backends();
     const bool has_openmp = std::find(enabled.begin(), enabled.end(), Backend::openmp) != enabled.end();
@@ -158,7 +158,7 @@ Options Options::within(const Options& outer) const {
 
 const Options& current_options() { return stack().back(); }
 
-Place::Place(const Options& options, dl::Device device, std::optional<StreamHandle> stream)
+Place::Place(const Options& options, DLDevice device, std::optional<StreamHandle> stream)
     : stream_(options.stream ? *options.stream : stream.value_or(0)),
       context_(context_of(options.backend.value_or(backend_for(device)),
                           options.backend.value_or(backend_for(device)) == Backend::cuda ? stream_ : 0)) {
@@ -201,7 +201,7 @@ void bind_options(nb::module_& m) {
           nb::arg().none(), nb::arg().none())
       .def("fence", [](const Options& self) {
         const Options options = self.within(current_options());
-        const Place place(options, {dl::cpu, 0}, std::nullopt);
+        const Place place(options, {kDLCPU, 0}, std::nullopt);
         const nb::gil_scoped_release unlocked;
         place.context().fence();
       });

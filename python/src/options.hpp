@@ -36,7 +36,7 @@ class Place {
  public:
   /// Where a call with arrays on this device runs, which its library works on with that stream. Starts the runtime.
   /// Throws Error where Python has been forked since that was done.
-  Place(const Options& options, dl::Device device, std::optional<StreamHandle> stream);
+  Place(const Options& options, DLDevice device, std::optional<StreamHandle> stream);
 
   const Context& context() const { return context_; }
   StreamHandle stream() const { return stream_; }

@@ -12,7 +12,6 @@ import threading
 import unittest
 
 import numpy as np
-
 import portops
 
 

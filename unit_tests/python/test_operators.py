@@ -12,9 +12,8 @@ import unittest
 from typing import Any, Callable
 
 import numpy as np
-from operator_cases import CASES, Case, changed, expected, values_of
-
 import portops
+from operator_cases import CASES, Case, changed, expected, values_of
 
 
 def libraries() -> dict[str, Callable[[np.ndarray], Any]]:

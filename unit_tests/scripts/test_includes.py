@@ -23,6 +23,7 @@ ROOMS = (
     ("core/schema",),
     ("blas",),
     ("ops",),
+    ("c_api",),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 # Nothing in these knows Kokkos.
