@@ -107,10 +107,11 @@ build() {
     place="the $root root"
     options=(-D CMAKE_CXX_COMPILER_LAUNCHER=ccache)
     # There is no Kokkos Kernels for the Kokkos of Debian's sid. The library is shared there, and static in experimental: the
-    # tests in both roots are those of both kinds.
+    # tests in both roots are those of both kinds. The Python package is built there too, but of a part of the operators.
     if [[ $root == sid ]]; then
       kernels_wanted=OFF
       options+=(-D BUILD_SHARED_LIBS=ON)
+      [[ $preset == small ]] || options+=(-D PORTOPS_ENABLE_PYTHON=ON)
     fi
     # What CMake remembers of an older root, or of another Kokkos, would be wrong.
     [[ ! -e $cmake_cache || $cache/$root/portops-stamp -ot $cmake_cache ]] || options+=(--fresh)
