@@ -25,7 +25,7 @@ class WheelTest(unittest.TestCase):
         target = folder / "installed"
         options = [f"-Ccmake.define.{option}" for option in os.environ["PORTOPS_WHEEL_OPTIONS"].split(";")]
         command = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index", "--upgrade"]
-        command += ["--target", str(target), f"-Cbuild-dir={folder / 'build'}", *options, str(PROJECT)]
+        command += ["--target", str(target), f"-Cbuild-dir={folder}", *options, str(PROJECT)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
         program = "import portops, numpy; print(portops.__file__, portops.lerp(numpy.zeros(1), numpy.ones(1), 0.25)[0])"
