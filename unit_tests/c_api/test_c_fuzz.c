@@ -312,7 +312,8 @@ static portops_status call(size_t which) {
       for (size_t i = 0; i < 4; ++i) f32_operand(i, 2, 2, 3, 1, 1);
       MUTATE;
       if (below(20) == 0) arguments = (portops_arguments)(void*)ctx;
-      for (size_t i = below(5); i > 0; --i) {
+      for (size_t i = 0; i < 4; ++i) portops_arguments_set_tensor(arguments, names[i], inputs[i]);
+      for (size_t i = below(4); i > 0; --i) {
         const char* name = ONE_OF(names);
         const size_t at = below(4);
         switch (below(9)) {
@@ -337,7 +338,7 @@ static portops_status call(size_t which) {
         CHECK_OK(portops_inferred_destroy(inferred));
       }
       const portops_status status = portops_run(ctx, ONE_OF(operators), arguments);
-      if (below(8) == 0) {
+      if (below(2) == 0) {
         CHECK_OK(portops_arguments_destroy(live_arguments));
         CHECK_OK(portops_arguments_create(&live_arguments));
       }
@@ -361,7 +362,9 @@ static portops_status call(size_t which) {
   }
 }
 
-int main(void) {
+/// The argument is the number of calls, where it is to be another one.
+int main(int argc, char** argv) {
+  const size_t rounds = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : calls;
   need_f32_on_host();
   live_ctx = host_context();
   stale_ctx = host_context();
@@ -379,7 +382,7 @@ int main(void) {
   size_t found[5] = {0};
   size_t made[15] = {0};
   size_t accepted[15] = {0};
-  for (size_t i = 0; i < calls; ++i) {
+  for (size_t i = 0; i < rounds; ++i) {
     ctx = live_ctx;
     for (size_t k = 0; k < tensor_count; ++k) inputs[k] = outputs[k] = &operands[k].tensor;
     for (size_t k = 0; k < 2; ++k) levels[k] = live_levels[k];
