@@ -33,7 +33,9 @@ struct Operand {
     bytes.assign(static_cast<std::size_t>(size) + 1, 0);
     for (std::size_t i = 0; seed != 0 && i < static_cast<std::size_t>(size); ++i) {
       const float value = static_cast<float>((static_cast<std::size_t>(seed) * 31 + i * 17) % 23) / 8.0f - 1.0f;
-      std::memcpy(reinterpret_cast<char*>(bytes.data()) + i * sizeof(value), &value, sizeof(value));
+      char* const data = reinterpret_cast<char*>(bytes.data());
+      if (type == ElementType::f32) std::memcpy(data + i * sizeof(value), &value, sizeof(value));
+      if (type == ElementType::i64) bytes[i] = static_cast<std::int64_t>(i % 2);
     }
     tensor.data = bytes.data();
     tensor.device = {kDLCPU, 0};
