@@ -83,7 +83,12 @@ def print_families(schema: str) -> None:
 
 
 def write_reference(schema: str, folder: str) -> None:
-    pages = reference.pages(loader.load(schema))
+    promises = c_interface.Promises({}, loader.load(schema))
+    beside = pathlib.Path(schema).parent  # the pages of a schema without a C interface have new functions
+    names, released = beside.parent / "c_api" / RELEASED_NAMES, beside / "released.yaml"
+    if names.exists() and released.exists():
+        promises = load_promises(names.parent, str(released))
+    pages = reference.pages(loader.load(schema), promises)
     path = pathlib.Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():

@@ -90,21 +90,24 @@ class Promises:
 
 
 def functions(schema: Schema, promises: Promises) -> list[Function]:
-    return [_function(schema, op, promises) for op in schema.operators]
+    for op in schema.operators:
+        for entry in (*op.inputs, *op.outputs, *op.attributes):
+            if entry.name in RESERVED:
+                raise SchemaError([f"{schema.file}:{entry.line}: {op.name}: no argument of C may be called {entry.name}"])
+        line = promises.of(op)
+        kept = {member.name for member in function_of(op, promises).members}
+        for name in line.members if line else ():
+            if name not in kept:
+                raise SchemaError([f"{schema.file}:{op.line}: {op.name}: the option {name}, which was released, is missing"])
+    return [function_of(op, promises) for op in schema.operators]
 
 
-def _function(schema: Schema, op: Operator, promises: Promises) -> Function:
-    for entry in (*op.inputs, *op.outputs, *op.attributes):
-        if entry.name in RESERVED:
-            raise SchemaError([f"{schema.file}:{entry.line}: {op.name}: no argument of C may be called {entry.name}"])
+def function_of(op: Operator, promises: Promises) -> Function:
     members = {entry.name: entry for entry in op.inputs if entry.optional}
     members |= {entry.name: entry for entry in op.attributes if entry.default is not None}
     members |= {entry.name: entry for entry in op.outputs if promises.is_late(op, entry)}
     line = promises.of(op)
-    first = line.members if line else []
-    for name in first:
-        if name not in members:
-            raise SchemaError([f"{schema.file}:{op.line}: {op.name}: the option {name}, which was released, is missing"])
+    first = [name for name in line.members if name in members] if line else []
     return Function(
         op,
         [entry for entry in op.outputs if not promises.is_late(op, entry)],

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <portops.h>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
