@@ -78,8 +78,6 @@ static void f32_operand(size_t at, int32_t ndim, int64_t a, int64_t b, int64_t c
   operand(at, 0, ndim, a, b, c, d);
 }
 
-static void i64_operand(size_t at, int32_t ndim, int64_t a) { operand(at, 1, ndim, a, 1, 1, 1); }
-
 static void change_tensor(size_t at) {
   static const int32_t ranks[] = {-1, 0, 1, 2, 3, 4, 8, 9, 255, INT32_MIN, INT32_MAX};
   static const uint8_t codes[] = {kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLComplex, 200};
@@ -262,8 +260,9 @@ static portops_status call(size_t which) {
 #endif
 #ifdef PORTOPS_MERGE_ROWS_DEFAULTS
     case 10: {
-      i64_operand(0, 1, 3), f32_operand(1, 2, 3, 2, 1, 1), i64_operand(2, 1, 3), f32_operand(3, 2, 3, 2, 1, 1);
-      i64_operand(4, 0, 1);
+      operand(0, 1, 1, 3, 1, 1, 1), f32_operand(1, 2, 3, 2, 1, 1), operand(2, 1, 1, 3, 1, 1, 1),
+          f32_operand(3, 2, 3, 2, 1, 1);
+      operand(4, 1, 0, 1, 1, 1, 1);
       integer = 4;
       MUTATE;
       return portops_merge_rows(ctx, inputs[0], inputs[1], outputs[2], outputs[3], outputs[4], integer, NULL);
@@ -271,9 +270,9 @@ static portops_status call(size_t which) {
 #endif
 #ifdef PORTOPS_SPARSE_ADAM_DEFAULTS
     case 11: {
-      f32_operand(0, 2, 4, 2, 1, 1), i64_operand(1, 1, 3), f32_operand(2, 2, 3, 2, 1, 1);
+      f32_operand(0, 2, 4, 2, 1, 1), operand(1, 1, 1, 3, 1, 1, 1), f32_operand(2, 2, 3, 2, 1, 1);
       for (size_t i = 3; i < 8; ++i) f32_operand(i, 2, 4, 2, 1, 1);
-      i64_operand(8, 0, 1);
+      operand(8, 1, 0, 1, 1, 1, 1);
       MUTATE;
       portops_sparse_adam_options options = PORTOPS_SPARSE_ADAM_DEFAULTS;
       options.count = below(2) == 0 ? inputs[8] : NULL, options.epsilon = number;
