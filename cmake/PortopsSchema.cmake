@@ -85,6 +85,24 @@ function(portops_add_python_functions target file)
   target_sources(${target} PRIVATE "${file}")
 endfunction()
 
+# Adds to a test what c_api/named_values.hpp declares: calls of the functions in C, with arguments by name.
+function(portops_add_c_calls target)
+  set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
+  set(ops "${PORTOPS_SCHEMA_ROOT}/src/ops")
+  set(c_api "${PORTOPS_SCHEMA_ROOT}/src/c_api")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/c_calls.cpp")
+  list(JOIN portops_OPERATORS "," operators)
+  file(GLOB modules CONFIGURE_DEPENDS "${scripts}/portops_schema/*.py")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" c-calls "${ops}/ops.yaml" "${ops}/released.yaml" "${c_api}"
+            "${output}" --only "${operators}"
+    DEPENDS "${ops}/ops.yaml" "${ops}/released.yaml" "${c_api}/released_names.txt" "${scripts}/schema.py" ${modules}
+    COMMENT "Generating calls of the C interface"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()
+
 # Adds the tests of the scripts, among them those of the schema (its rules, the committed reference pages, the promises of
 # the last release) and of the includes. That of scripts/sweep needs more than Python itself, and is left out.
 function(portops_add_script_tests)

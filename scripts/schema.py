@@ -71,6 +71,11 @@ def write_c_interface(given: argparse.Namespace) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def write_c_calls(given: argparse.Namespace) -> None:
+    promises = load_promises(pathlib.Path(given.c_api), given.released)
+    pathlib.Path(given.output).write_text(c_interface.calls(load(given.schema, given.only), promises), encoding="utf-8")
+
+
 def release_c_interface(given: argparse.Namespace) -> None:
     c_api = pathlib.Path(given.c_api)
     names, promises = c_api / RELEASED_NAMES, load_promises(c_api, given.released)
@@ -85,7 +90,12 @@ def print_families(schema: str) -> None:
 
 
 def write_reference(schema: str, folder: str) -> None:
-    pages = reference.pages(loader.load(schema))
+    promises = c_interface.Promises({}, loader.load(schema))
+    beside = pathlib.Path(schema).parent  # the pages of a schema without a C interface have new functions
+    names, released = beside.parent / "c_api" / RELEASED_NAMES, beside / "released.yaml"
+    if names.exists() and released.exists():
+        promises = load_promises(names.parent, str(released))
+    pages = reference.pages(loader.load(schema), promises)
     path = pathlib.Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
@@ -120,16 +130,21 @@ def main(arguments: list[str]) -> int:
     command.set_defaults(action=lambda given: write_python(given.schema, given.output, given.only))
     for name, action, what in (
         ("c", write_c_interface, "write portops.h and the functions that it declares"),
+        ("c-calls", write_c_calls, "write calls of these functions by name, for the tests"),
         ("c-release", release_c_interface, f"enter what is new into {RELEASED_NAMES}, before released.yaml is replaced"),
     ):
         command = commands.add_parser(name, help=what)
         command.add_argument("schema")
         command.add_argument("released", help="the schema of the last release")
         command.add_argument("c_api", help=f"the folder of {TEMPLATE} and {RELEASED_NAMES}")
-        command.add_argument("version", help="of portops: 1.2.3")
+        if name != "c-calls":
+            command.add_argument("version", help="of portops: 1.2.3")
         if name == "c":
             command.add_argument("header", help="portops.h, to write")
             command.add_argument("source", help="the C++ file to write")
+        elif name == "c-calls":
+            command.add_argument("output", help="the C++ file to write")
+        if name != "c-release":
             command.add_argument("--only", help=only)
         command.set_defaults(action=action)
     command = commands.add_parser("families", help="list the operators, gradients left out")

@@ -90,21 +90,24 @@ class Promises:
 
 
 def functions(schema: Schema, promises: Promises) -> list[Function]:
-    return [_function(schema, op, promises) for op in schema.operators]
+    for op in schema.operators:
+        for entry in (*op.inputs, *op.outputs, *op.attributes):
+            if entry.name in RESERVED:
+                raise SchemaError([f"{schema.file}:{entry.line}: {op.name}: no argument of C may be called {entry.name}"])
+        line = promises.of(op)
+        kept = {member.name for member in function_of(op, promises).members}
+        for name in line.members if line else ():
+            if name not in kept:
+                raise SchemaError([f"{schema.file}:{op.line}: {op.name}: the option {name}, which was released, is missing"])
+    return [function_of(op, promises) for op in schema.operators]
 
 
-def _function(schema: Schema, op: Operator, promises: Promises) -> Function:
-    for entry in (*op.inputs, *op.outputs, *op.attributes):
-        if entry.name in RESERVED:
-            raise SchemaError([f"{schema.file}:{entry.line}: {op.name}: no argument of C may be called {entry.name}"])
+def function_of(op: Operator, promises: Promises) -> Function:
     members = {entry.name: entry for entry in op.inputs if entry.optional}
     members |= {entry.name: entry for entry in op.attributes if entry.default is not None}
     members |= {entry.name: entry for entry in op.outputs if promises.is_late(op, entry)}
     line = promises.of(op)
-    first = line.members if line else []
-    for name in first:
-        if name not in members:
-            raise SchemaError([f"{schema.file}:{op.line}: {op.name}: the option {name}, which was released, is missing"])
+    first = [name for name in line.members if name in members] if line else []
     return Function(
         op,
         [entry for entry in op.outputs if not promises.is_late(op, entry)],
@@ -372,6 +375,71 @@ def _value(entry: Attribute) -> str:
     if entry.type == "text":
         return f"call.text({_text(entry.name)}, {place})" if entry.default is None else f"OperatorCall::text({place}, {_text(entry.default)})"
     return place
+
+
+# --- tests ---------------------------------------------------------------------------------------------------------
+
+
+def calls(schema: Schema, promises: Promises) -> str:
+    """For the tests: calls of the functions with arguments that are looked up by name."""
+    made = functions(schema, promises)
+    return "\n".join(
+        [
+            HEAD + '#include "c_api/named_values.hpp"\n',
+            "namespace portops::test {",
+            "namespace {",
+            "",
+            *("\n".join(_call(entry)) for entry in made),
+            "}  // namespace",
+            "",
+            "const std::map<std::string, OperatorFunction>& operator_functions() {",
+            "  static const std::map<std::string, OperatorFunction> all{",
+            *(f"      {{{_text(entry.op.name)}, &call_{entry.op.name}}}," for entry in made),
+            "  };",
+            "  return all;",
+            "}",
+            "",
+            "}  // namespace portops::test",
+            "",
+        ]
+    )
+
+
+def _call(function: Function) -> list[str]:
+    lines = [
+        f"portops_status call_{function.op.name}(portops_context ctx, const NamedValues& values) {{",
+        f"  {function.struct} options = {function.macro};",
+    ]
+    for entry in function.members:
+        name = _text(entry.name)
+        if isinstance(entry, Attribute):
+            lines.append(f"  values.get({name}, options.{entry.name}{f', options.{entry.name}_count' if entry.type == 'integers' else ''});")
+        elif entry.list:
+            lines.append(f"  options.{entry.name} = values.outputs({name}), options.{entry.name}_count = values.count({name});")
+        else:
+            lines.append(f"  options.{entry.name} = values.{'output' if isinstance(entry, Output) else 'tensor'}({name});")
+    arguments = ["ctx"]
+    for entry in function.op.inputs:
+        name = _text(entry.name)
+        if entry.ragged == "levels":
+            arguments.append(f"values.levels({name})")
+        elif entry.list:
+            arguments += [f"values.list({name})", f"values.count({name})", *([f"values.list_levels({name})"] if entry.has_levels else [])]
+        elif not entry.optional:
+            arguments.append(f"{'values.operand' if entry.or_number else 'values.tensor'}({name})")
+            arguments += [f"values.levels({name})"] if entry.has_levels else []
+    for entry in function.outputs:
+        name = _text(entry.name)
+        arguments += [f"values.outputs({name})", f"values.count({name})"] if entry.list else [f"values.output({name})"]
+    for entry in function.attributes:
+        lines.append(f"  {_type(entry)} {entry.name}{{}};")
+        count = ""
+        if entry.type == "integers":
+            lines.append(f"  size_t {entry.name}_count{{}};")
+            count = f", {entry.name}_count"
+        lines.append(f"  values.get({_text(entry.name)}, {entry.name}{count});")
+        arguments += [entry.name, *([f"{entry.name}_count"] if count else [])]
+    return [*lines, f"  return portops_{function.op.name}({', '.join([*arguments, '&options'])});", "}", ""]
 
 
 # --- releases --------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import textwrap
 
+from . import c_interface
 from .model import Attribute, Input, Operator, Output, Schema
 
 MARK = "Made from src/ops/ops.yaml by `scripts/schema.py reference`: edits are lost."
@@ -23,9 +24,9 @@ def is_generated(text: str) -> bool:
     return text.startswith(HEADER)
 
 
-def pages(schema: Schema) -> dict[str, str]:
+def pages(schema: Schema, promises: c_interface.Promises) -> dict[str, str]:
     """The text of each page, by file name."""
-    return {"index.md": _index(schema)} | {f"{op.name}.md": _page(schema, op) for op in schema.operators}
+    return {"index.md": _index(schema)} | {f"{op.name}.md": _page(schema, op, promises) for op in schema.operators}
 
 
 def _index(schema: Schema) -> str:
@@ -44,7 +45,7 @@ def _index(schema: Schema) -> str:
     )
 
 
-def _page(schema: Schema, op: Operator) -> str:
+def _page(schema: Schema, op: Operator, promises: c_interface.Promises) -> str:
     sections = [
         HEADER,
         f"# {op.name}\n",
@@ -72,6 +73,8 @@ def _page(schema: Schema, op: Operator) -> str:
         "",
         "## C++\n",
         f"```cpp\n#include <portops/ops/{op.family}.hpp>\n\n{_signature(op)}\n```\n",
+        "## C\n",
+        f"```c\n#include <portops.h>\n\n{_c_signature(op, promises)}\n```\n",
         "## Command line\n",
         f"```sh\n{_command(op)}\n```\n",
     ]
@@ -222,6 +225,13 @@ def _signature(op: Operator) -> str:
     if members:
         signature += f"\n\n// params: {{{', '.join(f'.{entry.name}' for entry in members)}}}"
     return signature
+
+
+def _c_signature(op: Operator, promises: c_interface.Promises) -> str:
+    function = c_interface.function_of(op, promises)
+    names = ", ".join(entry.name for entry in function.members)
+    options = f"\n\n// options: {names}; begin with {function.macro}" if names else ""
+    return "\n".join(c_interface.signature(function)) + options
 
 
 def _parameter(entry: Input | Output) -> str:

@@ -10,7 +10,9 @@
 #include "portops/core/config.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -56,7 +58,8 @@ void check_index(const char* where, size_t index, size_t count) {
 }  // namespace
 
 void portops::impl::start_runtime() {
-  static const Runtime& runtime = *new Runtime;
+  alignas(Runtime) static std::byte place[sizeof(Runtime)];  // which nothing destroys
+  static const Runtime* const runtime = new (place) Runtime;
   static_cast<void>(runtime);
 }
 

@@ -6,6 +6,7 @@
 
 #include <portops.h>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string_view>

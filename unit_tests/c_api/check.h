@@ -62,6 +62,12 @@ static inline DLTensor i64(int64_t* data, int32_t ndim, int64_t* shape) {
   return tensor_of(data, kDLInt, 64, ndim, shape);
 }
 
+static inline portops_levels from_lengths(const int64_t* lengths, size_t count) {
+  portops_levels levels = NULL;
+  CHECK_OK(portops_levels_create_from_lengths(lengths, count, &levels));
+  return levels;
+}
+
 /// Of a host backend of this build, the first.
 static inline portops_context host_context(void) {
   portops_backend backends[3];

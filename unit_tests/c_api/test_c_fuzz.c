@@ -78,8 +78,6 @@ static void f32_operand(size_t at, int32_t ndim, int64_t a, int64_t b, int64_t c
   operand(at, 0, ndim, a, b, c, d);
 }
 
-static void i64_operand(size_t at, int32_t ndim, int64_t a) { operand(at, 1, ndim, a, 1, 1, 1); }
-
 static void change_tensor(size_t at) {
   static const int32_t ranks[] = {-1, 0, 1, 2, 3, 4, 8, 9, 255, INT32_MIN, INT32_MAX};
   static const uint8_t codes[] = {kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLComplex, 200};
@@ -262,8 +260,9 @@ static portops_status call(size_t which) {
 #endif
 #ifdef PORTOPS_MERGE_ROWS_DEFAULTS
     case 10: {
-      i64_operand(0, 1, 3), f32_operand(1, 2, 3, 2, 1, 1), i64_operand(2, 1, 3), f32_operand(3, 2, 3, 2, 1, 1);
-      i64_operand(4, 0, 1);
+      operand(0, 1, 1, 3, 1, 1, 1), f32_operand(1, 2, 3, 2, 1, 1), operand(2, 1, 1, 3, 1, 1, 1),
+          f32_operand(3, 2, 3, 2, 1, 1);
+      operand(4, 1, 0, 1, 1, 1, 1);
       integer = 4;
       MUTATE;
       return portops_merge_rows(ctx, inputs[0], inputs[1], outputs[2], outputs[3], outputs[4], integer, NULL);
@@ -271,9 +270,9 @@ static portops_status call(size_t which) {
 #endif
 #ifdef PORTOPS_SPARSE_ADAM_DEFAULTS
     case 11: {
-      f32_operand(0, 2, 4, 2, 1, 1), i64_operand(1, 1, 3), f32_operand(2, 2, 3, 2, 1, 1);
+      f32_operand(0, 2, 4, 2, 1, 1), operand(1, 1, 1, 3, 1, 1, 1), f32_operand(2, 2, 3, 2, 1, 1);
       for (size_t i = 3; i < 8; ++i) f32_operand(i, 2, 4, 2, 1, 1);
-      i64_operand(8, 0, 1);
+      operand(8, 1, 0, 1, 1, 1, 1);
       MUTATE;
       portops_sparse_adam_options options = PORTOPS_SPARSE_ADAM_DEFAULTS;
       options.count = below(2) == 0 ? inputs[8] : NULL, options.epsilon = number;
@@ -312,7 +311,8 @@ static portops_status call(size_t which) {
       for (size_t i = 0; i < 4; ++i) f32_operand(i, 2, 2, 3, 1, 1);
       MUTATE;
       if (below(20) == 0) arguments = (portops_arguments)(void*)ctx;
-      for (size_t i = below(5); i > 0; --i) {
+      for (size_t i = 0; i < 4; ++i) portops_arguments_set_tensor(arguments, names[i], inputs[i]);
+      for (size_t i = below(4); i > 0; --i) {
         const char* name = ONE_OF(names);
         const size_t at = below(4);
         switch (below(9)) {
@@ -337,7 +337,7 @@ static portops_status call(size_t which) {
         CHECK_OK(portops_inferred_destroy(inferred));
       }
       const portops_status status = portops_run(ctx, ONE_OF(operators), arguments);
-      if (below(8) == 0) {
+      if (below(2) == 0) {
         CHECK_OK(portops_arguments_destroy(live_arguments));
         CHECK_OK(portops_arguments_create(&live_arguments));
       }
@@ -361,7 +361,9 @@ static portops_status call(size_t which) {
   }
 }
 
-int main(void) {
+/// The argument is the number of calls, where it is to be another one.
+int main(int argc, char** argv) {
+  const size_t rounds = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : calls;
   need_f32_on_host();
   live_ctx = host_context();
   stale_ctx = host_context();
@@ -379,7 +381,7 @@ int main(void) {
   size_t found[5] = {0};
   size_t made[15] = {0};
   size_t accepted[15] = {0};
-  for (size_t i = 0; i < calls; ++i) {
+  for (size_t i = 0; i < rounds; ++i) {
     ctx = live_ctx;
     for (size_t k = 0; k < tensor_count; ++k) inputs[k] = outputs[k] = &operands[k].tensor;
     for (size_t k = 0; k < 2; ++k) levels[k] = live_levels[k];

@@ -4,12 +4,6 @@
 // Levels, and operators on ragged tensors.
 #include "c_api/check.h"
 
-static portops_levels from_lengths(const int64_t* lengths, size_t count) {
-  portops_levels levels = NULL;
-  CHECK_OK(portops_levels_create_from_lengths(lengths, count, &levels));
-  return levels;
-}
-
 static void levels_alone(void) {
   const int64_t coarse[2] = {0, 2};
   const int64_t fine[3] = {0, 1, 4};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a shared libportops exports: the functions that the public headers declare and do not define, and nothing else.
+"""What a shared libportops exports: the functions that the public headers declare and do not define, and nothing else; and
+of the C interface all that was released.
 
 PORTOPS_LIBRARY is the library, PORTOPS_INCLUDE the folder of the public headers, NM the program nm."""
 
@@ -14,7 +15,9 @@ import re
 import subprocess
 import unittest
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "ops.yaml"
+SOURCES = pathlib.Path(__file__).resolve().parents[2] / "src"
+SCHEMA = SOURCES / "ops" / "ops.yaml"
+RELEASED_NAMES = SOURCES / "c_api" / "released_names.txt"
 # Of classes that PORTOPS_EXPORT marks.
 TYPE_INFORMATION = re.compile(r"(?:typeinfo|typeinfo name|vtable) for ")
 NOT_IN_THE_LIBRARY = re.compile(r"\b(?:using|concept|static_assert|inline|PORTOPS_FUNCTION)\b|= (?:default|delete)$")
@@ -52,6 +55,18 @@ def declared(text: str) -> collections.Counter[str]:
         owner = scopes[:1] if "friend " in statement else scopes
         functions["::".join([*owner, name[1]])] += 1
     return functions
+
+
+def declared_in_c(text: str) -> set[str]:
+    """The functions that portops.h declares."""
+    return set(re.findall(r"^PORTOPS_API [^;(]*?(portops_\w+)\(", text, flags=re.MULTILINE))
+
+
+def released_in_c(text: str, families: list[str]) -> set[str]:
+    """The functions that were released, but for those of operators that a build leaves out."""
+    names = {line.split()[0] for line in text.splitlines() if line and not line.startswith("#")}
+    every = re.findall(r"^- op: (\w+)$", SCHEMA.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return names - {f"portops_{name}" for name in every if name.removesuffix("_grad") not in families}
 
 
 def name_of(symbol: str) -> str:
@@ -115,7 +130,9 @@ class ExportsTest(unittest.TestCase):
         # A line is: symbol, type, address, size. Constructors and destructors have several symbols of one name.
         symbols = {re.sub(r" [A-Za-z](?: [0-9a-f]*){0,2}$", "", line) for line in listed.splitlines()}
         cls.types = {symbol for symbol in symbols if TYPE_INFORMATION.match(symbol)}
-        cls.functions = collections.Counter(name_of(symbol) for symbol in symbols - cls.types)
+        cls.c_functions = {symbol for symbol in symbols if re.fullmatch(r"portops_\w+", symbol)}
+        cls.functions = collections.Counter(name_of(symbol) for symbol in symbols - cls.types - cls.c_functions)
+        cls.c_header = pathlib.Path(os.environ["PORTOPS_INCLUDE"], "portops.h").read_text(encoding="utf-8")
         cls.declared = collections.Counter()
         cls.headers = ""
         for header in sorted(pathlib.Path(os.environ["PORTOPS_INCLUDE"]).rglob("*.hpp")):
@@ -126,6 +143,14 @@ class ExportsTest(unittest.TestCase):
     def test_the_functions_of_the_public_headers_and_no_others(self) -> None:
         self.assertEqual(sorted((self.functions - self.declared).elements()), [], "exported, but not declared")
         self.assertEqual(sorted((self.declared - self.functions).elements()), [], "declared, but not exported")
+
+    def test_the_functions_of_c_and_no_others(self) -> None:
+        self.assertEqual(self.c_functions, declared_in_c(self.c_header))
+
+    def test_what_was_released_of_c_is_there(self) -> None:
+        released = released_in_c(RELEASED_NAMES.read_text(encoding="utf-8"), os.environ["PORTOPS_OPERATORS"].split(","))
+        self.assertIn("portops_last_error", released)
+        self.assertEqual(released - self.c_functions, set())
 
     def test_the_types_that_are_marked_and_no_others(self) -> None:
         marked = re.findall(r"(?:class|struct) PORTOPS_EXPORT (\w+)", self.headers)

@@ -5,7 +5,8 @@
 # the installed command:
 #   cmake -D BUILD=FOLDER -D SCRATCH=FOLDER -D EXAMPLES=FOLDER -D LERP=BOOLEAN -D ELEMENT_TYPES=f32,…
 #         -D OPERATORS=lerp,… -D GENERATOR=NAME -D COMPILER=PATH [-D FLAGS=...] [-D BUILD_TYPE=...]
-#         [-D COMMAND=bin/portops] [-D LIBRARY=lib/libportops.so.VERSION] -P test_install.cmake
+#         [-D COMMAND=bin/portops] [-D LIBRARY=lib/libportops.so.VERSION]
+#         [-D PKG_CONFIG=PATH -D C_COMPILER=PATH] -P test_install.cmake
 cmake_minimum_required(VERSION 3.22)
 
 function(run what)
@@ -25,7 +26,7 @@ if(LIBRARY AND NOT EXISTS ${SCRATCH}/moved/${LIBRARY})
 endif()
 run("Configuring" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G ${GENERATOR}
   -D CMAKE_PREFIX_PATH=${SCRATCH}/moved -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-  -D CMAKE_CXX_FLAGS=${FLAGS} -D EXAMPLES=${EXAMPLES} -D LERP=${LERP}
+  -D CMAKE_CXX_FLAGS=${FLAGS} -D CMAKE_C_FLAGS=${FLAGS} -D EXAMPLES=${EXAMPLES} -D LERP=${LERP}
   -D ELEMENT_TYPES=${ELEMENT_TYPES} -D OPERATORS=${OPERATORS})
 run("Building" ${CMAKE_COMMAND} --build ${SCRATCH}/build)
 
@@ -38,6 +39,20 @@ endfunction()
 if(LERP)
   expect(build/with_views "out\\[0\\]\\[0\\] = 2, weight_grad\\[0\\] = 24")
   expect(build/without_kokkos "[0-9]+ operators, right on [1-9] backends")
+  set(in_c "out = 2 2 2 2.*refused: portops::lerp: out has extents")
+  expect(build/in_c "${in_c}")
+endif()
+# What a makefile does. A static library needs more than pkg-config knows for certain.
+if(LERP AND LIBRARY AND PKG_CONFIG)
+  cmake_path(GET LIBRARY PARENT_PATH libraries)
+  set(ENV{PKG_CONFIG_PATH} ${SCRATCH}/moved/${libraries}/pkgconfig)
+  run("pkg-config" ${PKG_CONFIG} --cflags --libs portops)
+  string(STRIP "${output}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(sanitizer UNIX_COMMAND "${FLAGS}")
+  run("Compiling by pkg-config" ${C_COMPILER} -std=c99 ${sanitizer} ${EXAMPLES}/lerp.c -o ${SCRATCH}/by_pkg_config ${flags}
+    -Wl,-rpath,${SCRATCH}/moved/${libraries})
+  expect(by_pkg_config "${in_c}")
 endif()
 if(COMMAND)
   string(REGEX REPLACE ",.*" "" operator "${OPERATORS}")

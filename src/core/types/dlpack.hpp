@@ -66,13 +66,17 @@ struct TensorAdapter<T> {
   static TensorRef convert(const T& tensor) { return convert(tensor, false); }
 
   static TensorRef convert(const T& tensor, bool read_only) {
+    if (tensor.shape == nullptr && tensor.ndim > 0) {
+      throw Error("portops::TensorRef: DLPack tensor of " + std::to_string(tensor.ndim) +
+                  " axes without a shape found, expected their extents");
+    }
     const Extents extents(std::span(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
     const Extents strides = tensor.strides == nullptr
                                 ? extents.row_major_strides()
                                 : Extents(std::span(tensor.strides, static_cast<std::size_t>(tensor.ndim)));
     const ElementType type = impl::element_type_of_dlpack(
         static_cast<int>(tensor.dtype.code), static_cast<int>(tensor.dtype.bits), static_cast<int>(tensor.dtype.lanes));
-    return {static_cast<char*>(tensor.data) + tensor.byte_offset,
+    return {tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset,
             type,
             extents,
             strides,

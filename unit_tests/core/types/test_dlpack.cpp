@@ -94,6 +94,18 @@ TEST_F(DlpackTest, rank_0_needs_no_shape) {
   EXPECT_EQ(ref.size(), 1);
 }
 
+TEST_F(DlpackTest, axes_without_a_shape_are_refused) {
+  tensor_.shape = nullptr;
+  expect_error([&] { TensorRef{tensor_}; },
+               "portops::TensorRef: DLPack tensor of 2 axes without a shape found, expected their extents");
+}
+
+TEST_F(DlpackTest, without_data_there_is_no_offset) {
+  tensor_.data = nullptr;
+  tensor_.byte_offset = 4;
+  EXPECT_FALSE(TensorRef(tensor_).has_data());
+}
+
 TEST_F(DlpackTest, a_tensor_without_elements_may_have_no_data) {
   shape_[1] = 0;
   tensor_.data = nullptr;
