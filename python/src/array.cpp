@@ -199,7 +199,8 @@ nb::object allocate(const Array& prototype, ElementType type, const Extents& ext
   for (const std::int64_t extent : extents) shape.append(extent);
   const DLDevice device = prototype.device();
   return libraries().module.attr("empty")(type_of(prototype.object()).library, nb::tuple(shape),
-                                          std::string(name_of(type)), static_cast<std::int32_t>(device.device_type), device.device_id);
+                                          std::string(name_of(type)), static_cast<std::int32_t>(device.device_type),
+                                          device.device_id);
 }
 
 nb::object finished(const Array& prototype, nb::object output) {
