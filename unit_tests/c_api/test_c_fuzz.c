@@ -71,9 +71,7 @@ static Operand* operand(size_t at, int is_index, int32_t ndim, int64_t a, int64_
   return x;
 }
 
-static void f32_operand(size_t at, int32_t ndim, int64_t a, int64_t b, int64_t c, int64_t d) {
-  operand(at, 0, ndim, a, b, c, d);
-}
+#define f32_operand(at, ndim, a, b, c, d) operand(at, 0, ndim, a, b, c, d)
 
 static void change_tensor(size_t at) {
   static const int32_t ranks[] = {-1, 0, 1, 2, 3, 4, 8, 9, 255, INT32_MIN, INT32_MAX};
