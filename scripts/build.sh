@@ -98,7 +98,7 @@ choose() {
 # To be run as a job, since it replaces the shell.
 in_place() { if [[ -n $root ]]; then in_root "$root" "$@"; else exec "$@"; fi; }
 
-# build TARGET: sets up what is missing, configures and compiles.
+# build TARGET...: sets up what is missing, configures and compiles.
 build() {
   local options=() place=$kokkos kernels_wanted=ON log=$log_dir/${output#build/} cmake_cache=$output/CMakeCache.txt
   cd "$project" || exit
@@ -125,6 +125,6 @@ build() {
   run_logged "$log-configure.log" in_place cmake --preset "$preset" -B "$output" "${options[@]}" ||
     failed "$log-configure.log" "CMake could not configure $output"
   step "Compiling (log: $log-build.log)"
-  run_logged "$log-build.log" in_place cmake --build "$output" --parallel "$jobs" --target "$1" ||
+  run_logged "$log-build.log" in_place cmake --build "$output" --parallel "$jobs" --target "$@" ||
     failed "$log-build.log" "the build in $output failed"
 }

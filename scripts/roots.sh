@@ -23,8 +23,8 @@ root_packages() {
   local build='bible-kjv bible-kjv-text ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev
                libopenblas-dev libpng-dev ninja-build python3 python3-yaml'
   case $1 in
-    sid) echo "$build" gfortran libkokkos-dev nanobind-dev pkgconf python3-dev python3-nanobind python3-numpy python3-pip \
-      python3-scikit-build-core ;;
+    sid) echo "$build" gfortran libkokkos-dev nanobind-dev pkgconf python3-dev python3-nanobind python3-numpy python3-pil \
+      python3-pip python3-scikit-build-core ;;
     experimental) echo "$build" libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev ;;
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++. The Python packages are those of
     # scripts/sweep, and what the Python package that was built in sid is tested beside.

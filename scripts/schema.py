@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import c_interface, checks, compatibility, loader, python, reference, tables
+    from portops_schema import c_calls, c_interface, checks, compatibility, loader, python, reference, tables
     from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
@@ -73,7 +73,7 @@ def write_c_interface(given: argparse.Namespace) -> None:
 
 def write_c_calls(given: argparse.Namespace) -> None:
     promises = load_promises(pathlib.Path(given.c_api), given.released)
-    pathlib.Path(given.output).write_text(c_interface.calls(load(given.schema, given.only), promises), encoding="utf-8")
+    pathlib.Path(given.output).write_text(c_calls.calls(load(given.schema, given.only), promises), encoding="utf-8")
 
 
 def release_c_interface(given: argparse.Namespace) -> None:

@@ -162,11 +162,11 @@ def _member(entry: Input | Attribute | Output) -> list[tuple[str, str]]:
     default = {"boolean": int(bool(entry.default)), "integers": f"NULL is {entry.default}", "text": f"NULL is {entry.default}"}
     value = default.get(entry.type, entry.default)
     shown = f"{value:g}" if isinstance(value, float) else value
-    lines = [(f"{_type(entry)} {entry.name};", f"{shown}: {meaning}")]
+    lines = [(f"{type_of(entry)} {entry.name};", f"{shown}: {meaning}")]
     return [*lines, (f"size_t {entry.name}_count;", f"of {entry.name}")] if entry.type == "integers" else lines
 
 
-def _type(entry: Attribute) -> str:
+def type_of(entry: Attribute) -> str:
     return {
         "boolean": "int64_t",
         "integer": "int64_t",
@@ -261,7 +261,7 @@ def signature(function: Function, prefix: str = "", end: str = ";") -> list[str]
     for entry in function.outputs:
         parameters += [f"DLTensor* const* {entry.name}", f"size_t {entry.name}_count"] if entry.list else [f"DLTensor* {entry.name}"]
     for entry in function.attributes:
-        parameters.append(f"{_type(entry)} {entry.name}")
+        parameters.append(f"{type_of(entry)} {entry.name}")
         if entry.type == "integers":
             parameters.append(f"size_t {entry.name}_count")
     parameters.append(f"const {function.struct}* options")
@@ -375,71 +375,6 @@ def _value(entry: Attribute) -> str:
     if entry.type == "text":
         return f"call.text({_text(entry.name)}, {place})" if entry.default is None else f"OperatorCall::text({place}, {_text(entry.default)})"
     return place
-
-
-# --- tests ---------------------------------------------------------------------------------------------------------
-
-
-def calls(schema: Schema, promises: Promises) -> str:
-    """For the tests: calls of the functions with arguments that are looked up by name."""
-    made = functions(schema, promises)
-    return "\n".join(
-        [
-            HEAD + '#include "c_api/named_values.hpp"\n',
-            "namespace portops::test {",
-            "namespace {",
-            "",
-            *("\n".join(_call(entry)) for entry in made),
-            "}  // namespace",
-            "",
-            "const std::map<std::string, OperatorFunction>& operator_functions() {",
-            "  static const std::map<std::string, OperatorFunction> all{",
-            *(f"      {{{_text(entry.op.name)}, &call_{entry.op.name}}}," for entry in made),
-            "  };",
-            "  return all;",
-            "}",
-            "",
-            "}  // namespace portops::test",
-            "",
-        ]
-    )
-
-
-def _call(function: Function) -> list[str]:
-    lines = [
-        f"portops_status call_{function.op.name}(portops_context ctx, const NamedValues& values) {{",
-        f"  {function.struct} options = {function.macro};",
-    ]
-    for entry in function.members:
-        name = _text(entry.name)
-        if isinstance(entry, Attribute):
-            lines.append(f"  values.get({name}, options.{entry.name}{f', options.{entry.name}_count' if entry.type == 'integers' else ''});")
-        elif entry.list:
-            lines.append(f"  options.{entry.name} = values.outputs({name}), options.{entry.name}_count = values.count({name});")
-        else:
-            lines.append(f"  options.{entry.name} = values.{'output' if isinstance(entry, Output) else 'tensor'}({name});")
-    arguments = ["ctx"]
-    for entry in function.op.inputs:
-        name = _text(entry.name)
-        if entry.ragged == "levels":
-            arguments.append(f"values.levels({name})")
-        elif entry.list:
-            arguments += [f"values.list({name})", f"values.count({name})", *([f"values.list_levels({name})"] if entry.has_levels else [])]
-        elif not entry.optional:
-            arguments.append(f"{'values.operand' if entry.or_number else 'values.tensor'}({name})")
-            arguments += [f"values.levels({name})"] if entry.has_levels else []
-    for entry in function.outputs:
-        name = _text(entry.name)
-        arguments += [f"values.outputs({name})", f"values.count({name})"] if entry.list else [f"values.output({name})"]
-    for entry in function.attributes:
-        lines.append(f"  {_type(entry)} {entry.name}{{}};")
-        count = ""
-        if entry.type == "integers":
-            lines.append(f"  size_t {entry.name}_count{{}};")
-            count = f", {entry.name}_count"
-        lines.append(f"  values.get({_text(entry.name)}, {entry.name}{count});")
-        arguments += [entry.name, *([f"{entry.name}_count"] if count else [])]
-    return [*lines, f"  return portops_{function.op.name}({', '.join([*arguments, '&options'])});", "}", ""]
 
 
 # --- releases --------------------------------------------------------------------------------------------------

@@ -132,6 +132,16 @@ static void calls(void) {
   DLTensor y = f32(data + 4, 1, shape);
   DLTensor out = f32(data + 8, 1, shape);
   CHECK_OK(portops_lerp(ctx, &x, &y, portops_number(0.5), &out, NULL));
+  // A stride that no address is made with may be anything.
+  int64_t row[2] = {1, 4};
+  int64_t steps[2] = {INT64_MIN, 1};
+  DLTensor wide = f32(data, 2, row);
+  DLTensor wide_out = f32(data + 8, 2, row);
+  for (int i = 0; i < 8; ++i) data[i] = (float)i;
+  wide.strides = wide_out.strides = steps;
+  CHECK_OK(portops_lerp(ctx, &wide, &y, portops_number(0.5), &wide_out, NULL));
+  CHECK_OK(portops_context_fence(ctx));
+  for (int i = 0; i < 4; ++i) CHECK(near(data[8 + i], i + 2.0));
   x.ndim = -1;
   CHECK_FAILS(portops_lerp(ctx, &x, &y, portops_number(0.5), &out, NULL), PORTOPS_ERROR_CALL,
               "portops::lerp: x has ndim -1, expected 0 to 8");
