@@ -57,8 +57,8 @@ portops::impl::InferredOutput inferred_output(const portops::OutputInfo& output,
 }
 
 /// f(output), where there is one of that name.
-template <class F>
-portops_status read(const char* where, portops_inferred inferred, const char* name, const void* result,
+template <class Result, class F>
+portops_status read(const char* where, portops_inferred inferred, const char* name, const Result* result,
                     const F& f) noexcept {
   return guarded([&] {
     portops::impl::check_pointer(where, "output", name);

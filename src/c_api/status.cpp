@@ -32,14 +32,14 @@ portops_status failed(portops_status status, const char* message) noexcept {
   return status;
 }
 
-void check_pointer(std::string_view where, std::string_view name, const void* pointer) {
-  if (pointer == nullptr) fail(where, ": ", name, " is NULL");
+void check_address(std::string_view where, std::string_view name, bool is_there) {
+  if (!is_there) fail(where, ": ", name, " is NULL");
 }
 
-void check_list_pointer(std::string_view where, std::string_view name, const void* items, std::size_t count) {
+void check_list_address(std::string_view where, std::string_view name, bool is_there, std::size_t count) {
   constexpr std::size_t most = std::size_t{1} << 54;  // of 8 bytes, all that a process can address
   if (count > most) fail(where, ": ", name, " has ", count, " items, more than a process can address");
-  if (count > 0 && items == nullptr) fail(where, ": ", name, " is NULL, expected ", count, " items");
+  if (count > 0 && !is_there) fail(where, ": ", name, " is NULL, expected ", count, " items");
 }
 
 bool checked_boolean(std::string_view where, std::string_view name, std::int64_t value) {

@@ -43,11 +43,22 @@ portops_status guarded(const F& f) noexcept {
   }
 }
 
+void check_address(std::string_view where, std::string_view name, bool is_there);
+void check_list_address(std::string_view where, std::string_view name, bool is_there, std::size_t count);
+
 /// Throws Error unless there is something to write a result to, or to read: a name, a list.
-void check_pointer(std::string_view where, std::string_view name, const void* pointer);
+template <class T>
+void check_pointer(std::string_view where, std::string_view name, const T* pointer) {
+  check_address(where, name, pointer != nullptr);
+}
+
 /// Throws Error where a list of so many items cannot be: it has items, but no address, or more than there is memory
 /// for.
-void check_list_pointer(std::string_view where, std::string_view name, const void* items, std::size_t count);
+template <class T>
+void check_list_pointer(std::string_view where, std::string_view name, const T* items, std::size_t count) {
+  check_list_address(where, name, items != nullptr, count);
+}
+
 /// Throws Error unless it is 0 or 1.
 bool checked_boolean(std::string_view where, std::string_view name, std::int64_t value);
 

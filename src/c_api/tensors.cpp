@@ -92,8 +92,9 @@ Extents strides_of(const Label& label, const DLTensor& tensor, const Extents& ex
     if (tensor.strides != nullptr) strides[axis] = tensor.strides[axis];
     std::int64_t reach = 0;
     const bool overflows = __builtin_mul_overflow(strides[axis], element_bytes * (extents[axis] - 1), &reach);
-    std::int64_t& side = reach < 0 ? span.before : span.behind;
-    if (overflows || reach < -most_bytes || reach > most_bytes || (side += reach < 0 ? -reach : reach) > most_bytes) {
+    const bool is_far = overflows || reach < -most_bytes || reach > most_bytes;
+    if (!is_far) (reach < 0 ? span.before : span.behind) += reach < 0 ? -reach : reach;
+    if (is_far || span.before > most_bytes || span.behind > most_bytes) {
       refuse(label, "extents ", extents.to_string(), " and strides ",
              Extents(std::span<const std::int64_t>(tensor.strides, static_cast<std::size_t>(tensor.ndim))).to_string(),
              ", which reach further than a process can address");
@@ -108,13 +109,13 @@ void* address_of(const Label& label, const DLTensor& tensor, const Span& span) {
   if (tensor.byte_offset > static_cast<std::uint64_t>(most_bytes)) {
     refuse(label, "byte_offset ", tensor.byte_offset, ", more than a process can address");
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  const auto first = static_cast<std::int64_t>(address);
+  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor.data));
+  const auto offset = static_cast<std::int64_t>(tensor.byte_offset);
   std::int64_t end = 0;
-  if (__builtin_sub_overflow(first, span.before, &end) || __builtin_add_overflow(first, span.behind, &end)) {
+  if (__builtin_sub_overflow(first, span.before, &end) || __builtin_add_overflow(first, offset + span.behind, &end)) {
     refuse(label, "an address from which its strides reach further than a process can address");
   }
-  return reinterpret_cast<void*>(address);
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
 }  // namespace
