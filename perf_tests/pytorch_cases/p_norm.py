@@ -87,7 +87,9 @@ def cases(device):
                 PNorm("p_norm", "f32", block, 0, 2), PNorm("p_norm", "f16", block, -1, 2),
                 PNorm("p_norm", "f32", block, -1, 3),
                 PNorm("p_norm_grad", "f32", block, -1, 2), PNorm("p_norm_grad", "f32", block, -1, 3),
-                PNorm("p_norm_grad", "f64", block, -1, 2), PNorm("p_norm_grad", "bf16", block, -1, 2)]
+                PNorm("p_norm_grad", "f64", block, -1, 2), PNorm("p_norm_grad", "bf16", block, -1, 2),
+                *(PNorm(op, "f32", x, axis, 1.7) for op in ("p_norm", "p_norm_grad")
+                  for x, axis in ((block, -1), ((1000, 1000, 10), 1), ((300000, 7), -1)))]
     listed = [PNorm("p_norm", "f32", block, -1, p) for p in (2, 3, 2.5, 2.3, math.inf)]
     listed += [PNorm("p_norm", "f16", block, -1, 2), PNorm("p_norm", "f16", block, -1, 3),
                PNorm("p_norm", "f32", block, 1, 2), PNorm("p_norm", "f32", block, 0, 2),

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "core/copy/copy_plan.hpp"
+#include "core/copy/copy_run.hpp"
 #include "core/exec/spaces.hpp"
 #include "core/lanes/divisor_of.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/types/macros.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace portops::impl {
 
@@ -111,7 +111,7 @@ class CopyWordsHost {
  public:
   static constexpr int blocks = 0;  // a matter of GPUs
 
-  explicit CopyWordsHost(const CopyPlan& plan) : plan_(plan) {}
+  explicit CopyWordsHost(const CopyPlan& plan) : plan_(plan), streaming_(writes_past_caches(plan)) {}
 
   std::int64_t items() const { return ceil_div(plan_.size, words); }
 
@@ -164,18 +164,21 @@ class CopyWordsHost {
       to.advance(count);
       first += count;
     }
+    if (streaming_) host::end_of_streaming();
   }
 
-  static void copy_run(Word* to, std::int64_t to_stride, const Word* from, std::int64_t from_stride,
-                       std::int64_t count) {
+  void copy_run(Word* to, std::int64_t to_stride, const Word* from, std::int64_t from_stride,
+                std::int64_t count) const {
+    constexpr std::size_t worth_it = 256;
     if (to_stride == 1 && from_stride == 1) {
-      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
+      host::copy_run(to, from, count, streaming_, worth_it);
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
     }
   }
 
   CopyPlan plan_;
+  bool streaming_;
 };
 
 }  // namespace portops::impl

@@ -3,11 +3,17 @@
 #pragma once
 
 #include "core/copy/rearrange_blocks.hpp"
+#include "core/copy/rearrange_host.hpp"
 #include "core/copy/rearrange_tiles.hpp"
 #include "core/copy/rearrangement.hpp"
 #include "core/exec/launch.hpp"
 
 namespace portops::impl {
+
+/// The unsigned integer of an element's size.
+template <class T>
+using WordOf =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
 
 /// Enqueues to(b, r, y, x) = from(b, r, y, x) from elements of type From into those of type To, rounded once where the
 /// types differ.
@@ -23,6 +29,9 @@ void rearrange(const Context& ctx, const std::string& label, const Rearrangement
       using NarrowBlocks = RearrangeBlocks<B, From, To, 2, side>;
       if (NarrowBlocks::suits(what)) return launch_by_teams<B>(ctx, label, NarrowBlocks(what));
     }
+  } else if constexpr (std::is_same_v<From, To>) {
+    using Host = RearrangeHost<WordOf<To>>;
+    if (Host::suits(what)) return launch_by_items<B>(ctx, label, Host(what));
   }
   launch_by_teams<B>(ctx, label, RearrangeTiles<B, From, To>(what));
 }

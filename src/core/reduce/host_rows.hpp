@@ -110,6 +110,16 @@ class HostGroups {
     }
   }
 
+  /// Calls visit(position along the kept axes, count) for up to `most` positions at a time, where results have one
+  /// part.
+  template <int most, class Visit>
+  void for_each_some(std::int64_t item, const Visit& visit) const {
+    const std::int64_t end = std::min(groups_, (item + 1) * groups_of_item_);
+    for (std::int64_t group = item * groups_of_item_; group < end; group += most) {
+      visit(group, static_cast<int>(std::min<std::int64_t>(most, end - group)));
+    }
+  }
+
  private:
   static constexpr std::int64_t item_elements = 4096;
 

@@ -53,7 +53,7 @@ struct JoinRows {
   F f;
   RowAxes axes;
   RowOperand<T> out;
-  const Partial<A>* partials;  ///< [result][part]
+  const Partial<A>* partials;  ///< [result][part]; on hosts as PartialPlaces says
   std::int64_t results;
   std::int64_t columns;  ///< of the results of one position along the kept axes
   std::int64_t parts;
@@ -150,21 +150,20 @@ class JoinPartialsHost {
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;  // a matter of GPUs
 
-  JoinPartialsHost(const F& f, const ReducePlan& plan, const Partial<A>* partials) : rows_(f, plan, partials) {}
+  JoinPartialsHost(const F& f, const ReducePlan& plan, const Partial<A>* partials)
+      : rows_(f, plan, partials), places_(plan, true) {}
 
   std::int64_t items() const { return rows_.results; }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t result) const { KOKKOS_IF_ON_HOST((join(result);)) }
 
- private:
   void join(std::int64_t result) const {
-    const Partial<A>* const partials = rows_.partials + result * rows_.parts;
     const auto collect = [&](double start, const auto& join, const auto& term) {
       double of_lane[JoinRows<T, F>::most_lanes];
       std::fill_n(of_lane, rows_.lanes(), start);
       for (std::int64_t part = 0; part < rows_.parts; ++part) {
         double& own = of_lane[part & (rows_.lanes() - 1)];
-        own = join(own, term(partials[part]));
+        own = join(own, term(rows_.partials[places_.of(result, part)]));
       }
       return join_halves(of_lane, rows_.lanes(), 1, join);
     };
@@ -176,7 +175,9 @@ class JoinPartialsHost {
     rows_.write(result, value);
   }
 
+ private:
   JoinRows<T, F> rows_;
+  PartialPlaces places_;
 };
 
 }  // namespace portops::impl

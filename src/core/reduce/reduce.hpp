@@ -39,7 +39,8 @@ void join_partials(const Context& ctx, const ReduceLabels& labels, const G& g, c
   }
 }
 
-/// Enqueues the reduction of a plan's x into its `out`: one kernel, and a second one where results are cut into parts.
+/// Enqueues the reduction of a plan's x into its `out`: one kernel, and mostly a second one where results are cut into
+/// parts.
 /// The terms of a result are added in the same order on every backend.
 ///
 /// F, and G for the second kernel, is a functor on numbers of type A, Arithmetic<T> for F and double for G:
@@ -52,6 +53,12 @@ void join_partials(const Context& ctx, const ReduceLabels& labels, const G& g, c
 ///
 ///   A add(A sum, A x)         the sum with the element x taken in
 ///   A fill()                  an element that changes no sum
+///   bool is_quick             a constant: whether terms are long computations, which hosts make for a block of
+///   elements
+///                             before they add them; then
+///   A term(A x)               is what x adds, as add() does
+///   A term_quickly(A x, Doubt& doubt)  the same or anything, with a doubt; these are collected by or
+///   bool is_doubtful(Doubt)   whether a term of the block is in doubt, and they are taken by term()
 ///
 /// and, where its constant `rescales` is true,
 ///
@@ -76,6 +83,8 @@ void reduce(const Context& ctx, const ReduceLabels& labels, const F& f, const G&
     }
   } else if (along) {
     launch_by_items<B>(ctx, label, ReduceAlongHost<B, T, F>(f, plan, partials));
+  } else if (ReduceDownWholeHost<B, T, F, G>::suits(plan)) {
+    return launch_by_items<B>(ctx, label, ReduceDownWholeHost<B, T, F, G>(f, g, plan, partials));
   } else {
     launch_by_items<B>(ctx, label, ReduceDownHost<B, T, F>(f, plan, partials));
   }

@@ -116,17 +116,32 @@ struct Partial {
   A total;
 };
 
+/// Where the parts of results lie: those of a result side by side, which a GPU's lanes read together. On hosts part by
+/// part, because threads that write parts of one result would wait for each other's lines of memory.
+struct PartialPlaces {
+  PartialPlaces(const ReducePlan& plan, bool on_host)
+      : result_step(on_host ? 1 : plan.parts()), part_step(on_host ? plan.results() : 1) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t of(std::int64_t result, std::int64_t part) const {
+    return result * result_step + part * part_step;
+  }
+
+  std::int64_t result_step;
+  std::int64_t part_step;
+};
+
 /// What the kernels of a reduction work on: x, and out or partial results.
 template <class T>
 struct ReduceRows {
   using A = Arithmetic<T>;
 
-  ReduceRows(const ReducePlan& plan, Partial<A>* partial_results)
+  ReduceRows(const ReducePlan& plan, Partial<A>* partial_results, bool on_host = false)
       : axes(plan),
         parts(plan),
         x(plan.operand[reduction_x]),
         out(plan.operand[reduction_out]),
         partials(partial_results),
+        places(plan, on_host),
         result_columns(plan.direction == Direction::down ? plan.columns : 1),
         pack(plan.pack) {}
 
@@ -137,7 +152,7 @@ struct ReduceRows {
     if (parts.parts == 1) {
       out.data[axes.kept_offset(out, at_kept) + column * out.column_stride] = static_cast<T>(f.finish(value));
     } else {
-      partials[(at_kept * result_columns + column) * parts.parts + part] = value;
+      partials[places.of(at_kept * result_columns + column, part)] = value;
     }
   }
 
@@ -145,7 +160,8 @@ struct ReduceRows {
   RowParts parts;
   RowOperand<T> x;
   RowOperand<T> out;
-  Partial<A>* partials;         ///< [result][part]
+  Partial<A>* partials;
+  PartialPlaces places;
   std::int64_t result_columns;  ///< of the results of one position along the kept axes
   int pack;
 };

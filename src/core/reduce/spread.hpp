@@ -42,6 +42,8 @@ struct SpreadLabels {
 ///   bool counts                       a constant: whether ties are counted; then
 ///   bool is_tie(A x, Row)             says what a tie is, and
 ///   Row shared(Row, A count)          is the row's value when their number is known
+///   bool is_quick                     a constant, as in reduce(); then
+///   A quickly(A x, Row, Doubt& doubt) is what operator() gives, or anything, with a doubt
 template <Backend B, class T, class F>
 void spread(const Context& ctx, const SpreadLabels& labels, const F& f, const ReducePlan& plan, bool streaming) {
   if constexpr (!F::counts) {

@@ -13,6 +13,52 @@
 
 namespace portops::impl {
 
+/// How many elements are computed together at least, where f is quick.
+inline constexpr int few_elements = 8;
+
+/// to = f(from, rows) for a block of elements; row_of(i) is the row's value of element i.
+template <int count, class F, class A, class RowOf>
+void spread_block(const F& f, A* to, const A* from, const RowOf& row_of) {
+  A results[count];
+  typename F::Doubt doubt = 0;
+  PORTOPS_NO_UNROLL
+  for (int i = 0; i < count; ++i) results[i] = f.quickly(from[i], row_of(i), doubt);
+  if (F::is_doubtful(doubt)) {
+    PORTOPS_NO_UNROLL
+    for (int i = 0; i < count; ++i) results[i] = f(from[i], row_of(i));
+  }
+  PORTOPS_NO_UNROLL
+  for (int i = 0; i < count; ++i) to[i] = results[i];
+}
+
+/// The same for up to a chunk of elements. Where f is quick, `to` is not `from`, and up to few_elements - 1 elements
+/// more are read and written.
+template <class F, class A, class RowOf>
+void spread_some(const F& f, A* to, const A* from, int count, const RowOf& row_of) {
+  if constexpr (!F::is_quick) {
+    for (int i = 0; i < count; ++i) to[i] = f(from[i], row_of(i));
+  } else if (count == HostRows::chunk) {
+    spread_block<HostRows::chunk>(f, to, from, row_of);
+  } else {
+    for (int first = 0; first < count; first += few_elements) {
+      spread_block<few_elements>(f, to + first, from + first, [&](int i) { return row_of(first + i); });
+    }
+  }
+}
+
+/// values = f(values, rows) for `count` of a chunk.
+template <class F, class A, class RowOf>
+void spread_chunk(const F& f, A (&values)[HostRows::chunk], int count, const RowOf& row_of) {
+  if constexpr (F::is_quick) {
+    alignas(64) A results[HostRows::chunk];
+    for (int i = count; i % few_elements != 0; ++i) values[i] = A(1);
+    spread_some(f, results, values, count, row_of);
+    for (int i = 0; i < HostRows::chunk; ++i) values[i] = results[i];
+  } else {
+    spread_some(f, values, values, count, row_of);
+  }
+}
+
 /// y = f(x, value of the row) on a host where rows lie one behind the other in x and y: over their memory as a whole,
 /// by packs that may reach from a row into the next ones.
 template <Backend B, class T, class F>
@@ -67,16 +113,40 @@ class SpreadFlatHost {
       const std::int64_t at = head_ + p * pack;
       alignas(64) A values[pack];
       convert_pack<B, T, pack>(values, read_pack<B, T, pack>(x_ + at), pack);
-      for (int i = 0; i < pack;) {
-        if (cursor.left == 0) cursor = {cursor.row + 1, columns_, row(cursor.row + 1)};
-        const int end = i + static_cast<int>(std::min<std::int64_t>(cursor.left, pack - i));
-        cursor.left -= end - i;
-        const Row value = cursor.value;
-        for (; i < end; ++i) values[i] = f_(values[i], value);
-      }
+      spread_pack(values, cursor);
       store_pack<B, T, pack>(y_ + at, values, streaming_);
     }
     if (streaming_) end_of_streaming<B>();
+  }
+
+  /// A pack, which may reach into the next rows.
+  void spread_pack(A (&values)[pack], Cursor& cursor) const {
+    if constexpr (F::is_quick) {
+      if (cursor.left < pack) {
+        A from[pack + few_elements], to[pack + few_elements];
+        for (int i = 0; i < pack; ++i) from[i] = values[i];
+        for (int i = pack; i < pack + few_elements; ++i) from[i] = A(1);
+        spread_pack(to, from, cursor);
+        for (int i = 0; i < pack; ++i) values[i] = to[i];
+      } else {
+        const Row value = cursor.value;
+        cursor.left -= pack;
+        spread_chunk(f_, values, pack, [value](int) { return value; });
+      }
+    } else {
+      spread_pack(values, values, cursor);
+    }
+  }
+  void spread_pack(A* to, const A* from, Cursor& cursor) const {
+    const F f = f_;
+    for (int i = 0; i < pack;) {
+      if (cursor.left == 0) cursor = {cursor.row + 1, columns_, row(cursor.row + 1)};
+      const int count = static_cast<int>(std::min<std::int64_t>(cursor.left, pack - i));
+      cursor.left -= count;
+      const Row value = cursor.value;
+      spread_some(f, to + i, from + i, count, [value](int) { return value; });
+      i += count;
+    }
   }
 
   void spread_elements(std::int64_t begin, std::int64_t end) const {
@@ -151,7 +221,7 @@ class SpreadAlongHost : HostRows {
     T* const y = rows_.y.data + rows_.axes.kept_offset(rows_.y, kept) + range.first_column * stride;
     for_each_chunk(rows_.axes, rows_.x, kept, range, range.first_column, range.columns,
                    [&](std::int64_t run, std::int64_t column, A(&values)[chunk], int count) {
-                     for (int i = 0; i < count; ++i) values[i] = f_(values[i], row);
+                     spread_chunk(f_, values, count, [row](int) { return row; });
                      store<T>(y + rows_.axes.run_offset(rows_.y, run) + column * stride, values, stride, count);
                    });
   }
@@ -183,7 +253,7 @@ class SpreadDownHost : HostRows {
   static constexpr int numbers = static_cast<int>(sizeof(Row) / sizeof(A));
   using Numbers = std::array<A, numbers>;
   struct Rows {
-    alignas(64) A number[numbers][most_columns];
+    alignas(64) A number[numbers][most_columns + few_elements];
 
     void set(int i, const Row& row) {
       const auto values = std::bit_cast<Numbers>(row);
@@ -206,12 +276,47 @@ class SpreadDownHost : HostRows {
     }
     const std::int64_t stride = rows_.y.column_stride;
     T* const y = rows_.y.data + rows_.axes.kept_offset(rows_.y, tile.kept) + tile.column * stride;
+    if (is_one_row(rows_.x, tile) && is_one_row(rows_.y, tile)) return spread_as_row(tile, rows, y);
+    pad(rows, tile.count);
     for_each_chunk(rows_.axes, rows_.x, tile.kept, tile.range, tile.column, tile.count,
                    [&](std::int64_t run, std::int64_t at, A(&values)[chunk], int count) {
                      const int c = static_cast<int>(at);
-                     for (int i = 0; i < count; ++i) values[i] = f_(values[i], rows.get(c + i));
+                     spread_chunk(f_, values, count, [&](int i) { return rows.get(c + i); });
                      store<T>(y + rows_.axes.run_offset(rows_.y, run) + c * stride, values, stride, count);
                    });
+  }
+
+  /// What is behind the last column is computed, and not stored.
+  static void pad(Rows& rows, int count) {
+    for (int i = 0; i < few_elements; ++i) rows.set(count + i, rows.get(count - 1));
+  }
+
+  /// Whether the tile's runs have all columns and lie one behind the other.
+  template <class Element>
+  bool is_one_row(const RowOperand<Element>& of, const HostTile& tile) const {
+    return tile.count == rows_.parts.columns && of.column_stride == 1 && rows_.axes.has_one_run_axis() &&
+           (tile.range.runs == 1 || rows_.axes.run_stride(of) == tile.count);
+  }
+
+  /// Then they are one long row, whose columns' values repeat.
+  void spread_as_row(const HostTile& tile, Rows& rows, T* y) const {
+    const T* const x = rows_.x.data + rows_.axes.kept_offset(rows_.x, tile.kept) +
+                       rows_.axes.run_offset(rows_.x, tile.range.first_run);
+    y += rows_.axes.run_offset(rows_.y, tile.range.first_run);
+    const std::int64_t size = tile.range.runs * tile.count;
+    const int period = static_cast<int>(std::min<std::int64_t>(most_columns / tile.count * tile.count, size));
+    for (int c = tile.count; c < period; ++c) rows.set(c, rows.get(c - tile.count));
+    pad(rows, period);
+    for (std::int64_t first = 0; first < size; first += period) {
+      const int columns = static_cast<int>(std::min<std::int64_t>(period, size - first));
+      for (int c = 0; c < columns; c += chunk) {
+        alignas(64) A values[chunk];
+        const int count = std::min(chunk, columns - c);
+        load<T>(values, x + first + c, 1, count);
+        spread_chunk(f_, values, count, [&](int i) { return rows.get(c + i); });
+        store<T>(y + first + c, values, 1, count);
+      }
+    }
   }
 
   /// Shares each column's gradient out between its ties. False where these were only counted.

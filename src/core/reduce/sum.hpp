@@ -10,6 +10,7 @@ namespace portops::impl {
 template <class A>
 struct Sum {
   static constexpr bool rescales = false;
+  static constexpr bool is_quick = false;
 
   KOKKOS_FORCEINLINE_FUNCTION A identity() const { return A(0); }
   KOKKOS_FORCEINLINE_FUNCTION A fill() const { return A(0); }

@@ -19,11 +19,19 @@ AxisSet summed_axes(const TensorRef& gradient, const Extents& extents) {
 
 }  // namespace
 
-Loop make_gradient_sum(const TensorRef& out_grad, const TensorRef& gradient) {
+bool is_reduction(const Loop& loop, Backend backend) {
+  if (backend == Backend::cuda) return loop.rank > 0 && loop.reduced[loop.rank - 1];
+  for (int axis = 0; axis < loop.rank; ++axis) {
+    if (loop.reduced[axis]) return true;
+  }
+  return false;
+}
+
+Loop make_gradient_sum(const TensorRef& out_grad, const TensorRef& gradient, Backend backend) {
   const Extents& extents = out_grad.extents();
   if (out_grad.size() > 0) {
     const Loop loop = make_reduction(out_grad, gradient, summed_axes(gradient, extents));
-    if (is_reduction(loop)) return loop;
+    if (is_reduction(loop, backend)) return loop;
   }
   const TensorOrNumber operand = out_grad;
   return make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&gradient});

@@ -9,10 +9,10 @@
 namespace portops::impl {
 
 /// The loop of one such gradient: a reduction where that is the faster way, else one of an element-wise operator.
-Loop make_gradient_sum(const TensorRef& out_grad, const TensorRef& gradient);
+Loop make_gradient_sum(const TensorRef& out_grad, const TensorRef& gradient, Backend backend);
 
-/// Whether a loop is a reduction along its last axis. Down the others a walk through tiles is faster, which reads 16
-/// bytes at once.
-inline bool is_reduction(const Loop& loop) { return loop.rank > 0 && loop.reduced[loop.rank - 1]; }
+/// Whether a loop is best taken as a reduction: on hosts wherever something is summed, on GPUs along the last axis.
+/// Down the others a walk through tiles is faster there, which reads 16 bytes at once.
+bool is_reduction(const Loop& loop, Backend backend);
 
 }  // namespace portops::impl

@@ -102,6 +102,12 @@ class Norm {
     return sum + power_(a);
   }
 
+  static constexpr bool is_quick = order == NormOrder::general;
+  using Doubt = typename Power<A>::Doubt;
+  KOKKOS_FORCEINLINE_FUNCTION A term(A x) const { return power_(Kokkos::abs(x)); }
+  KOKKOS_FORCEINLINE_FUNCTION A term_quickly(A x, Doubt& doubt) const { return power_.quickly(Kokkos::abs(x), doubt); }
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_doubtful(Doubt doubt) { return Power<A>::is_doubtful(doubt); }
+
   KOKKOS_FORCEINLINE_FUNCTION auto join() const {
     if constexpr (largest) {
       return Largest();
@@ -231,10 +237,11 @@ class NormGrad {
     if constexpr (counts) return {out, out_grad};
     const A norm = out + epsilon_;
     // Weights of 0 give 0 in every order: so a zero vector does, and a row whose gradient is 0.
-    if (norm == A(0) || (out_grad == A(0) && norm == norm)) return Row{};
+    const bool is_zero = norm == A(0) || (out_grad == A(0) && norm == norm);
     if constexpr (order == NormOrder::general) {
-      return {norm, out_grad};
+      return is_zero ? Row::zero() : Row(norm, out_grad);
     } else {
+      if (is_zero) return {};
       constexpr A most = FloatFormat<A>::most;
       A factor = usual_factor(norm);
       A weight = out_grad / raise(norm * factor);
@@ -258,6 +265,14 @@ class NormGrad {
     const A norm = row.factor;
     return {norm, norm == A(0) ? A(0) : norm != norm ? norm : row.weight / count};
   }
+
+  static constexpr bool is_quick = order == NormOrder::general;
+  using Doubt = typename Power<A>::Doubt;
+  KOKKOS_FORCEINLINE_FUNCTION A quickly(A x, const Row& row, Doubt& doubt) const {
+    const A magnitude = power_.quickly(Kokkos::abs(x), row, doubt);
+    return x < A(0) ? -magnitude : magnitude;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_doubtful(Doubt doubt) { return Power<A>::is_doubtful(doubt); }
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, const Row& row) const {
     if constexpr (order == NormOrder::zero) return A(0);

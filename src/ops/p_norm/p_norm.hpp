@@ -35,8 +35,9 @@ struct PNormParams {
 /// out    has the extents of x without the reduced axes or, with keepdim, with extent 1 in their place.
 ///
 /// Both have one element type: f64, f32, f16 or bf16. Sums are accumulated in f32 (f64 for f64), in trees of fixed
-/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not; in f64, and
-/// for p = 0, 1, 2, 3, 4 and ±inf, also on every backend (NaN payloads apart). Nothing overflows or underflows on the
+/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not; for p = 0,
+/// 1, 2, 3, 4 and ±inf also on every backend (NaN payloads apart), while other powers are computed in the way that is
+/// fastest on each. Nothing overflows or underflows on the
 /// way to a result that the element type can hold: where the plain sum comes out zero, not finite or so small that
 /// terms were lost, it is taken anew, relative to the element that dominates it. A result too large for the element
 /// type is Inf. The error is within 1e-12 (f64) and 2e-6 (other types, and one rounding of the 16-bit ones) of the
@@ -75,8 +76,8 @@ PORTOPS_EXPORT void p_norm(const Context& ctx, const TensorRef& x, const TensorR
 /// round once. The error grows with the order: in f32 it is within 1.5e-7 · |p − 1| of the result, and so beyond 2e-6
 /// from |p − 1| = 14 on. For p = 1.5, 2, 2.5, 3 and 4 the result may be too small where out + epsilon is subnormal in
 /// what is computed in (f32 but for f64), and out_grad so large that |out_grad| / (2^127 · (out + epsilon))^(p−1)
-/// exceeds the largest number (in f64 with 2^1023). The result has the same bits on every run and, as those of p_norm,
-/// on every backend. Tensors without elements are valid.
+/// exceeds the largest number (in f64 with 2^1023). The result has the same bits on every run and, for the orders of
+/// which p_norm has, on every backend. Tensors without elements are valid.
 ///
 /// Throws portops::Error as p_norm does, and when out or out_grad has other extents than p_norm gives, or x_grad
 /// overlaps an input other than as said above. Temporaries: for p = ±inf the numbers n of long axes;

@@ -2,43 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/copy/copy_run.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divisor_of.hpp"
-#include "core/lanes/pack.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/types/macros.hpp"
 #include "ops/parts/parts_groups.hpp"
 
-#include <cstring>
-
 namespace portops::impl {
-
-namespace host {
-
-/// Copies past the caches where `streaming` and it is worth it: not for short runs, whose first and last lines of
-/// memory are shared with other runs and would be written in parts.
-template <class Word>
-void copy_words(Word* to, const Word* from, std::int64_t count, bool streaming) {
-  constexpr std::size_t block = 128, worth_it = 8192;
-  auto* target = reinterpret_cast<std::byte*>(to);
-  const auto* source = reinterpret_cast<const std::byte*>(from);
-  std::size_t left = static_cast<std::size_t>(count) * sizeof(Word);
-  if (streaming && left >= worth_it) {
-    const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % 32;
-    std::memcpy(target, source, head);
-    target += head;
-    source += head;
-    left -= head;
-    for (; left >= block; left -= block, target += block, source += block) {
-      alignas(64) std::byte bytes[block];
-      std::memcpy(bytes, source, block);
-      stream(target, bytes);
-    }
-  }
-  std::memcpy(target, source, left);
-}
-
-}  // namespace host
 
 /// Copies the parts of a group into the whole or out of it. The words of the whole that the parts make up are counted
 /// row by row; neighbouring ones are taken by neighbouring threads, whatever part they belong to: all threads have the
@@ -258,7 +229,7 @@ class MoveParts {
     const std::int64_t from_stride = from_whole_ ? place.whole_stride : place.part_stride;
     const std::int64_t to_stride = from_whole_ ? place.part_stride : place.whole_stride;
     if (from_stride == 1 && to_stride == 1) {
-      host::copy_words(to, from, count, streaming_);
+      host::copy_run(to, from, count, streaming_);
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
     }

@@ -110,6 +110,49 @@ TYPED_TEST(PowerTest, of_a_quotient_is_right_over_the_whole_range) {
   EXPECT_GT(checked, 3000);
 }
 
+/// What is computed for many numbers at once, and nothing but these, without the special cases.
+TYPED_TEST(PowerTest, is_quick_and_the_same_where_there_is_no_doubt) {
+  using Limits = std::numeric_limits<TypeParam>;
+  using Power = impl::Power<TypeParam>;
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<double> exponent(-30, 30), any(Limits::min_exponent, Limits::max_exponent);
+  int doubts = 0;
+  for (const long double p : {0.3L, 0.7L, 1.7L, 4.5L, -0.4L, -2.1L}) {
+    const Power power(p);
+    for (int i = 0; i < 3000; ++i) {
+      const auto x = static_cast<TypeParam>(std::exp2(i % 3 == 0 ? any(engine) : exponent(engine)));
+      const auto n = static_cast<TypeParam>(std::exp2(i % 5 == 0 ? any(engine) : exponent(engine)));
+      const impl::PowerOfQuotient<TypeParam> of(n, TypeParam(-1.3));
+      typename Power::Doubt doubt = 0, doubt_of_quotient = 0;
+      const TypeParam plain = power.quickly(x, doubt), weighted = power.quickly(x, of, doubt_of_quotient);
+      if (!Power::is_doubtful(doubt)) {
+        ASSERT_EQ(plain, power(x));
+      }
+      if (!Power::is_doubtful(doubt_of_quotient)) {
+        ASSERT_EQ(weighted, power(x, of));
+      }
+      doubts += Power::is_doubtful(doubt) || Power::is_doubtful(doubt_of_quotient) ? 1 : 0;
+      if (i % 15 != 0 && i % 3 != 0 && i % 5 != 0 && std::abs(p) < 2) {
+        ASSERT_FALSE(Power::is_doubtful(doubt)) << x << "^" << p;
+      }
+    }
+    typename Power::Doubt none = 0;
+    EXPECT_EQ(power.quickly(TypeParam(0), none), p > 0 ? TypeParam(0) : this->infinity);
+    EXPECT_EQ(power.quickly(TypeParam(0), {TypeParam(3), TypeParam(2)}, none), TypeParam(0));
+    EXPECT_EQ(power.quickly(TypeParam(1), none), TypeParam(1));
+    EXPECT_EQ(power.quickly(TypeParam(5), impl::PowerOfQuotient<TypeParam>::zero(), none), TypeParam(0));
+    EXPECT_FALSE(Power::is_doubtful(none));
+    for (const TypeParam x : {this->infinity, this->nan, -this->nan, Limits::denorm_min(), Limits::min() / 2}) {
+      typename Power::Doubt doubt = 0, doubt_of_quotient = 0;
+      power.quickly(x, doubt);
+      power.quickly(x, {TypeParam(3), TypeParam(2)}, doubt_of_quotient);
+      EXPECT_TRUE(Power::is_doubtful(doubt)) << x << "^" << p;
+      EXPECT_TRUE(Power::is_doubtful(doubt_of_quotient)) << x << "^" << p;
+    }
+  }
+  EXPECT_GT(doubts, 0);
+}
+
 /// x^p as the backend that is the default one computes it.
 template <class A>
 std::vector<A> powers_on_device(long double p, const std::vector<A>& x) {

@@ -66,6 +66,21 @@ TEST_P(PNormTest, equals_the_reference_for_many_short_rows) {
   });
 }
 
+TEST_P(PNormTest, equals_the_reference_for_rows_and_columns_that_hosts_take_together) {
+  for_each_type([&]<class T>() {
+    const std::vector<double> orders{0.0, 2.0, 2.3, -1.3, inf};
+    // One row more than those that are reduced side by side, and rows of every number of sums up to these.
+    for (std::int64_t length = 1; length <= 40; ++length) check<T>({33, length}, {{1}}, orders);
+    check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::padded);
+    check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::every_other);
+    // Whole rows of few columns, one behind the other, and what is left over of the slots.
+    for (const std::int64_t columns : {2, 3, 10, 17, 64, 65}) check<T>({3, 1001, columns}, {{1}}, orders);
+    // Small tensors of results that are cut into parts.
+    for (const std::int64_t columns : {513, 1024, 1100}) check<T>({300, columns}, {{0}}, orders);
+    check<T>({9, 300, 70}, {{1}}, orders);
+  });
+}
+
 TEST_P(PNormTest, equals_the_reference_for_every_length_around_packs) {
   for_each_type([&]<class T>() {
     for (const std::int64_t length : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 513, 2047, 2049}) {

@@ -7,12 +7,8 @@
 namespace portops::test {
 namespace {
 
-/// Those that have the same bits on every backend: all in double, and in float those that need no powers of a GPU's
-/// own.
-template <class T>
-std::vector<double> portable_orders() {
-  return std::is_same_v<T, double> ? all_orders : std::vector<double>{0.0, 1.0, 2.0, inf, -inf, 3.0, 4.0};
-}
+/// Those that have the same bits on every backend: those that need no powers.
+const std::vector<double> portable_orders{0.0, 1.0, 2.0, inf, -inf, 3.0, 4.0};
 
 struct Case {
   Extents extents;
@@ -89,7 +85,7 @@ TEST_P(PNormDeterminismTest, on_every_backend) {
       TestTensor<T> here(ctx, one.extents), there(first, one.extents);
       here.fill_randomly(1);
       there.fill_randomly(1);
-      for (const double p : portable_orders<T>()) {
+      for (const double p : portable_orders) {
         const PNormParams params{.porder = p, .axis = one.axis};
         Results<T>(ctx, here, params)
             .expect_same_as(Results<T>(first, there, params), describe<T>(one.extents, params));
@@ -112,7 +108,7 @@ TEST_P(PNormDeterminismTest, on_every_backend_for_huge_and_tiny_elements) {
       TestTensor<T> here(ctx, one.extents), there(first, one.extents);
       here.fill(value);
       there.fill(value);
-      for (const double p : portable_orders<T>()) {
+      for (const double p : portable_orders) {
         const PNormParams params{.porder = p, .axis = one.axis};
         Results<T>(ctx, here, params)
             .expect_same_as(Results<T>(first, there, params), describe<T>(one.extents, params));

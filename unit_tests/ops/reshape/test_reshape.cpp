@@ -94,6 +94,48 @@ TEST_P(ReshapeTest, copies_a_tensor_whose_axes_are_exchanged) {
   });
 }
 
+TEST_P(ReshapeTest, copies_images_between_layouts_past_the_caches) {
+  // 8 MB and more, which hosts write past their caches: lines that begin where they can be, and others; beside gaps.
+  struct Case {
+    std::int64_t batch, rows, columns;
+    bool rows_are_cut;
+  };
+  for_each_type([&]<class T>() {
+    for (const auto& [batch, rows, columns, rows_are_cut] : {Case{2, 70, 32768, false}, Case{3, 3, 500000, false},
+                                                             Case{2, 130, 17003, false}, Case{5, 1088, 1000, true}}) {
+      const std::int64_t kept = rows_are_cut ? rows - 64 : rows;
+      TestTensor<T> x(ctx, {batch, columns, rows}), out(ctx, {batch, kept, columns});
+      x.fill([](std::int64_t i) { return static_cast<double>(i * 37 % 1021) - 500.0; });
+      const TensorRef turned(x.ref().data(), x.ref().type(), {batch, kept, columns}, {rows * columns, 1, rows},
+                             x.ref().space());
+      reshape(ctx, turned, out, {{batch, kept, columns}});
+      out.download();
+      for (std::int64_t i = 0; i < batch * kept * columns; ++i) {
+        const std::int64_t c = i % columns, r = i / columns % kept, b = i / columns / kept;
+        ASSERT_EQ(out[i], x[(b * columns + c) * rows + r]) << batch << ", " << rows << ", " << columns << ": " << i;
+      }
+    }
+  });
+}
+
+TEST_P(ReshapeTest, copies_runs_past_the_caches) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t width : {64, 130, 1000}) {
+      const std::int64_t length = 5000000 / width / 7, heads = 7;
+      TestTensor<T> x(ctx, {length, heads, width}), out(ctx, {heads, length, width});
+      x.fill([](std::int64_t i) { return static_cast<double>(i * 37 % 1021) - 500.0; });
+      const TensorRef exchanged(x.ref().data(), x.ref().type(), {heads, length, width}, {width, heads * width, 1},
+                                x.ref().space());
+      reshape(ctx, exchanged, out, {{heads, length, width}});
+      out.download();
+      for (std::int64_t i = 0; i < heads * length * width; ++i) {
+        const std::int64_t w = i % width, l = i / width % length, h = i / width / length;
+        ASSERT_EQ(out[i], x[(l * heads + h) * width + w]) << width << ": " << i;
+      }
+    }
+  });
+}
+
 TEST_P(ReshapeTest, takes_the_extents_that_stand_for_others) {
   TestTensor<float> x(ctx, {2, 3, 4}), out(ctx, {2, 12}), turned(ctx, {4, 3, 2});
   x.fill_randomly(1);

@@ -25,7 +25,7 @@ std::optional<impl::Loop> make_gradient(const Context& ctx, const TensorRef& x, 
   const Extents extents = impl::check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
   const bool with_x = x_grad && !impl::coincide(x_grad, out_grad);  // else it is there already
   if (!with_x && !y_grad) return {};
-  if (!with_x || !y_grad) return impl::make_gradient_sum(out_grad, with_x ? x_grad : y_grad);
+  if (!with_x || !y_grad) return impl::make_gradient_sum(out_grad, with_x ? x_grad : y_grad, ctx.backend());
   const TensorOrNumber operand = out_grad;
   return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&x_grad, &y_grad});
 }
@@ -49,7 +49,8 @@ void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
 
   impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
     using Kernels = impl::AddKernels<B, T>;
-    impl::is_reduction(*loop) ? Kernels::sum_grad(ctx, impl::make_reduce_plan(*loop)) : Kernels::add_grad(ctx, *loop);
+    impl::is_reduction(*loop, B) ? Kernels::sum_grad(ctx, impl::make_reduce_plan(*loop))
+                                 : Kernels::add_grad(ctx, *loop);
   });
 }
 
@@ -57,7 +58,8 @@ std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const Ten
                                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
   const std::optional<impl::Loop> loop = make_gradient(ctx, x, y, out_grad, x_grad, y_grad);
   if (!loop) return 0;
-  if (impl::is_reduction(*loop)) return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
+  if (impl::is_reduction(*loop, ctx.backend()))
+    return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
   return impl::map_workspace(*loop, ctx.backend());
 }
 
