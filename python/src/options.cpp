@@ -200,6 +200,7 @@ void bind_options(nb::module_& m) {
           "__exit__", [](const Options&, nb::handle, nb::handle, nb::handle) { stack().pop_back(); }, nb::arg().none(),
           nb::arg().none(), nb::arg().none())
       .def("fence", [](const Options& self) {
+        const Visit visit;
         const Options options = self.within(current_options());
         const Place place(options, {kDLCPU, 0}, std::nullopt);
         const nb::gil_scoped_release unlocked;
