@@ -10,8 +10,10 @@ one for each output, or for each tensor of a list. Steps of optimizers write the
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Sequence
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
@@ -20,7 +22,7 @@ from .. import _core
 from .._core import Context, Ragged
 from .._declarations import Input, Operator, Output
 from .._schema import OPERATORS
-from . import _shapes
+from . import _ragged, _shapes
 from ._ragged import levels_of
 
 library = torch.library.Library("portops", "DEF")
@@ -133,28 +135,32 @@ def _slot(entry: Input, index: int) -> Slot:
     if entry.ragged == "true" and entry.is_list:
         return lambda given: _ragged_list(given[index], given[index + 1])
     if entry.ragged in ("true", "optional"):
-        return lambda given: _ragged(given[index], given[index + 1])
+        return lambda given: _made_ragged(given[index], given[index + 1])
     if entry.or_number:
         return lambda given: given[index + 1] if given[index] is None else given[index]
     return _item(index)
 
 
-def _ragged(values: Tensor, levels: Sequence[Tensor]) -> Any:
+def _made_ragged(values: Tensor, levels: Sequence[Tensor]) -> Any:
     made = levels_of(levels)
     return values if made is None else Ragged(values, made)
 
 
 def _ragged_list(values: Sequence[Tensor], levels: Sequence[Tensor]) -> list[Any]:
     depth = len(levels) // len(values) if values else 0
-    return [_ragged(each, levels[i * depth : (i + 1) * depth]) for i, each in enumerate(values)]
+    return [_made_ragged(each, levels[i * depth : (i + 1) * depth]) for i, each in enumerate(values)]
 
 
 def _values(result: Any) -> Any:
     return result.values if isinstance(result, Ragged) else result
 
 
+#: The extension's operators by name.
+cores = {op.name: _core.Operator(op.name, in_autograd=True) for op in OPERATORS.values()}
+
+
 def kernel_of(op: Operator, context: Callable[[], Optional[Context]]) -> Callable[..., Any]:
-    core = _core.Operator(op.name, in_autograd=True)
+    name = op.name
     slots = slots_of(op)
     count = len(op.inputs) + len(op.attributes)
 
@@ -162,32 +168,34 @@ def kernel_of(op: Operator, context: Callable[[], Optional[Context]]) -> Callabl
         return given[:count] if slots is None else [slot(given) for slot in slots]
 
     if op.is_step:
-        return _step_kernel(op, core, inputs, context)
+        return _step_kernel(op, inputs, context)
     if op.is_gradient:
-        return _gradient_kernel(op, core, inputs, context)
+        return _gradient_kernel(op, inputs, context)
     if len(op.outputs) == 1:
         if slots is None:
-            return lambda *given: core(*given, None, context())
+            return lambda *given: cores[name](*given, None, context())
         if op.outputs[0].levels:
-            return lambda *given: _values(core(*inputs(given), None, context()))
-        return lambda *given: core(*inputs(given), None, context())
-    return _kernel_of_several(op, core, inputs, context)
+            return lambda *given: _values(cores[name](*inputs(given), None, context()))
+        return lambda *given: cores[name](*inputs(given), None, context())
+    return _kernel_of_several(op, inputs, context)
 
 
-def _kernel_of_several(op: Operator, core: Any, inputs: Any, context: Any) -> Callable[..., Any]:
+def _kernel_of_several(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
     optional = len([output for output in op.outputs if output.optional])
     always = len(op.outputs) - optional  # they stand first
 
     def kernel(*given: Any) -> tuple[Tensor, ...]:
         wanted = given[len(given) - optional :]
-        results = core(*inputs(given[: len(given) - optional]), *[None] * always, *wanted, context())
+        results = cores[name](*inputs(given[: len(given) - optional]), *[None] * always, *wanted, context())
         nothing = None if optional == 0 else torch.empty(0, dtype=torch.int64, device=_values(results[0]).device)
         return tuple(nothing if each is None else _values(each) for each in results)
 
     return kernel
 
 
-def _gradient_kernel(op: Operator, core: Any, inputs: Any, context: Any) -> Callable[..., Any]:
+def _gradient_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
     count = len(op.outputs)
     if op.outputs[0].is_list:
         variables = op.outputs[0].shape.names[0]
@@ -196,13 +204,13 @@ def _gradient_kernel(op: Operator, core: Any, inputs: Any, context: Any) -> Call
         def list_kernel(*given: Any) -> list[Tensor]:
             wanted = given[-1]
             made = [each.new_empty(each.shape) if is_wanted else None for each, is_wanted in zip(given[index], wanted)]
-            core(*inputs(given[:-1]), made, context())
+            cores[name](*inputs(given[:-1]), made, context())
             return [each for each in made if each is not None]
 
         return list_kernel
 
     def kernel(*given: Any) -> list[Tensor]:
-        results = core(*inputs(given[:-1]), *given[-1], context())
+        results = cores[name](*inputs(given[:-1]), *given[-1], context())
         if count == 1:
             return [_values(results)]
         return [_values(each) for each in results if each is not None]
@@ -210,13 +218,14 @@ def _gradient_kernel(op: Operator, core: Any, inputs: Any, context: Any) -> Call
     return kernel
 
 
-def _step_kernel(op: Operator, core: Any, inputs: Any, context: Any) -> Callable[..., Any]:
+def _step_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
     names = [argument.name for argument in arguments_of(op)]
     written = [names.index(source) for source, _ in op.inplace]
 
     def kernel(*given: Any) -> None:
         tensors = [given[index] for index in written]
-        core(*inputs(given), *tensors, context())
+        cores[name](*inputs(given), *tensors, context())
         for tensor in tensors:
             if not tensor.is_inference():
                 torch.autograd.graph.increment_version(tensor)
@@ -312,17 +321,16 @@ class Autograd:
         attribute = gradient.no_need_buffer_attribute
         self.attribute = forward.index(attribute) if attribute else -1
 
-    def unneeded_in(self, ctx: Any, inputs: Sequence[Any]) -> set[int]:
-        if self.unless >= 0 and ctx.needs_input_grad[self.variables[self.unless]]:
+    def unneeded_in(self, needs: Sequence[Any], inputs: Sequence[Any]) -> set[int]:
+        if self.unless >= 0 and needs[self.variables[self.unless]]:
             return set()
         if self.needs_buffer is not None and self.needs_buffer(inputs[self.attribute]):
             return set()
         return self.unneeded
 
-    def setup(self, ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+    def setup(self, ctx: Any, needs: Sequence[Any], inputs: Sequence[Any], output: Any) -> None:
         """Keeps what the gradient takes: tensors, and of those whose elements it does not read the extents alone."""
-        ctx.set_materialize_grads(False)
-        unneeded = self.unneeded_in(ctx, inputs)
+        unneeded = self.unneeded_in(needs, inputs)
         saved: list[Any] = []
         plan: list[Any] = []  # of each argument: how many tensors were kept, extents, a value, or none
         for place, (kind, index) in enumerate(self.sources):
@@ -351,13 +359,12 @@ class Autograd:
             ctx.extents = [tuple(each.shape) for each in output]
         ctx.save_for_backward(*saved)
 
-    def backward(self, ctx: Any, *grads: Any) -> tuple[Any, ...]:
-        results: list[Any] = [None] * self.count
-        grad = grads[self.grad_index]
-        if self.out_list:
-            grad = self._whole(ctx, grad)
+    def backward(self, ctx: Any, needs: Sequence[Any], grads: Sequence[Any]) -> Optional[list[Any]]:
+        """The gradients of the arguments, lists for lists; None where nothing came."""
+        grad = self._whole(ctx, grads) if self.out_list else grads[self.grad_index]
         if grad is None:
-            return tuple(results)
+            return None
+        results: list[Any] = [None] * self.count
         like = grad[0] if self.out_list else grad
         saved = iter(ctx.saved_tensors)
         arguments: list[Any] = []
@@ -374,19 +381,18 @@ class Autograd:
                 arguments.append([next(saved) for _ in range(plan)])
             else:
                 arguments.append(next(saved))
-        needs = ctx.needs_input_grad
         if self.list_variable:
             index = self.variables[0]
             wanted = list(needs[index])
             made = iter(self.call(*arguments, wanted))
             results[index] = [next(made) if is_wanted else None for is_wanted in wanted]
-            return tuple(results)
+            return results
         wanted = [needs[index] for index in self.variables]
         made = iter(self.call(*arguments, wanted))
         for index, is_wanted in zip(self.variables, wanted):
             if is_wanted:
                 results[index] = next(made)
-        return tuple(results)
+        return results
 
     def _whole(self, ctx: Any, grads: Any) -> Any:
         """The gradients of all tensors of a list, zeros for those that nobody used."""
@@ -396,17 +402,102 @@ class Autograd:
         return [given.new_zeros(size) if each is None else each for each, size in zip(grads, ctx.extents)]
 
 
-def refused(op: Operator) -> Callable[..., Any]:
-    what = (
-        f"portops.torch: portops::{op.name} is not differentiable: gradients of gradients are not computed"
-        if op.is_gradient
-        else f"portops.torch: portops::{op.name} has no gradient"
-    )
+class Refusal:
+    """That of an operator without a gradient, to whoever wants one."""
 
-    def backward(ctx: Any, *grads: Any) -> Any:
-        raise RuntimeError(what)
+    def __init__(self, op: Operator):
+        self.message = (
+            f"portops.torch: portops::{op.name} is not differentiable: gradients of gradients are not computed"
+            if op.is_gradient
+            else f"portops.torch: portops::{op.name} has no gradient"
+        )
 
-    return backward
+    def setup(self, ctx: Any, needs: Sequence[Any], inputs: Sequence[Any], output: Any) -> None:
+        pass
+
+    def backward(self, ctx: Any, needs: Sequence[Any], grads: Sequence[Any]) -> Optional[list[Any]]:
+        raise RuntimeError(self.message)
+
+
+# torch.library.register_autograd does the same, but looks through the operator's declaration in every call, and through
+# the structure of lists: that costs three times as much as all the rest.
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+
+
+def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., Any]:
+    """The operator's kernel for tensors of which some may want gradients."""
+    call = getattr(torch.ops.portops, op.name).default
+    declarations = [argument.declaration for argument in arguments_of(op)]
+    tensors = [i for i, each in enumerate(declarations) if each.startswith(("Tensor ", "Tensor? "))]
+    lists = [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
+    gives_list = returns_of(op) == "Tensor[]"
+
+    class Plain(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *given: Any) -> Any:
+            with _below_autograd():
+                result = call(*given)
+            ctx.set_materialize_grads(False)
+            rule.setup(ctx, ctx.needs_input_grad, given, result)
+            return tuple(result) if gives_list else result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            results = rule.backward(ctx, ctx.needs_input_grad, grads)
+            return (None,) * len(declarations) if results is None else tuple(results)
+
+    class WithLists(torch.autograd.Function):
+        """Takes the items of lists as arguments of their own, behind the lists' lengths."""
+
+        @staticmethod
+        def forward(ctx: Any, lengths: tuple[int, ...], *given: Any) -> Any:
+            inputs = _gathered(given, lengths)
+            with _below_autograd():
+                result = call(*inputs)
+            ctx.set_materialize_grads(False)
+            ctx.lengths = lengths
+            rule.setup(ctx, _gathered(ctx.needs_input_grad[1:], lengths), inputs, result)
+            return tuple(result) if gives_list else result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            needs = ctx.needs_input_grad[1:]
+            results = rule.backward(ctx, _gathered(needs, ctx.lengths), grads)
+            return (None, *([None] * len(needs) if results is None else _spread(results, ctx.lengths)))
+
+    def wants_gradient(given: Sequence[Any]) -> bool:
+        for index in tensors:
+            if given[index] is not None and given[index].requires_grad:
+                return True
+        return any(each.requires_grad for index in lists for each in given[index])
+
+    def kernel(*given: Any) -> Any:
+        if not torch.is_grad_enabled() or not wants_gradient(given):
+            with _below_autograd():
+                return call(*given)
+        if lists:
+            lengths = tuple(len(value) if index in lists else -1 for index, value in enumerate(given))
+            result = WithLists.apply(lengths, *_spread(given, lengths))  # type: ignore[no-untyped-call]
+        else:
+            result = Plain.apply(*given)  # type: ignore[no-untyped-call]
+        return list(result) if gives_list else result
+
+    return kernel
+
+
+def _spread(values: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
+    spread: list[Any] = []
+    for value, length in zip(values, lengths):
+        if length < 0:
+            spread.append(value)
+        else:
+            spread += [None] * length if value is None else value
+    return spread
+
+
+def _gathered(spread: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
+    items = iter(spread)
+    return [next(items) if length < 0 else [next(items) for _ in range(length)] for length in lengths]
 
 
 # --- autocast -----------------------------------------------------------------------------------------------------
@@ -460,22 +551,24 @@ def define(op: Operator) -> None:
     torch.library.register_fake(f"portops::{op.name}", fake_of(op), lib=library)
 
 
-def register_gradient(op: Operator) -> None:
-    if op.is_step:
-        return
-    name = f"portops::{op.name}"
-    if op.backward:
-        autograd = Autograd(op, OPERATORS[op.backward])
-        torch.library.register_autograd(name, autograd.backward, setup_context=autograd.setup, lib=library)
-    else:
-        torch.library.register_autograd(name, refused(op), lib=library)
-
-
 for _op in OPERATORS.values():
     define(_op)
 for _op in OPERATORS.values():
-    register_gradient(_op)
+    if not _op.is_step:
+        _rule = Autograd(_op, OPERATORS[_op.backward]) if _op.backward else Refusal(_op)
+        library.impl(_op.name, autograd_of(_op, _rule), "Autograd")
     if _op.autocast:
         library.impl(_op.name, autocast_of(_op, "cpu"), "AutocastCPU")
         library.impl(_op.name, autocast_of(_op, "cuda"), "AutocastCUDA")
 
+
+
+def _let_go() -> None:
+    """At the interpreter's end. PyTorch keeps functions that were registered for good, and with them all that they lead to:
+    that is taken from them, so that the extension can go."""
+    cores.clear()
+    for module in (_ragged, sys.modules[__name__]):
+        vars(module).clear()
+
+
+atexit.register(_let_go)

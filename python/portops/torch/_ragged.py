@@ -78,7 +78,7 @@ def _keep(tensors: LevelTensors, levels: Levels) -> None:
 
 # --- arguments and results ----------------------------------------------------------------------------------------
 
-Kind = Union[type[Ragged[Any]], type[RaggedTensor]]
+Kind = Union["type[Ragged[Any]]", "type[RaggedTensor]"]
 
 
 def opened(op: str, name: str, value: Any, may_be_plain: bool = False) -> tuple[Kind, Tensor, LevelTensors]:
