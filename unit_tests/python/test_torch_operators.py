@@ -235,7 +235,7 @@ class ChecksTest(unittest.TestCase):
         for axis1, axis2 in itertools.permutations((0, 1, -1), 2):
             given = {"x": x, "axis1": axis1, "axis2": axis2}
             self.assertEqual(_shapes.COMPUTED["trace"](given)["out"], tuple(pt.trace(x, 0, axis1, axis2).shape))
-        for axis, keepdim, asvector in itertools.product(([0], [-1, 0], []), (True, False), (True, False)):
+        for axis, keepdim, asvector in itertools.product(([0], [-1, 0], [1]), (True, False), (True, False)):
             given = {"x": x, "axis": axis, "keepdim": keepdim, "asvector": asvector}
             out = pt.p_norm(x, 2, axis, keepdim=keepdim, asvector=asvector)
             self.assertEqual(_shapes.RULES["reduced"](("x",), given), tuple(out.shape))
@@ -378,7 +378,7 @@ class SwitchesTest(unittest.TestCase):
                 self.assertEqual(out.dtype, dtype)
             out.sum().backward()
             self.assertEqual(x.grad.dtype, torch.float32)
-            torch.testing.assert_close(x.grad, weight.to(dtype).float().expand(4, 4).reshape(4, 4))
+            torch.testing.assert_close(x.grad, torch.full_like(x, weight.to(dtype).item()))
 
     def test_autocast_in_compiled_functions(self) -> None:
         torch._dynamo.reset()
