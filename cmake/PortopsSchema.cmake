@@ -69,20 +69,21 @@ function(portops_add_schema target)
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 
-# Adds the module of Python functions, a file, to what building the target makes.
-function(portops_add_python_functions target file)
+# Adds the modules of the Python package that are made from the schema, in the folder of that, to what building the target
+# makes.
+function(portops_add_python_functions target folder)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
   set(schema "${PORTOPS_SCHEMA_ROOT}/src/ops/ops.yaml")
   list(JOIN portops_OPERATORS "," operators)
   file(GLOB modules CONFIGURE_DEPENDS "${scripts}/portops_schema/*.py")
   add_custom_command(
-    OUTPUT "${file}"
-    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" python "${schema}" "${file}" --only "${operators}"
+    OUTPUT "${folder}/_operators.py" "${folder}/_schema.py" "${folder}/torch/_functions.py"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" python "${schema}" "${folder}" --only "${operators}"
     DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
     COMMENT "Generating the functions of the Python package"
     VERBATIM)
-  target_sources(${target} PRIVATE "${file}")
+  target_sources(${target} PRIVATE "${folder}/_operators.py" "${folder}/_schema.py" "${folder}/torch/_functions.py")
 endfunction()
 
 # Adds to a test what c_api/named_values.hpp declares: calls of the functions in C, with arguments by name.

@@ -13,7 +13,18 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import c_calls, c_interface, checks, compatibility, loader, python, reference, tables
+    from portops_schema import (
+        c_calls,
+        c_interface,
+        checks,
+        compatibility,
+        declarations,
+        loader,
+        python,
+        reference,
+        tables,
+        torch,
+    )
     from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":
@@ -47,11 +58,17 @@ def write_checks(schema: str, folder: str, only: str | None) -> None:
     (path / "checks.cpp").write_text(checks.source(loaded), encoding="utf-8")
 
 
-def write_python(schema: str, output: str, only: str | None) -> None:
-    text = python.generate(load(schema, only))
-    path = pathlib.Path(output)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def write_python(schema: str, folder: str, only: str | None) -> None:
+    loaded = load(schema, only)
+    modules = {
+        "_operators.py": python.generate(loaded),
+        "_schema.py": declarations.generate(loaded),
+        "torch/_functions.py": torch.generate(loaded),
+    }
+    for name, text in modules.items():
+        path = pathlib.Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def load_promises(c_api: pathlib.Path, released: str) -> c_interface.Promises:
@@ -123,11 +140,11 @@ def main(arguments: list[str]) -> int:
     command.add_argument("folder", help="the folder to write them to")
     command.add_argument("--only", help=only)
     command.set_defaults(action=lambda given: write_checks(given.schema, given.folder, given.only))
-    command = commands.add_parser("python", help="write the module of Python functions")
+    command = commands.add_parser("python", help="write the modules of the Python package that are made from the schema")
     command.add_argument("schema")
-    command.add_argument("output", help="the Python file to write")
+    command.add_argument("folder", help="that of the package, to write them to")
     command.add_argument("--only", help=only)
-    command.set_defaults(action=lambda given: write_python(given.schema, given.output, given.only))
+    command.set_defaults(action=lambda given: write_python(given.schema, given.folder, given.only))
     for name, action, what in (
         ("c", write_c_interface, "write portops.h and the functions that it declares"),
         ("c-calls", write_c_calls, "write calls of these functions by name, for the tests"),

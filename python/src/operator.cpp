@@ -88,7 +88,8 @@ PythonCall::PythonCall(const OperatorInfo& info, bool in_autograd, nb::tuple arg
   if (context.is_none()) {
     options_ = current_options();
   } else if (nb::isinstance<Options>(context)) {
-    options_ = nb::cast<Options&>(context).within(current_options());
+    const auto& given = nb::cast<Options&>(context);
+    options_ = in_autograd ? current_options().within(given) : given.within(current_options());
   } else {
     throw Error("portops::" + info.name + ": context is " + described(context) + ", expected a portops.context");
   }

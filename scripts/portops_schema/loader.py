@@ -12,6 +12,7 @@ import yaml
 from . import rules
 from .model import (
     ATTRIBUTE_TYPES,
+    AUTOCAST,
     RAGGED,
     SHAPE_FUNCTIONS,
     SHAPE_FUNCTIONS_OF_ONE,
@@ -44,6 +45,7 @@ OPERATOR_KEYS = (
     "backward",
     "inplace",
     "no_need_buffer",
+    "autocast",
 )
 INPUT_KEYS = ("name", "description", "list", "optional", "or_number", "default", "shape", "type", "ragged")
 ATTRIBUTE_KEYS = ("name", "description", "type", "default", "names")
@@ -281,7 +283,16 @@ def _operator(entry: _Entry) -> Operator:
         no_need_buffer_unless=(no_need_buffer.group(2) or "") if no_need_buffer else "",
         no_need_buffer_attribute=(no_need_buffer.group(3) or "") if no_need_buffer else "",
         lines={key: entry.line(key) for key in OPERATOR_KEYS} | {"op": entry.line()},
+        autocast=_autocast(entry),
     )
+
+
+def _autocast(entry: _Entry) -> str:
+    value = entry.text("autocast", False, None, "one of " + ", ".join(AUTOCAST))
+    if value and value not in AUTOCAST:
+        entry.expect("autocast", entry.values["autocast"], "one of " + ", ".join(AUTOCAST))
+        return ""
+    return value
 
 
 def _input(entry: _Entry) -> Input:

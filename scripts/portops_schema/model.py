@@ -20,6 +20,8 @@ SHAPE_ATTRIBUTES = {
 # What an input may have to do with levels: it is ragged always, or may be; it is levels alone; or it may be ragged, but
 # the operator takes its values alone, position by position.
 RAGGED = ("true", "optional", "levels", "values")
+# What PyTorch's autocast makes of a call's operands: its own type, f32, or the widest of theirs.
+AUTOCAST = ("narrow", "wide", "promote")
 
 
 class SchemaError(Exception):
@@ -114,6 +116,7 @@ class Operator:
     no_need_buffer_unless: str  # the output that, when wanted, needs those inputs' elements after all, or ""
     no_need_buffer_attribute: str  # the attribute of which a function tells whether they are needed, or ""
     lines: dict[str, int]  # of each key; "op" is that of the entry
+    autocast: str = ""  # one of AUTOCAST; empty: operands stay as they are
 
     @property
     def line(self) -> int:

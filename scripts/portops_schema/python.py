@@ -46,7 +46,7 @@ def generate(schema: Schema) -> str:
 def parameters(op: Operator) -> list[Input | Attribute]:
     """In Python's order: what has no default comes first, else they stand as in the schema, inputs before attributes."""
     given = [*op.inputs, *op.attributes]
-    return [entry for entry in given if _default(entry) is None] + [entry for entry in given if _default(entry)]
+    return [entry for entry in given if default_in_python(entry) is None] + [entry for entry in given if default_in_python(entry)]
 
 
 def _operator(schema: Schema, op: Operator) -> str:
@@ -59,26 +59,26 @@ def _operator(schema: Schema, op: Operator) -> str:
     parts = [f'_{op.name} = Operator("{op.name}")\n']
     if several:
         fields = "\n".join(f"    {entry.name}: Any" for entry in op.outputs)
-        parts.append(f'\nclass {_result_name(op)}(NamedTuple):\n    """What `{op.name}` computes."""\n\n{fields}\n\n')
-    body = f"return {_result_name(op)}(*{call})" if several else f"return {call}"
+        parts.append(f'\nclass {result_name(op)}(NamedTuple):\n    """What `{op.name}` computes."""\n\n{fields}\n\n')
+    body = f"return {result_name(op)}(*{call})" if several else f"return {call}"
     parts.append(f"\ndef {op.name}(\n{signature},\n) -> {_result_type(op)}:\n{_docstring(schema, op)}\n    {body}\n")
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _result_name(op: Operator) -> str:
+def result_name(op: Operator) -> str:
     return "".join(word.capitalize() for word in op.name.split("_")) + "Outputs"
 
 
 def _result_type(op: Operator) -> str:
     if len(op.outputs) > 1:
-        return _result_name(op)
+        return result_name(op)
     output = op.outputs[0]
     if output.levels and output.levels.function == "changes":
         return "Any"
     return "list[A]" if output.list else "A"
 
 
-def _default(entry: Input | Attribute) -> str | None:
+def default_in_python(entry: Input | Attribute) -> str | None:
     """In Python; None where it must be given."""
     if isinstance(entry, Input):
         if entry.default is not None:
@@ -90,7 +90,7 @@ def _default(entry: Input | Attribute) -> str | None:
 
 
 def _parameter(op: Operator, entry: Input | Attribute) -> str:
-    default = _default(entry)
+    default = default_in_python(entry)
     kind = _input_type(op, entry) if isinstance(entry, Input) else _attribute_type(entry)
     return f"{entry.name}: {kind}" + (f" = {default}" if default else "")
 
@@ -123,12 +123,12 @@ def _docstring(schema: Schema, op: Operator) -> str:
         lines += ["", *textwrap.wrap(paragraph, WIDTH)] if paragraph else []
     lines += ["", "Args:"]
     for entry in parameters(op):
-        lines += _item(entry.name, entry.description + _extents(entry))
+        lines += item(entry.name, entry.description + _extents(entry))
     for output in op.outputs:
-        lines += _item(output.name, _output_words(op, output))
-    lines += _item("context", "Where and how the call runs; None: the thread's own, see `portops.context`.")
-    lines += ["", "Returns:", *_item("", _returns(op)), "", "Raises:"]
-    lines += _item("portops.Error", "The call is wrong; nothing was enqueued then.")
+        lines += item(output.name, _output_words(op, output))
+    lines += item("context", "Where and how the call runs; None: the thread's own, see `portops.context`.")
+    lines += ["", "Returns:", *item("", _returns(op)), "", "Raises:"]
+    lines += item("portops.Error", "The call is wrong; nothing was enqueued then.")
     if op.backward:
         lines += ["", f"Gradients: `{op.backward}`."]
     lines += [f"\nIt gives the gradients of `{other.name}`." for other in schema.operators if other.backward == op.name]
@@ -136,7 +136,7 @@ def _docstring(schema: Schema, op: Operator) -> str:
     return textwrap.indent(text, "    ", lambda line: bool(line.strip())) + '\n    """'
 
 
-def _item(name: str, text: str) -> Iterable[str]:
+def item(name: str, text: str) -> Iterable[str]:
     head = f"{name}: {text}" if name else text
     return textwrap.wrap(head, WIDTH, initial_indent="    ", subsequent_indent="        ")
 

@@ -181,6 +181,8 @@ def _promises(op: Operator) -> Messages:
 
 
 def _backward(schema: Schema, op: Operator) -> Messages:
+    if op.autocast and op.name.endswith("_grad"):
+        yield op.lines["autocast"], "autocast: a gradient computes in the type of what it is given"
     if op.name.endswith("_grad") and not any(other.backward == op.name for other in schema.operators):
         yield op.line, "no operator names it as its backward; a name in _grad is that of a gradient"
     if not op.backward:

@@ -25,7 +25,7 @@ class WrongSchemaTest(RefusalTest):
         self.refused(
             b"- lerp\n",
             "1: the operator is a text, expected a mapping of op, brief, formula, details, inputs, "
-            "attributes, outputs, backward, inplace, no_need_buffer",
+            "attributes, outputs, backward, inplace, no_need_buffer, autocast",
         )
 
     def test_unknown_keys(self) -> None:
@@ -34,7 +34,7 @@ class WrongSchemaTest(RefusalTest):
             (
                 "detials",
                 "the operator has no key 'detials'; its keys are op, brief, formula, details, inputs, "
-                "attributes, outputs, backward, inplace, no_need_buffer",
+                "attributes, outputs, backward, inplace, no_need_buffer, autocast",
             ),
         )
         self.wrong(

@@ -13,9 +13,11 @@ from schema_fixture import GOOD, LISTS, ROOT, SchemaTest
 
 class PythonTest(SchemaTest):
     def written(self, schema: str, *options: str) -> str:
-        file = self.folder / "build" / "_operators.py"
-        self.assertEqual(self.run_schema("python", self.write("good.yaml", schema), file, *options), (0, []))
-        return file.read_text(encoding="utf-8")
+        package = self.folder / "build" / "portops"
+        self.assertEqual(self.run_schema("python", self.write("good.yaml", schema), package, *options), (0, []))
+        for module in ("_schema.py", "torch/_functions.py"):
+            ast.parse((package / module).read_text(encoding="utf-8"), feature_version=(3, 9))
+        return (package / "_operators.py").read_text(encoding="utf-8")
 
     def test_functions(self) -> None:
         text = self.written(GOOD + LISTS)

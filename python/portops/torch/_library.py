@@ -1,0 +1,574 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes a custom operator of PyTorch, portops::NAME, of every operator in the schema.
+
+Its arguments are the inputs and attributes in the schema's order, all of them given: of an input that may be a number the
+tensor and the number (`Tensor? weight, float weight_number`), of a ragged one the values and the levels (`Tensor x, Tensor[]
+x_levels`), of an optional output whether it is wanted. A gradient takes `bool[] wanted`, and gives the gradients that are:
+one for each output, or for each tensor of a list. Steps of optimizers write their operands.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+import torch
+from torch import Tensor
+
+from .. import _core
+from .._core import Context, Ragged
+from .._declarations import Input, Operator, Output
+from .._schema import OPERATORS
+from . import _ragged, _shapes
+from ._ragged import levels_of
+
+library = torch.library.Library("portops", "DEF")
+
+#: Attributes that become extents, which a compiler may not know.
+EXTENTS = ("shape", "sections", "height", "padded_length")
+TYPES = {"boolean": "bool", "integer": "int", "number": "float", "integers": "int[]", "text": "str"}
+
+Slot = Callable[[Sequence[Any]], Any]
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+class Argument(NamedTuple):
+    """An argument of a custom operator: its declaration, and its name in _shapes.py."""
+
+    declaration: str
+    name: str
+
+
+def input_arguments(entry: Input, written: bool) -> list[Argument]:
+    name = entry.name
+    levels = Argument(f"Tensor[] {name}_levels", f"{name}_levels")
+    if entry.ragged == "levels":
+        return [levels]
+    if entry.is_list:
+        values = Argument(f"Tensor[] {name}", name)
+        return [values, levels] if entry.ragged == "true" else [values]
+    if entry.ragged in ("true", "optional"):
+        return [Argument(f"Tensor {name}", name), levels]
+    if entry.or_number:
+        return [Argument(f"Tensor? {name}", name), Argument(f"float {name}_number", f"{name}_number")]
+    kind = "Tensor?" if entry.optional else "Tensor(a!)" if written else "Tensor"
+    return [Argument(f"{kind} {name}", name)]
+
+
+def arguments_of(op: Operator) -> list[Argument]:
+    written = {source for source, _ in op.inplace} if op.is_step else set()
+    arguments = [argument for entry in op.inputs for argument in input_arguments(entry, entry.name in written)]
+    for place, argument in enumerate(each for each in arguments if "(a!)" in each.declaration):
+        index = arguments.index(argument)
+        alias = "abcdefgh"[place]
+        arguments[index] = argument._replace(declaration=argument.declaration.replace("(a!)", f"({alias}!)"))
+    for attribute in op.attributes:
+        kind = TYPES[attribute.type]
+        if attribute.name in EXTENTS:
+            kind = kind.replace("int", "SymInt")
+        arguments.append(Argument(f"{kind} {attribute.name}", attribute.name))
+    if op.is_gradient:
+        return [*arguments, Argument("bool[] wanted", "wanted")]
+    optional = [output.name for output in op.outputs if output.optional]
+    return [*arguments, *(Argument(f"bool {name}_wanted", f"{name}_wanted") for name in optional)]
+
+
+def returns_of(op: Operator) -> str:
+    if op.is_step:
+        return "()"
+    if op.is_gradient or op.outputs[0].is_list:
+        return "Tensor[]"
+    return "Tensor" if len(op.outputs) == 1 else "(" + ", ".join("Tensor" for _ in op.outputs) + ")"
+
+
+# --- where and how calls run --------------------------------------------------------------------------------------
+
+_CONTEXTS = {
+    (deterministic, math): Context(deterministic=deterministic, math=math)
+    for deterministic in (None, True)
+    for math in ("ieee", "tf32")
+}
+_DETERMINISTIC = Context(deterministic=True)
+_matmul = torch.backends.cuda.matmul
+
+
+def host_context() -> Optional[Context]:
+    """What PyTorch's switches say; a `portops.context` around a call goes before them."""
+    return _DETERMINISTIC if torch.are_deterministic_algorithms_enabled() else None
+
+
+def device_context() -> Context:
+    deterministic = True if torch.are_deterministic_algorithms_enabled() else None
+    return _CONTEXTS[deterministic, "tf32" if _matmul.fp32_precision == "tf32" else "ieee"]
+
+
+# --- kernels ------------------------------------------------------------------------------------------------------
+
+
+def slots_of(op: Operator) -> Optional[list[Slot]]:
+    """How the core's inputs and attributes come from the custom operator's arguments; None: they are the same."""
+    slots: list[Slot] = []
+    index = 0
+    are_same = True
+    for entry in op.inputs:
+        slots.append(_slot(entry, index))
+        count = len(input_arguments(entry, False))
+        are_same = are_same and count == 1 and entry.ragged != "levels"
+        index += count
+    for _ in op.attributes:
+        slots.append(_item(index))
+        index += 1
+    return None if are_same else slots
+
+
+def _item(index: int) -> Slot:
+    return lambda given: given[index]
+
+
+def _slot(entry: Input, index: int) -> Slot:
+    if entry.ragged == "levels":
+        return lambda given: levels_of(given[index])
+    if entry.ragged == "true" and entry.is_list:
+        return lambda given: _ragged_list(given[index], given[index + 1])
+    if entry.ragged in ("true", "optional"):
+        return lambda given: _made_ragged(given[index], given[index + 1])
+    if entry.or_number:
+        return lambda given: given[index + 1] if given[index] is None else given[index]
+    return _item(index)
+
+
+def _made_ragged(values: Tensor, levels: Sequence[Tensor]) -> Any:
+    made = levels_of(levels)
+    return values if made is None else Ragged(values, made)
+
+
+def _ragged_list(values: Sequence[Tensor], levels: Sequence[Tensor]) -> list[Any]:
+    depth = len(levels) // len(values) if values else 0
+    return [_made_ragged(each, levels[i * depth : (i + 1) * depth]) for i, each in enumerate(values)]
+
+
+def _values(result: Any) -> Any:
+    return result.values if isinstance(result, Ragged) else result
+
+
+#: The extension's operators by name.
+cores = {op.name: _core.Operator(op.name, in_autograd=True) for op in OPERATORS.values()}
+
+
+def kernel_of(op: Operator, context: Callable[[], Optional[Context]]) -> Callable[..., Any]:
+    name = op.name
+    slots = slots_of(op)
+    count = len(op.inputs) + len(op.attributes)
+
+    def inputs(given: Sequence[Any]) -> Sequence[Any]:
+        return given[:count] if slots is None else [slot(given) for slot in slots]
+
+    if op.is_step:
+        return _step_kernel(op, inputs, context)
+    if op.is_gradient:
+        return _gradient_kernel(op, inputs, context)
+    if len(op.outputs) == 1:
+        if slots is None:
+            return lambda *given: cores[name](*given, None, context())
+        if op.outputs[0].levels:
+            return lambda *given: _values(cores[name](*inputs(given), None, context()))
+        return lambda *given: cores[name](*inputs(given), None, context())
+    return _kernel_of_several(op, inputs, context)
+
+
+def _kernel_of_several(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
+    optional = len([output for output in op.outputs if output.optional])
+    always = len(op.outputs) - optional  # they stand first
+
+    def kernel(*given: Any) -> tuple[Tensor, ...]:
+        wanted = given[len(given) - optional :]
+        results = cores[name](*inputs(given[: len(given) - optional]), *[None] * always, *wanted, context())
+        nothing = None if optional == 0 else torch.empty(0, dtype=torch.int64, device=_values(results[0]).device)
+        return tuple(nothing if each is None else _values(each) for each in results)
+
+    return kernel
+
+
+def _gradient_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
+    count = len(op.outputs)
+    if op.outputs[0].is_list:
+        variables = op.outputs[0].shape.names[0]
+        index = [argument.name for argument in arguments_of(op)].index(variables)
+
+        def list_kernel(*given: Any) -> list[Tensor]:
+            wanted = given[-1]
+            made = [each.new_empty(each.shape) if is_wanted else None for each, is_wanted in zip(given[index], wanted)]
+            cores[name](*inputs(given[:-1]), made, context())
+            return [each for each in made if each is not None]
+
+        return list_kernel
+
+    def kernel(*given: Any) -> list[Tensor]:
+        results = cores[name](*inputs(given[:-1]), *given[-1], context())
+        if count == 1:
+            return [_values(results)]
+        return [_values(each) for each in results if each is not None]
+
+    return kernel
+
+
+def _step_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
+    name = op.name
+    names = [argument.name for argument in arguments_of(op)]
+    written = [names.index(source) for source, _ in op.inplace]
+
+    def kernel(*given: Any) -> None:
+        tensors = [given[index] for index in written]
+        cores[name](*inputs(given), *tensors, context())
+        for tensor in tensors:
+            if not tensor.is_inference():
+                torch.autograd.graph.increment_version(tensor)
+
+    return kernel
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------
+
+
+def fake_of(op: Operator) -> Callable[..., Any]:
+    """What a compiler takes for the kernel: results of the same extents and types, without elements."""
+    names = [argument.name for argument in arguments_of(op)]
+    family = op.name[: -len("_grad")] if op.is_gradient else op.name
+    typed = next(entry.name for entry in op.inputs if entry.type is None)
+    first = names[0]
+
+    def made(output: Output, given: dict[str, Any]) -> Any:
+        like = given[typed][0] if isinstance(given[typed], (list, tuple)) else given[typed]
+        if output.is_list:
+            return [like.new_empty(extents) for extents in _shapes.list_extents(output.shape, given)]
+        name = output.name[: -len("_grad")] if op.is_gradient else output.name
+        dtype = torch.int64 if output.type else like.dtype
+        return like.new_empty(_shapes.extents(family, name, output.shape, given), dtype=dtype)
+
+    def fake(*arguments: Any) -> Any:
+        given = dict(zip(names, arguments))
+        if op.is_step:
+            return None
+        if op.is_gradient:
+            if op.outputs[0].is_list:
+                return [each for each, is_wanted in zip(made(op.outputs[0], given), given["wanted"]) if is_wanted]
+            return [made(output, given) for output, is_wanted in zip(op.outputs, given["wanted"]) if is_wanted]
+        results = []
+        for output in op.outputs:
+            if output.optional and not given[f"{output.name}_wanted"]:
+                results.append(given[first].new_empty((0,), dtype=torch.int64))
+            else:
+                results.append(made(output, given))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return fake
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+
+
+def _stand_in(like: Tensor, extents: Sequence[Any]) -> Tensor:
+    """For a tensor of which only the extents are read: one element, wherever one looks."""
+    if like.shape == extents:
+        return like
+    return like.new_empty_strided(tuple(extents), (0,) * len(extents))
+
+
+class Autograd:
+    """What autograd does for an operator: what it keeps for the gradient, and how the gradient is called."""
+
+    def __init__(self, op: Operator, gradient: Operator):
+        self.op = op
+        self.gradient = gradient
+        self.call = getattr(torch.ops.portops, gradient.name).default
+        forward = [argument.name for argument in arguments_of(op)]
+        self.arguments = [argument.name for argument in arguments_of(gradient)][:-1]
+        outputs = {output.name: index for index, output in enumerate(op.outputs)}
+        grads = {f"{output.name}_grad": index for index, output in enumerate(op.outputs)}
+        self.several = len(op.outputs) > 1
+        self.out_list = op.outputs[0].is_list
+        lists = {entry.name for entry in gradient.inputs if entry.is_list}
+        tensors = {entry.name for entry in gradient.inputs if entry.ragged != "levels"}
+
+        # Where each argument of the gradient comes from: ("tensor", i), ("output", i) and ("tensors", i), which are kept,
+        # ("plain", i), or ("grad", i).
+        self.sources: list[tuple[str, int]] = []
+        for name in self.arguments:
+            if name in grads:
+                self.sources.append(("grad", grads[name]))
+            elif name in forward:
+                is_list = name in lists or name.endswith("_levels")
+                kind = "tensors" if is_list else "tensor" if name in tensors else "plain"
+                self.sources.append((kind, forward.index(name)))
+            else:
+                self.sources.append(("output", outputs[name]))
+
+        variables = [output.name[: -len("_grad")] for output in gradient.outputs]
+        self.variables = [forward.index(name) for name in variables]
+        self.list_variable = gradient.outputs[0].is_list
+        self.grad_index = grads[next(name for name in self.arguments if name in grads)]
+        self.count = len(forward)
+        self.unneeded = {self.arguments.index(name) for name in gradient.no_need_buffer}
+        unless = [f"{name}_grad" for name in variables]
+        self.unless = unless.index(gradient.no_need_buffer_unless) if gradient.no_need_buffer_unless else -1
+        self.needs_buffer = _shapes.NEEDS_BUFFER.get(gradient.name)
+        attribute = gradient.no_need_buffer_attribute
+        self.attribute = forward.index(attribute) if attribute else -1
+
+    def unneeded_in(self, needs: Sequence[Any], inputs: Sequence[Any]) -> set[int]:
+        if self.unless >= 0 and needs[self.variables[self.unless]]:
+            return set()
+        if self.needs_buffer is not None and self.needs_buffer(inputs[self.attribute]):
+            return set()
+        return self.unneeded
+
+    def setup(self, ctx: Any, needs: Sequence[Any], inputs: Sequence[Any], output: Any) -> None:
+        """Keeps what the gradient takes: tensors, and of those whose elements it does not read the extents alone."""
+        unneeded = self.unneeded_in(needs, inputs)
+        saved: list[Any] = []
+        plan: list[Any] = []  # of each argument: how many tensors were kept, extents, a value, or none
+        for place, (kind, index) in enumerate(self.sources):
+            if kind == "grad":
+                plan.append(None)
+            elif kind == "plain":
+                plan.append(inputs[index])
+            elif kind == "tensors":
+                tensors = inputs[index]
+                if place in unneeded:
+                    plan.append([tuple(each.shape) for each in tensors])
+                else:
+                    plan.append(len(tensors))
+                    saved += tensors
+            else:
+                tensor = inputs[index] if kind == "tensor" else output[index] if self.several else output
+                if place in unneeded and tensor is not None:
+                    plan.append(tensor.shape)
+                else:
+                    plan.append(None)
+                    # An output that was not wanted has no elements, but one axis.
+                    saved.append(None if kind == "output" and self.several and tensor.shape == (0,) else tensor)
+        ctx.plan = plan
+        ctx.unneeded = unneeded
+        if self.out_list:
+            ctx.extents = [tuple(each.shape) for each in output]
+        ctx.save_for_backward(*saved)
+
+    def backward(self, ctx: Any, needs: Sequence[Any], grads: Sequence[Any]) -> Optional[list[Any]]:
+        """The gradients of the arguments, lists for lists; None where nothing came."""
+        grad = self._whole(ctx, grads) if self.out_list else grads[self.grad_index]
+        if grad is None:
+            return None
+        results: list[Any] = [None] * self.count
+        like = grad[0] if self.out_list else grad
+        saved = iter(ctx.saved_tensors)
+        arguments: list[Any] = []
+        for place, (kind, _) in enumerate(self.sources):
+            plan = ctx.plan[place]
+            if kind == "grad":
+                arguments.append(grad)
+            elif kind == "plain":
+                arguments.append(plan)
+            elif place in ctx.unneeded and plan is not None:
+                is_list = kind == "tensors"
+                arguments.append([_stand_in(like, each) for each in plan] if is_list else _stand_in(like, plan))
+            elif kind == "tensors":
+                arguments.append([next(saved) for _ in range(plan)])
+            else:
+                arguments.append(next(saved))
+        if self.list_variable:
+            index = self.variables[0]
+            wanted = list(needs[index])
+            made = iter(self.call(*arguments, wanted))
+            results[index] = [next(made) if is_wanted else None for is_wanted in wanted]
+            return results
+        wanted = [needs[index] for index in self.variables]
+        made = iter(self.call(*arguments, wanted))
+        for index, is_wanted in zip(self.variables, wanted):
+            if is_wanted:
+                results[index] = next(made)
+        return results
+
+    def _whole(self, ctx: Any, grads: Any) -> Any:
+        """The gradients of all tensors of a list, zeros for those that nobody used."""
+        given = next((each for each in grads if each is not None), None)
+        if given is None:
+            return None
+        return [given.new_zeros(size) if each is None else each for each, size in zip(grads, ctx.extents)]
+
+
+class Refusal:
+    """That of an operator without a gradient, to whoever wants one."""
+
+    def __init__(self, op: Operator):
+        self.message = (
+            f"portops.torch: portops::{op.name} is not differentiable: gradients of gradients are not computed"
+            if op.is_gradient
+            else f"portops.torch: portops::{op.name} has no gradient"
+        )
+
+    def setup(self, ctx: Any, needs: Sequence[Any], inputs: Sequence[Any], output: Any) -> None:
+        pass
+
+    def backward(self, ctx: Any, needs: Sequence[Any], grads: Sequence[Any]) -> Optional[list[Any]]:
+        raise RuntimeError(self.message)
+
+
+# torch.library.register_autograd does the same, but looks through the operator's declaration in every call, and through
+# the structure of lists: that costs three times as much as all the rest.
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+
+
+def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., Any]:
+    """The operator's kernel for tensors of which some may want gradients."""
+    call = getattr(torch.ops.portops, op.name).default
+    declarations = [argument.declaration for argument in arguments_of(op)]
+    tensors = [i for i, each in enumerate(declarations) if each.startswith(("Tensor ", "Tensor? "))]
+    lists = [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
+    gives_list = returns_of(op) == "Tensor[]"
+
+    class Plain(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *given: Any) -> Any:
+            with _below_autograd():
+                result = call(*given)
+            ctx.set_materialize_grads(False)
+            rule.setup(ctx, ctx.needs_input_grad, given, result)
+            return tuple(result) if gives_list else result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            results = rule.backward(ctx, ctx.needs_input_grad, grads)
+            return (None,) * len(declarations) if results is None else tuple(results)
+
+    class WithLists(torch.autograd.Function):
+        """Takes the items of lists as arguments of their own, behind the lists' lengths."""
+
+        @staticmethod
+        def forward(ctx: Any, lengths: tuple[int, ...], *given: Any) -> Any:
+            inputs = _gathered(given, lengths)
+            with _below_autograd():
+                result = call(*inputs)
+            ctx.set_materialize_grads(False)
+            ctx.lengths = lengths
+            rule.setup(ctx, _gathered(ctx.needs_input_grad[1:], lengths), inputs, result)
+            return tuple(result) if gives_list else result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            needs = ctx.needs_input_grad[1:]
+            results = rule.backward(ctx, _gathered(needs, ctx.lengths), grads)
+            return (None, *([None] * len(needs) if results is None else _spread(results, ctx.lengths)))
+
+    def wants_gradient(given: Sequence[Any]) -> bool:
+        for index in tensors:
+            if given[index] is not None and given[index].requires_grad:
+                return True
+        return any(each.requires_grad for index in lists for each in given[index])
+
+    def kernel(*given: Any) -> Any:
+        if not torch.is_grad_enabled() or not wants_gradient(given):
+            with _below_autograd():
+                return call(*given)
+        if lists:
+            lengths = tuple(len(value) if index in lists else -1 for index, value in enumerate(given))
+            result = WithLists.apply(lengths, *_spread(given, lengths))  # type: ignore[no-untyped-call]
+        else:
+            result = Plain.apply(*given)  # type: ignore[no-untyped-call]
+        return list(result) if gives_list else result
+
+    return kernel
+
+
+def _spread(values: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
+    spread: list[Any] = []
+    for value, length in zip(values, lengths):
+        if length < 0:
+            spread.append(value)
+        else:
+            spread += [None] * length if value is None else value
+    return spread
+
+
+def _gathered(spread: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
+    items = iter(spread)
+    return [next(items) if length < 0 else [next(items) for _ in range(length)] for length in lengths]
+
+
+# --- autocast -----------------------------------------------------------------------------------------------------
+
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _type_for(rule: str, device: str, tensors: Sequence[Tensor]) -> Optional[torch.dtype]:
+    if rule == "narrow":
+        return torch.get_autocast_dtype(device)
+    if rule == "wide":
+        return torch.float32
+    types = {tensor.dtype for tensor in tensors}
+    if len(types) < 2:
+        return None
+    return torch.float32 if torch.float32 in types or types == set(_HALVES) else types.pop()
+
+
+def autocast_of(op: Operator, device: str) -> Callable[..., Any]:
+    call = getattr(torch.ops.portops, op.name).default
+    rule = op.autocast
+
+    def is_cast(value: Any) -> bool:
+        if not isinstance(value, Tensor) or value.device.type != device:
+            return False
+        return value.dtype is torch.float32 or value.dtype in _HALVES
+
+    def kernel(*given: Any) -> Any:
+        tensors = [each for value in given for each in (value if isinstance(value, (list, tuple)) else (value,))]
+        dtype = _type_for(rule, device, [each for each in tensors if is_cast(each)])
+
+        def cast(value: Any) -> Any:
+            if isinstance(value, (list, tuple)):
+                return [cast(each) for each in value]
+            return value.to(dtype) if is_cast(value) else value
+
+        with torch.autocast(device, enabled=False):
+            return call(*(given if dtype is None else map(cast, given)))
+
+    return kernel
+
+
+# --- registration -------------------------------------------------------------------------------------------------
+
+
+def define(op: Operator) -> None:
+    arguments = ", ".join(argument.declaration for argument in arguments_of(op))
+    library.define(f"{op.name}({arguments}) -> {returns_of(op)}", tags=(torch.Tag.pt2_compliant_tag,))
+    library.impl(op.name, kernel_of(op, host_context), "CPU")
+    library.impl(op.name, kernel_of(op, device_context), "CUDA")
+    torch.library.register_fake(f"portops::{op.name}", fake_of(op), lib=library)
+
+
+for _op in OPERATORS.values():
+    define(_op)
+for _op in OPERATORS.values():
+    if not _op.is_step:
+        _rule = Autograd(_op, OPERATORS[_op.backward]) if _op.backward else Refusal(_op)
+        library.impl(_op.name, autograd_of(_op, _rule), "Autograd")
+    if _op.autocast:
+        library.impl(_op.name, autocast_of(_op, "cpu"), "AutocastCPU")
+        library.impl(_op.name, autocast_of(_op, "cuda"), "AutocastCUDA")
+
+
+
+def _let_go() -> None:
+    """At the interpreter's end. PyTorch keeps functions that were registered for good, and with them all that they lead to:
+    that is taken from them, so that the extension can go."""
+    cores.clear()
+    for module in (_ragged, sys.modules[__name__]):
+        vars(module).clear()
+
+
+atexit.register(_let_go)

@@ -1,0 +1,472 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of portops.torch: values and gradients, what PyTorch checks of custom operators, compilers, autocast, switches."""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+import subprocess
+import sys
+import unittest
+import warnings
+from typing import Any
+
+try:
+    from torch_cases import DEVICES, LEVELS, as_list, cases, operands, ragged
+except unittest.SkipTest as error:
+    print(f"skipped: {error}")
+    sys.exit(0)
+
+import portops
+import portops.torch as pt
+import torch
+from portops._schema import OPERATORS
+from portops.torch import RaggedTensor, _library, _shapes
+from portops.torch._ragged import tensors_of
+
+warnings.filterwarnings("ignore", message=".*undefined gradient support.*")
+OPS = torch.ops.portops
+
+
+class ValuesTest(unittest.TestCase):
+    def test_every_operator_has_a_case(self) -> None:
+        tested = " ".join(cases())
+        for op in OPERATORS.values():
+            if op.backward and op.name != "deform_conv2d":
+                self.assertIn(op.name, tested)
+
+    def test_values_and_gradients(self) -> None:
+        for device, (name, case) in itertools.product(DEVICES, cases().items()):
+            with self.subTest(name, device=device):
+                x, y = operands(case, device), operands(case, device)
+                results, expected = as_list(case.call(*x)), as_list(case.expected(*y))
+                for result, reference in zip(results, expected):
+                    torch.testing.assert_close(result, reference, rtol=1e-12, atol=1e-12)
+                sum((each * (i + 2)).sum() for i, each in enumerate(results)).backward()
+                sum((each * (i + 2)).sum() for i, each in enumerate(expected)).backward()
+                for mine, reference in zip(x, y):
+                    grad = torch.zeros_like(reference) if reference.grad is None else reference.grad
+                    torch.testing.assert_close(mine.grad, grad, rtol=1e-12, atol=1e-12)
+
+    def test_gradcheck(self) -> None:
+        for device, (name, case) in itertools.product(DEVICES, cases().items()):
+            with self.subTest(name, device=device):
+                self.assertTrue(torch.autograd.gradcheck(case.call, operands(case, device)))
+
+    def test_other_types(self) -> None:
+        for device, (name, case) in itertools.product(DEVICES, cases().items()):
+            for dtype, error in ((torch.float32, 1e-5), (torch.float16, 5e-3), (torch.bfloat16, 4e-2)):
+                with self.subTest(name, device=device, dtype=dtype):
+                    x = operands(case, device, dtype)
+                    y = [each.detach().double().requires_grad_() for each in x]
+                    results, expected = as_list(case.call(*x)), as_list(case.expected(*y))
+                    for result, reference in zip(results, expected):
+                        self.assertEqual(result.dtype, dtype)
+                        torch.testing.assert_close(result.double(), reference, rtol=error, atol=error)
+                    torch.autograd.grad(results, x, [torch.ones_like(each) for each in results])
+
+    def test_numbers_and_lists(self) -> None:
+        x = torch.rand(3, 4)
+        torch.testing.assert_close(pt.p_norm(x, "inf", axis=1), x.amax(1))
+        torch.testing.assert_close(pt.p_norm(x, axis=0), x.norm(dim=0))
+        torch.testing.assert_close(pt.lerp(x, x + 1), x + 0.5)
+        with self.assertRaisesRegex(portops.Error, "porder is 'two'"):
+            pt.p_norm(x, "two")
+
+    def test_unused_parts(self) -> None:
+        x = torch.rand(2, 4, requires_grad=True)
+        pt.split(x, [1, 2, 1], 1)[1].sum().backward()
+        torch.testing.assert_close(x.grad, torch.tensor([[0.0, 1, 1, 0]] * 2))
+
+    def test_ragged_results(self) -> None:
+        x = torch.rand(5, 2)
+        levels = portops.Levels([[0, 1, 3], [0, 2, 2, 5]])
+        tensors = RaggedTensor(x, tuple(torch.tensor(levels.offsets(level)) for level in range(2)))
+        pooled = pt.sequence_pool(portops.Ragged(x, levels), "max", index=True)
+        self.assertEqual(pooled.out.levels, levels.upper())
+        self.assertEqual(pooled.index.values.dtype, torch.int64)
+        self.assertIsNone(pt.sequence_pool(portops.Ragged(x, levels), "max").index)
+        self.assertEqual(pt.sequence_pool(tensors).out.levels[0].tolist(), levels.offsets(0))
+        last = portops.Levels([levels.offsets(1)])
+        for times, y in (([2, 1, 3], None), ([0, 0, 0], None)):
+            y = portops.Levels.from_lengths(times)
+            mine = pt.sequence_expand(portops.Ragged(x, last), y)
+            self.assertEqual(mine.levels, portops.sequence_expand(portops.Ragged(x, last), y).levels)
+        joined = pt.sequence_concat([portops.Ragged(x, levels), portops.Ragged(x, levels)])
+        self.assertEqual(
+            joined.levels, portops.sequence_concat([portops.Ragged(x, levels), portops.Ragged(x, levels)]).levels
+        )
+        self.assertEqual(pt.add(portops.Ragged(x, levels), x).levels, levels)
+        self.assertEqual(pt.add(x, portops.Ragged(x, levels)).levels, levels)
+        with self.assertRaisesRegex(portops.Error, "different levels"):
+            pt.add(portops.Ragged(x, levels), portops.Ragged(x, last))
+        with self.assertRaisesRegex(portops.Error, "expected a portops.Ragged"):
+            pt.sequence_softmax(x)
+
+    def test_changed_levels_are_seen(self) -> None:
+        x, level = torch.ones(5, 1), torch.tensor([0, 2, 5])
+        self.assertEqual(pt.sequence_pool(RaggedTensor(x, (level,)), "sum").out.flatten().tolist(), [2, 3])
+        level[1] = 4
+        self.assertEqual(pt.sequence_pool(RaggedTensor(x, (level,)), "sum").out.flatten().tolist(), [4, 1])
+
+
+class StepsTest(unittest.TestCase):
+    def test_steps_write_in_place(self) -> None:
+        rows, values = torch.tensor([1, 0, 1]), torch.rand(3, 2)
+        param = torch.nn.Parameter(torch.rand(4, 2))
+        before, version = param.detach().clone(), param._version
+        self.assertIsNone(pt.sparse_sgd(param, rows, values, 0.5))
+        expected = before.index_add(0, rows, values, alpha=-0.5)
+        torch.testing.assert_close(param.detach(), expected)
+        self.assertGreater(param._version, version)
+        velocity = torch.zeros(4, 2)
+        pt.sparse_momentum(param, rows, values, velocity, 0.5)
+        torch.testing.assert_close(velocity, torch.zeros(4, 2).index_add(0, rows, values))
+
+    def test_merged_rows(self) -> None:
+        rows, values = torch.tensor([3, 0, 3]), torch.rand(3, 2, requires_grad=True)
+        merged = pt.merge_rows(rows, values, 5)
+        self.assertEqual((merged.out_rows.tolist(), merged.count.item()), ([0, 3, 5], 2))
+        with self.assertRaisesRegex(RuntimeError, "merge_rows has no gradient"):
+            merged.out_values[:2].sum().backward()
+
+
+def calls() -> dict[str, tuple[Any, ...]]:
+    """Arguments of custom operators, which PyTorch checks."""
+    x, y = torch.rand(4, 3, requires_grad=True), torch.rand(4, 3, requires_grad=True)
+    weight, g = torch.rand(4, 1, requires_grad=True), torch.rand(4, 3)
+    r, level, lengths = torch.rand(5, 2, requires_grad=True), tensors_of(LEVELS), list(tensors_of(LEVELS))
+    image, filters = torch.rand(2, 4, 5, 6, requires_grad=True), torch.rand(6, 2, 3, 3, requires_grad=True)
+    offset, mask = torch.rand(2, 36, 4, 4, requires_grad=True), torch.rand(2, 18, 4, 4, requires_grad=True)
+    bias = torch.rand(6, requires_grad=True)
+    conv = ([1, 1], [1, 0, 0, 0], [1, 1], 2, 2, 64)
+    table, rows, values = torch.rand(5, 2), torch.tensor([1, 1, 4]), torch.rand(3, 2)
+    del level
+    return {
+        "lerp": (x, y, weight, 0.5),
+        "lerp_grad": (x, y, weight, 0.5, g, [True, False, True]),
+        "p_norm": (x, 3.0, [0], 1e-12, False, False),
+        "p_norm_grad": (x, torch.rand(3), torch.rand(3), 3.0, [0], 1e-12, False, False, [True]),
+        "deform_conv2d": (image, offset, filters, mask, bias, *conv),
+        "deform_conv2d_grad": (image, offset, filters, mask, torch.rand(2, 6, 4, 4), *conv, [True] * 5),
+        "add": (x, None, 2.0),
+        "add_grad": (x, y, 0.0, g, [True, True]),
+        "multiply": (x, y, 0.0),
+        "multiply_grad": (x, y, 0.0, g, [False, True]),
+        "reshape": (x, [-1, 2]),
+        "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
+        "trace": (x, 0, 0, 1),
+        "trace_grad": (x, torch.tensor(1.0), 0, 0, 1, [True]),
+        "merge_rows": (rows, values, 5),
+        "sparse_sgd": (table, rows, values, None, 0.1),
+        "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),
+        "sparse_adam": (table, rows, values, *torch.rand(2, 5, 2), None, 0.1, 0.9, 0.99, 0.9, 0.99, 1e-8),
+        "concat": ([x, y], 1),
+        "concat_grad": ([x, y], torch.rand(4, 6), 1, [True, False]),
+        "split": (x, [1, 2], 1),
+        "split_grad": ([torch.rand(4, 1), torch.rand(4, 2)], [1, 2], 1, [True]),
+        "sequence_pool": (r, lengths, "max", 0.0, True),
+        "sequence_pool_grad": (r, lengths, None, torch.rand(3, 2), "sum", 0.0, [True]),
+        "sequence_expand": (r, lengths, lengths, -1),
+        "sequence_expand_grad": (r, lengths, lengths, torch.rand(13, 2), -1, [True]),
+        "sequence_pad": (r, lengths, 4, 0.0, True),
+        "sequence_pad_grad": (r, lengths, torch.rand(3, 4, 2), 4, 0.0, [True]),
+        "sequence_unpad": (torch.rand(3, 4, 2, requires_grad=True), lengths),
+        "sequence_unpad_grad": (torch.rand(3, 4, 2), lengths, torch.rand(5, 2), [True]),
+        "sequence_reverse": (r, lengths),
+        "sequence_reverse_grad": (r, lengths, torch.rand(5, 2), [True]),
+        "sequence_softmax": (r, lengths),
+        "sequence_softmax_grad": (r, lengths, torch.rand(5, 2), torch.rand(5, 2), [True]),
+        "sequence_concat": ([r, r], lengths * 2),
+        "sequence_concat_grad": ([r, r], lengths * 2, torch.rand(10, 2), [True, False]),
+    }
+
+
+# Extents that the offsets' elements tell: a compiler must be told that it may meet such.
+OF_DATA = ("sequence_expand", "sequence_unpad")
+
+
+def _no_gradients(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    return tuple(plain(value) for value in arguments)
+
+
+class ChecksTest(unittest.TestCase):
+    def test_opcheck(self) -> None:
+        given = calls()
+        self.assertLessEqual(set(OPERATORS), set(given))
+        for name in OPERATORS:
+            with self.subTest(name):
+                op, arguments = getattr(OPS, name).default, given[name]
+                if not OPERATORS[name].backward:
+                    arguments = _no_gradients(arguments)
+                utils = ("test_schema", "test_autograd_registration", "test_faketensor")
+                utils += () if name in OF_DATA else ("test_aot_dispatch_dynamic",)
+                results = torch.library.opcheck(op, arguments, test_utils=utils)
+                self.assertEqual(set(results.values()), {"SUCCESS"})
+
+    def test_gradients_of_gradients_are_refused(self) -> None:
+        x = torch.rand(3, requires_grad=True)
+        (grad,) = torch.autograd.grad(pt.multiply(x, x).sum(), x, create_graph=True)
+        with self.assertRaisesRegex(RuntimeError, "multiply_grad is not differentiable"):
+            grad.sum().backward()
+
+    def test_shapes_of_deform_conv2d(self) -> None:
+        grid = itertools.product((5, 1), (1, 3), (0, 1), (1, 2), (1, 2))
+        for size, kernel, padding, dilation, stride in grid:
+            x, weight = torch.rand(1, 2, size, 6), torch.rand(3, 2, kernel, 2)
+            attributes = {"stride": [stride, 1], "padding": [padding, 0, 1, 2], "dilation": [dilation, 1]}
+            expected = _shapes.COMPUTED["deform_conv2d"]({"x": x, "weight": weight, **attributes})["out"]
+            offset = torch.zeros(1, 4 * kernel, *expected[2:])
+            out = OPS.deform_conv2d(x, offset, weight, None, None, *attributes.values(), 1, 1, 64)
+            self.assertEqual(tuple(out.shape), expected)
+
+    def test_shapes_of_others(self) -> None:
+        x = torch.rand(4, 3, 2)
+        for shape in ([0, -1], [24], [2, 0, 4], [-1, 1, 0, 1], [4, 3, 2]):
+            given = {"x": x, "shape": shape}
+            self.assertEqual(_shapes.COMPUTED["reshape"](given)["out"], tuple(pt.reshape(x, shape).shape))
+        for axis1, axis2 in itertools.permutations((0, 1, -1), 2):
+            given = {"x": x, "axis1": axis1, "axis2": axis2}
+            self.assertEqual(_shapes.COMPUTED["trace"](given)["out"], tuple(pt.trace(x, 0, axis1, axis2).shape))
+        for axis, keepdim, asvector in itertools.product(([0], [-1, 0], [1]), (True, False), (True, False)):
+            given = {"x": x, "axis": axis, "keepdim": keepdim, "asvector": asvector}
+            out = pt.p_norm(x, 2, axis, keepdim=keepdim, asvector=asvector)
+            self.assertEqual(_shapes.RULES["reduced"](("x",), given), tuple(out.shape))
+        for lengths in ([2, 0, 3], [5], [0, 0, 5], [1] * 5):
+            levels = tensors_of(portops.Levels.from_lengths(lengths))
+            times = tensors_of(portops.Levels.from_lengths(list(range(len(lengths)))))
+            r = torch.rand(5, 2)
+            given = {"x": r, "x_levels": levels, "y_levels": times, "ref_level": 0, "padded_length": -1}
+            for name, out in (
+                ("sequence_pool", pt.sequence_pool(RaggedTensor(r, levels)).out),
+                ("sequence_pad", pt.sequence_pad(RaggedTensor(r, levels)).out),
+                ("sequence_expand", pt.sequence_expand(RaggedTensor(r, levels), times).values),
+            ):
+                self.assertEqual(_shapes.COMPUTED[name](given)["out"], tuple(out.shape))
+
+
+class SavedTest(unittest.TestCase):
+    def kept(self, call: Any, *arguments: Any) -> int:
+        """The elements that are kept for the gradient, in storage."""
+        storages = {}
+
+        def pack(tensor: torch.Tensor) -> torch.Tensor:
+            storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes() // tensor.itemsize
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            call(*arguments)
+        return sum(storages.values())
+
+    def test_only_what_the_schema_says(self) -> None:
+        x, y = torch.rand(8, 8, requires_grad=True), torch.rand(8, 8, requires_grad=True)
+        weight = torch.rand(8, 8, requires_grad=True)
+        self.assertEqual(self.kept(pt.add, x, y), 0)
+        self.assertEqual(self.kept(pt.lerp, x, y, weight.detach()), 64)
+        self.assertEqual(self.kept(pt.lerp, x, y, weight), 3 * 64)
+        self.assertEqual(self.kept(pt.lerp, x, y, 0.5), 0)
+        self.assertEqual(self.kept(pt.multiply, x, y), 2 * 64)
+        self.assertEqual(self.kept(pt.multiply, x, y.detach()), 64)
+        self.assertEqual(self.kept(pt.reshape, x, [64]), 0)
+        self.assertEqual(self.kept(lambda: pt.concat([x, y])), 0)
+        self.assertEqual(self.kept(pt.p_norm, x, 1.0), 64)
+        self.assertEqual(self.kept(pt.p_norm, x, 2.0), 64 + 8)
+
+    def test_kept_inputs_may_not_change(self) -> None:
+        x, y = torch.rand(3, requires_grad=True), torch.rand(3)
+        out = pt.multiply(x, y)
+        y.add_(1)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            out.sum().backward()
+
+    def test_only_wanted_gradients(self) -> None:
+        wanted = []
+        kernel = _library.cores["lerp_grad"]
+
+        def spy(*arguments: Any) -> Any:
+            wanted.append(arguments[4:7])
+            return kernel(*arguments)
+
+        _library.cores["lerp_grad"] = spy
+        try:
+            x, y, weight = (torch.rand(3, requires_grad=i != 1) for i in range(3))
+            pt.lerp(x, y, weight).sum().backward()
+        finally:
+            _library.cores["lerp_grad"] = kernel
+        self.assertEqual(wanted, [(True, False, True)])
+        self.assertIsNone(y.grad)
+
+
+class CompileTest(unittest.TestCase):
+    def setUp(self) -> None:
+        torch._dynamo.reset()
+
+    def compare(self, function: Any, *shapes: tuple[int, ...], backend: str = "aot_eager") -> None:
+        compiled = torch.compile(function, fullgraph=True, dynamic=True, backend=backend)
+        for size in (4, 6, 9):
+            x = [torch.rand(size, *shape, requires_grad=True) for shape in shapes]
+            y = [each.detach().clone().requires_grad_() for each in x]
+            mine, expected = compiled(*x), function(*y)
+            torch.testing.assert_close(mine, expected)
+            mine.square().sum().backward()
+            expected.square().sum().backward()
+            for a, b in zip(x, y):
+                torch.testing.assert_close(a.grad, b.grad)
+
+    def test_without_graph_breaks(self) -> None:
+        self.compare(lambda x, y: pt.lerp(x, pt.add(y, 1.0), 0.25), (3,), (3,))
+        self.compare(lambda x: pt.p_norm(pt.reshape(x, [-1, 2]), "fro"), (4,))
+        self.compare(lambda x, y: pt.concat([x, *pt.split(y, [1, -1], 1)], 1), (3,), (4,))
+        self.compare(lambda x: pt.trace(pt.multiply(x, x)), (5,))
+
+    def test_inductor(self) -> None:
+        try:
+            self.compare(lambda x, y: pt.multiply(pt.lerp(x, y, x).sin(), y), (3,), (3,), backend="inductor")
+        except torch._inductor.exc.InductorError as error:
+            self.skipTest(f"no compiler: {error}")
+
+    def test_deform_conv2d(self) -> None:
+        def function(x: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
+            return pt.deform_conv2d(x, offset, weight, padding=1).relu()
+
+        weight = torch.rand(2, 3, 3, 3)
+        self.compare(function, (3, 5, 5), (18, 5, 5))
+
+    def test_ragged(self) -> None:
+        def function(values: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+            x = RaggedTensor(values, (level,))
+            return pt.sequence_pool(pt.sequence_softmax(x), "max").out
+
+        compiled = torch.compile(function, fullgraph=True, dynamic=True, backend="aot_eager")
+        for lengths in ([2, 3], [1, 0, 4, 2]):
+            level = torch.tensor([0, *itertools.accumulate(lengths)])
+            x = torch.rand(sum(lengths), 2, requires_grad=True)
+            torch.testing.assert_close(compiled(x, level), function(x, level))
+
+    @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+    def test_extents_of_data(self) -> None:
+        def function(x: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+            return pt.sequence_pad(RaggedTensor(x, (level,))).out * 2
+
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        x, level = torch.rand(5, 2), torch.tensor([0, 2, 5])
+        torch.testing.assert_close(compiled(x, level), function(x, level))
+
+
+class SwitchesTest(unittest.TestCase):
+    def test_autocast(self) -> None:
+        for device, dtype in itertools.product(DEVICES, (torch.bfloat16, torch.float16)):
+            x = torch.rand(4, 4, device=device, requires_grad=True)
+            half, wide = x.detach().to(dtype), x.detach().double()
+            weight, offset = torch.rand(1, 1, 1, 1, device=device), torch.zeros(1, 2, 4, 4, device=device)
+            with torch.autocast(device, dtype):
+                self.assertEqual(pt.add(half, x).dtype, torch.float32)
+                self.assertEqual(pt.add(half, half).dtype, dtype)
+                self.assertEqual(pt.concat([half, x]).dtype, torch.float32)
+                self.assertEqual(pt.p_norm(half).dtype, torch.float32)
+                self.assertEqual(pt.p_norm(wide).dtype, torch.float64)
+                self.assertEqual(pt.reshape(half, [16]).dtype, dtype)
+                image = pt.reshape(x, [1, 1, 4, 4])
+                out = pt.deform_conv2d(image, offset, weight)
+                self.assertEqual(out.dtype, dtype)
+            out.sum().backward()
+            self.assertEqual(x.grad.dtype, torch.float32)
+            torch.testing.assert_close(x.grad, torch.full_like(x, weight.to(dtype).item()))
+
+    def test_autocast_in_compiled_functions(self) -> None:
+        torch._dynamo.reset()
+
+        def function(x: torch.Tensor) -> torch.Tensor:
+            with torch.autocast("cpu", torch.bfloat16):
+                return pt.p_norm(pt.add(x.bfloat16(), x))
+
+        x = torch.rand(3, 4, requires_grad=True)
+        out = torch.compile(function, fullgraph=True, backend="aot_eager")(x)
+        torch.testing.assert_close(out, function(x))
+
+    def contexts(self, context: Any) -> tuple[Any, Any]:
+        return context() and context().deterministic, context() and context().math
+
+    def test_switches(self) -> None:
+        matmul = torch.backends.cuda.matmul
+        self.assertIsNone(_library.host_context())
+        self.assertEqual(self.contexts(_library.device_context), (None, "ieee"))
+        was = matmul.allow_tf32
+        try:
+            torch.use_deterministic_algorithms(True)
+            matmul.allow_tf32 = True
+            self.assertTrue(_library.host_context().deterministic)
+            self.assertEqual(self.contexts(_library.device_context), (True, "tf32"))
+        finally:
+            torch.use_deterministic_algorithms(False)
+            matmul.allow_tf32 = was
+
+    def test_a_context_around_goes_first(self) -> None:
+        x = torch.rand(3)
+        with portops.context(backend="cuda" if DEVICES == ["cpu"] else "serial"):
+            if DEVICES == ["cpu"]:
+                with self.assertRaises(portops.Error):  # so it was asked for
+                    pt.add(x, 1.0)
+        with portops.context(deterministic=False, backend="serial"):
+            torch.use_deterministic_algorithms(True)
+            try:
+                torch.testing.assert_close(pt.add(x, 1.0), x + 1)
+            finally:
+                torch.use_deterministic_algorithms(False)
+
+    def test_inference_mode(self) -> None:
+        with torch.inference_mode():
+            x = torch.rand(5, 2)
+            out = pt.sequence_pool(RaggedTensor(pt.add(x, 1.0), (torch.tensor([0, 2, 5]),)))
+        self.assertEqual(tuple(out.out.shape), (2, 2))
+
+    def test_cuda_graphs(self) -> None:
+        if "cuda" not in DEVICES:
+            self.skipTest("no GPU")
+        x = torch.rand(64, 64, device="cuda")
+        pt.lerp(x, x, 0.5)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = pt.p_norm(pt.lerp(x, pt.add(x, 1.0), 0.5))
+        x.fill_(1.0)
+        graph.replay()
+        torch.testing.assert_close(out, torch.full_like(out, 12.0))
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_wrong_calls(self) -> None:
+        x = torch.rand(2, 3)
+        with self.assertRaisesRegex(portops.Error, "portops::add: "):
+            pt.add(x, torch.rand(4))
+        with self.assertRaisesRegex(portops.Error, "y.*f64"):
+            pt.add(x, torch.rand(3).double())
+        with self.assertRaisesRegex(portops.Error, "i64, on the CPU|torch.int64"):
+            pt.sequence_pool(RaggedTensor(x, (torch.tensor([0.0, 2.0]),)))
+
+    def test_older_pytorch_and_the_end(self) -> None:
+        def run(code: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+
+        self.assertEqual(run("import sys, portops; assert 'torch' not in sys.modules").returncode, 0)
+        old = run("import torch\ndel torch.Tensor.__dlpack_c_exchange_api__\nimport portops.torch")
+        self.assertIn("portops.torch needs PyTorch 2.11 or later", old.stderr)
+        ended = run(
+            "import torch, portops, portops.torch as pt\n"
+            "x = torch.ones(2, 2, requires_grad=True)\n"
+            "levels = portops.Levels.from_lengths([1, 1])\n"
+            "pt.sequence_pool(portops.Ragged(pt.add(x, 1.0), levels)).out.sum().backward()\n"
+        )
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).parent))
+    unittest.main()

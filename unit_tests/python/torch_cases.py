@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tests of portops.torch share: calls of every operator, and where they run. Raises SkipTest without PyTorch."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any, Callable, NamedTuple
+
+try:
+    import torch
+except ImportError as error:
+    raise unittest.SkipTest(f"PyTorch cannot be imported: {error}") from error
+
+import portops
+import portops.torch as pt
+from torch import Tensor
+
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and "cuda" in portops.backends() else [])
+LEVELS = portops.Levels.from_lengths([2, 0, 3])
+DEEP = portops.Levels([[0, 2, 3], [0, 2, 2, 5]])
+TIMES = portops.Levels.from_lengths([2, 1, 0])
+
+
+def ragged(x: Tensor, levels: portops.Levels = LEVELS) -> Any:
+    return portops.Ragged(x, levels)
+
+
+class Case(NamedTuple):
+    """A function of tensors, their extents, and what PyTorch computes in its place."""
+
+    call: Callable[..., Any]
+    extents: tuple[tuple[int, ...], ...]
+    expected: Callable[..., Any]
+
+
+def _pieces(x: Tensor) -> list[Tensor]:
+    return list(torch.split(x, [2, 0, 3]))
+
+
+def _padded(x: Tensor) -> Tensor:
+    return torch.stack([torch.cat([piece, x.new_full((3 - len(piece), x.shape[1]), 0.5)]) for piece in _pieces(x)])
+
+
+def _pooled(reduce: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    return lambda x: torch.stack([reduce(each) if len(each) else x.new_zeros(x.shape[1]) for each in _pieces(x)])
+
+
+def cases() -> dict[str, Case]:
+    three = ((4, 3), (3,), (4, 1))
+    rows = ((5, 2),)
+    return {
+        "lerp": Case(pt.lerp, three, torch.lerp),
+        "lerp_number": Case(lambda x, y: pt.lerp(x, y, 0.3), ((4, 3), (4, 3)), lambda x, y: torch.lerp(x, y, 0.3)),
+        "add": Case(pt.add, three[:2], torch.add),
+        "add_number": Case(lambda x: pt.add(x, 1.5), three[:1], lambda x: x + 1.5),
+        "multiply": Case(pt.multiply, three[1:], torch.multiply),
+        "multiply_number": Case(lambda x: pt.multiply(x, 2), three[:1], lambda x: x * 2),
+        **{
+            f"p_norm_{order}": Case(
+                lambda x, order=order: pt.p_norm(x, order, axis=[0, 2], keepdim=True, epsilon=0.0),
+                ((3, 2, 4),),
+                lambda x, order=order: torch.linalg.vector_norm(x, order, (0, 2), True),
+            )
+            for order in (0.0, 1.0, 2.0, 3.5, float("inf"))
+        },
+        "p_norm_vector": Case(
+            lambda x: pt.p_norm(x, "fro", asvector=True, epsilon=0), ((3, 4),), torch.linalg.vector_norm
+        ),
+        "reshape": Case(lambda x: pt.reshape(x, [0, -1, 2]), ((3, 4),), lambda x: x.reshape(3, 2, 2)),
+        "trace": Case(lambda x: pt.trace(x, 1, -1, 0), ((3, 2, 4),), lambda x: x.diagonal(1, -1, 0).sum(-1)),
+        "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),
+        "split": Case(lambda x: pt.split(x, [1, -1], 1), ((2, 4),), lambda x: torch.split(x, [1, 3], 1)),
+        "sequence_pool_sum": Case(lambda x: pt.sequence_pool(ragged(x), "sum").out, rows, _pooled(lambda x: x.sum(0))),
+        "sequence_pool_max": Case(lambda x: pt.sequence_pool(ragged(x), "max").out, rows, _pooled(lambda x: x.max(0)[0])),
+        "sequence_pool_deep": Case(
+            lambda x: pt.sequence_pool(ragged(x, DEEP)).out.values, rows, _pooled(lambda x: x.mean(0))
+        ),
+        "sequence_expand": Case(
+            lambda x: pt.sequence_expand(ragged(x), TIMES).values,
+            rows,
+            lambda x: torch.cat([x[:2], x[:2]]),
+        ),
+        "sequence_expand_rows": Case(
+            lambda x: pt.sequence_expand(x, TIMES).values, ((3, 2),), lambda x: torch.stack([x[0], x[0], x[1]])
+        ),
+        "sequence_pad": Case(lambda x: pt.sequence_pad(ragged(x), pad_value=0.5).out, rows, _padded),
+        "sequence_unpad": Case(
+            lambda x: pt.sequence_unpad(x, LEVELS).values, ((3, 4, 2),), lambda x: torch.cat([x[0, :2], x[2, :3]])
+        ),
+        "sequence_reverse": Case(
+            lambda x: pt.sequence_reverse(ragged(x)).values, rows, lambda x: torch.cat([e.flip(0) for e in _pieces(x)])
+        ),
+        "sequence_softmax": Case(
+            lambda x: pt.sequence_softmax(ragged(x)).values,
+            rows,
+            lambda x: torch.cat([e.softmax(0) for e in _pieces(x)]),
+        ),
+        "sequence_concat": Case(
+            lambda x, y: pt.sequence_concat([ragged(x), ragged(y, portops.Levels.from_lengths([0, 1, 1]))]).values,
+            ((5, 2), (2, 2)),
+            lambda x, y: torch.cat([x[:2], y[:1], x[2:], y[1:]]),
+        ),
+    }
+
+
+def operands(case: Case, device: str, dtype: torch.dtype = torch.float64, grad: bool = True) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(7)
+    made = [torch.rand(extents, generator=generator, dtype=torch.float64) + 0.25 for extents in case.extents]
+    return [each.to(device, dtype).requires_grad_(grad) for each in made]
+
+
+def as_list(result: Any) -> list[Tensor]:
+    return list(result) if isinstance(result, (list, tuple)) else [result]
