@@ -18,6 +18,7 @@ with gradients.
 from __future__ import annotations
 
 import atexit as _atexit
+import sys as _sys
 import threading as _threading
 
 from . import _core, _operators
@@ -44,4 +45,8 @@ __all__ = [
     *_operators.__all__,
 ]
 
-_atexit.register(lambda: _core.release(_threading.active_count() > 1))
+
+@_atexit.register
+def _release() -> None:
+    # PyTorch keeps for good what is registered with it.
+    _core.release(_threading.active_count() > 1 or f"{__name__}.torch" in _sys.modules)

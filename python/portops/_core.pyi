@@ -108,6 +108,6 @@ def element_types() -> list[str]:
     """The element types that this build computes with."""
 
 def operators() -> list[str]: ...
-def release(has_threads: bool) -> None:
+def release(is_held: bool) -> None:
     """Waits for the calls of other threads, which begin no more of them, and lets go of what was kept: for the end of the
-    interpreter."""
+    interpreter. `is_held` says that something holds objects of this module for good, which is no leak then."""

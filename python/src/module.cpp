@@ -52,12 +52,12 @@ void bind(nb::module_& m) {
     for (const OperatorInfo& info : operators()) names.push_back(info.name);
     return names;
   });
-  m.def("release", [](bool has_threads) {
+  m.def("release", [](bool is_held) {
     end_visits();
     forget_libraries();
     forget_contexts();
-    // What daemon threads hold is not given back.
-    if (has_threads) nb::set_leak_warnings(false);
+    // What daemon threads and other libraries hold is not given back.
+    if (is_held) nb::set_leak_warnings(false);
   });
   m.attr("__version__") = PORTOPS_VERSION;
 }
