@@ -13,7 +13,17 @@ import pathlib
 import sys
 
 try:
-    from portops_schema import c_interface, checks, compatibility, declarations, loader, python, reference, tables, torch
+    from portops_schema import (
+        c_interface,
+        checks,
+        compatibility,
+        declarations,
+        loader,
+        python,
+        reference,
+        tables,
+        torch,
+    )
     from portops_schema.model import Schema, SchemaError
 except ModuleNotFoundError as error:
     if error.name != "yaml":

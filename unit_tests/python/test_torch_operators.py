@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 try:
-    from torch_cases import DEVICES, LEVELS, as_list, cases, operands, ragged
+    from torch_cases import DEVICES, LEVELS, as_list, cases, operands
 except unittest.SkipTest as error:
     print(f"skipped: {error}")
     sys.exit(0)
