@@ -189,6 +189,9 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         elif op.no_need_buffer_attribute:
             unless = f" for some values of `{op.no_need_buffer_attribute}`, as said above"
         rules.append(f"Of {names} only the extents are read{unless}.")
+    if op.autocast:
+        made = {"narrow": "its own type", "wide": "f32", "promote": "the widest type among them"}[op.autocast]
+        rules.append(f"Under PyTorch's autocast the operands are cast to {made}.")
     if op.backward:
         rules.append(f"Gradients: [`{op.backward}`]({op.backward}.md).")
     rules += [

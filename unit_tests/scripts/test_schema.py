@@ -123,6 +123,11 @@ class WrongSchemaTest(RefusalTest):
                 "'x, y', 'x, y unless weight_grad' or 'out unless computed(porder)'",
             ),
         )
+        for value, found in (("half", "'half'"), ("true", "'true'"), ("[wide]", "a list")):
+            self.wrong(
+                edited(GOOD, ("(x -> out)", f"(x -> out)\n  autocast: {value}")),
+                ("autocast:", f"norm: 'autocast' is {found}, expected one of narrow, wide, promote"),
+            )
 
     def test_tensor_types(self) -> None:
         indices = "    - name: rows\n      description: The rows.\n      type: i64\n"

@@ -32,6 +32,10 @@ class WrongGradientTest(RefusalTest):
             alone(("(x -> out)", "(x -> out)\n  no_need_buffer: x unless out")),
             ("no_need_buffer:", "norm: no_need_buffer: output out is always wanted, so the inputs are always read"),
         )
+        self.wrong(
+            edited(GOOD, ("  no_need_buffer:", "  autocast: wide\n  no_need_buffer:")),
+            ("autocast:", "norm_grad: autocast: a gradient computes in the type of what it is given"),
+        )
 
     def test_backward(self) -> None:
         self.wrong(FORWARD, ("backward:", "norm: backward: there is no operator norm_grad"))

@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of the Python functions that scripts/schema.py writes: unit_tests/python tests what they do."""
+"""Tests of the Python modules that scripts/schema.py writes: unit_tests/python tests what they do."""
 
 from __future__ import annotations
 
 import ast
 import unittest
 
-from schema_fixture import GOOD, LISTS, ROOT, SchemaTest
+from schema_fixture import GOOD, LISTS, ROOT, SchemaTest, edited
 
 
 class PythonTest(SchemaTest):
-    def written(self, schema: str, *options: str) -> str:
-        package = self.folder / "build" / "portops"
-        self.assertEqual(self.run_schema("python", self.write("good.yaml", schema), package, *options), (0, []))
-        for module in ("_schema.py", "torch/_functions.py"):
-            ast.parse((package / module).read_text(encoding="utf-8"), feature_version=(3, 9))
-        return (package / "_operators.py").read_text(encoding="utf-8")
+    def written(self, schema: str, *options: str, module: str = "_operators.py") -> str:
+        folder = self.folder / "build"
+        self.assertEqual(self.run_schema("python", self.write("good.yaml", schema), folder, *options), (0, []))
+        return (folder / module).read_text(encoding="utf-8")
 
     def test_functions(self) -> None:
         text = self.written(GOOD + LISTS)
@@ -60,7 +58,39 @@ class PythonTest(SchemaTest):
         self.assertIn("def join(", text)
 
     def test_the_schema_itself(self) -> None:
-        ast.parse(self.written((ROOT / "src" / "ops" / "ops.yaml").read_text(encoding="utf-8")), feature_version=(3, 9))
+        schema = (ROOT / "src" / "ops" / "ops.yaml").read_text(encoding="utf-8")
+        for module in ("_operators.py", "_schema.py", "torch/_functions.py"):
+            ast.parse(self.written(schema, module=module), feature_version=(3, 9))
+
+    def test_declarations(self) -> None:
+        text = self.written(edited(GOOD, ("inplace: (x -> out)", "inplace: (x -> out)\n  autocast: wide")), module="_schema.py")
+        for part in (
+            "Input(name='weight', or_number=True, default=0.5)",
+            "Attribute(name='porder', type='number', default=2.0, names={'fro': 2.0, 'cube': 3.0})",
+            "Attribute(name='axis', type='integers', default=(0, -1))",
+            "Output(name='out', shape=Shape('broadcast', ('x', 'weight')))",
+            "backward='norm_grad',",
+            "inplace=(('x', 'out'),),",
+            "autocast='wide',",
+            "no_need_buffer=('x', 'weight'),",
+            "no_need_buffer_unless='mask_grad',",
+            "needs_tensor='mask'",
+        ):
+            self.assertIn(part, text)
+
+    def test_functions_for_pytorch(self) -> None:
+        text = self.written(GOOD + LISTS, module="torch/_functions.py")
+        functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+        self.assertEqual([node.name for node in functions], ["norm", "join", "divide"])
+        for part in (
+            "    weight: Tensor | float = 0.5,\n",
+            "    mask: Tensor | None = None,\n",
+            "_norm(x, *tensor_or_number(weight), mask, named_number(",
+            "integers(axis, 2)",
+            ") -> Tensor:\n",
+            ") -> list[Tensor]:\n",
+        ):
+            self.assertIn(part, text)
 
 
 if __name__ == "__main__":

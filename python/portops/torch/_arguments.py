@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from torch import Tensor
 
 from .._core import Error
 
 
-def tensor_or_number(value: Union[Tensor, float]) -> tuple[Optional[Tensor], float]:
+def tensor_or_number(value: Any) -> tuple[Optional[Tensor], float]:
     """As two arguments: the tensor, and the number that holds where there is none."""
     return (value, 0.0) if isinstance(value, Tensor) else (None, value)
 

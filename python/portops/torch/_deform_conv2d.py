@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# mypy: disable-error-code="misc, unused-ignore"
 """Deformable convolution with the arguments of torchvision.ops."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# mypy: disable-error-code="no-untyped-call, misc, unused-ignore"
 """Makes a custom operator of PyTorch, portops::NAME, of every operator in the schema.
 
 Its arguments are the inputs and attributes in the schema's order, all of them given: of an input that may be a number the
@@ -188,8 +189,10 @@ def _kernel_of_several(op: Operator, inputs: Any, context: Any) -> Callable[...,
     def kernel(*given: Any) -> tuple[Tensor, ...]:
         wanted = given[len(given) - optional :]
         results = cores[name](*inputs(given[: len(given) - optional]), *[None] * always, *wanted, context())
-        nothing = None if optional == 0 else torch.empty(0, dtype=torch.int64, device=_values(results[0]).device)
-        return tuple(nothing if each is None else _values(each) for each in results)
+        device = _values(results[0]).device
+        return tuple(
+            torch.empty(0, dtype=torch.int64, device=device) if each is None else _values(each) for each in results
+        )
 
     return kernel
 

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# mypy: disable-error-code="no-untyped-call, import-untyped"
 """Puts portops' deformable convolution in the place of torchvision's."""
 
 from __future__ import annotations

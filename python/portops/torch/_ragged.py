@@ -122,7 +122,8 @@ def shared(op: str, *values: Any) -> tuple[Any, ...]:
 
 
 def _shared(op: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    kind, levels = None, ()
+    kind: Optional[Kind] = None
+    levels: LevelTensors = ()
     plain = []
     for value in values:
         if not isinstance(value, (RaggedTensor, Ragged)):

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# mypy: disable-error-code="no-untyped-call"
 """The extents of results, from those of the operands: the schema's shape rules, of which `computed` is a function for each
 operator. Extents may be symbols. What is wrong is left to the operators to refuse, unless no result could be told."""
 
