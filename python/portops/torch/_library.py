@@ -11,8 +11,6 @@ one for each output, or for each tensor of a list. Steps of optimizers write the
 
 from __future__ import annotations
 
-import atexit
-import sys
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple, Optional, Union
 
@@ -563,15 +561,3 @@ for _op in OPERATORS.values():
     if _op.autocast:
         library.impl(_op.name, autocast_of(_op, "cpu"), "AutocastCPU")
         library.impl(_op.name, autocast_of(_op, "cuda"), "AutocastCUDA")
-
-
-
-def _let_go() -> None:
-    """At the interpreter's end. PyTorch keeps functions that were registered for good, and with them all that they lead to:
-    that is taken from them, so that the extension can go."""
-    cores.clear()
-    for module in (_ragged, sys.modules[__name__]):
-        vars(module).clear()
-
-
-atexit.register(_let_go)
