@@ -21,7 +21,7 @@ from .. import _core
 from .._core import Context, Ragged
 from .._declarations import Input, Operator, Output
 from .._schema import OPERATORS
-from . import _ragged, _shapes
+from . import _shapes
 from ._ragged import levels_of
 
 library = torch.library.Library("portops", "DEF")
