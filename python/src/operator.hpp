@@ -24,8 +24,8 @@ struct RaggedArray {
 /// False for one that is not; None stands for what is usually wanted: of gradients all, else what is not optional.
 class Operator {
  public:
-  /// With `in_autograd` PyTorch's tensors may want gradients: who calls sees to them. The context of a call is then what
-  /// holds for PyTorch as a whole, and one around the call goes before it.
+  /// With `in_autograd` PyTorch's tensors may want gradients: who calls sees to them. The context of a call is then
+  /// what holds for PyTorch as a whole, and one around the call goes before it.
   Operator(const std::string& name, bool in_autograd);
 
   const OperatorInfo& info() const { return info_; }
