@@ -4,7 +4,8 @@
 """Trains a detector's backbone twice, side by side: with torchvision's deformable convolution and with portops'.
 
 The backbone is torchvision's ResNet, whose last two stages have modulated deformable layers (DCNv2) for their 3 × 3
-convolutions; weights and images are random. Says how far the losses, and the weights in the end, are from each other, and how
+convolutions, and whose normalisation is frozen, as in torchvision's detectors: with small batches it would make every rounding
+grow from step to step. Weights and images are random. Says how far the losses, and the weights in the end, are from each other, and how
 long a step takes on the clock. Needs portops (PYTHONPATH=BUILD/python), PyTorch and torchvision.
 """
 
@@ -38,7 +39,8 @@ class DeformableLayer(nn.Module):
 
 
 def backbone(name: str, layer: Callable[..., nn.Module], spread: float) -> nn.Module:
-    model = torchvision.models.get_model(name, weights=None, num_classes=10)
+    norm = torchvision.ops.FrozenBatchNorm2d
+    model = torchvision.models.get_model(name, weights=None, num_classes=10, norm_layer=norm)
     for stage in (model.layer3, model.layer4):
         for block in stage:
             for child, module in list(block.named_children()):
@@ -69,9 +71,13 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in models}
     losses: dict[str, list[float]] = {name: [] for name in models}
     generator = torch.Generator().manual_seed(2)
+    batches = []
+    for _ in range(10):
+        x = torch.randn(given.images, 3, given.size, given.size, generator=generator, dtype=torch.float64)
+        target = torch.randint(10, (given.images,), generator=generator)
+        batches.append((x.to(given.device, dtype), target.to(given.device)))
     for step in range(given.steps):
-        x = torch.randn(given.images, 3, given.size, given.size, generator=generator, dtype=dtype).to(given.device)
-        target = torch.randint(10, (given.images,), generator=generator).to(given.device)
+        x, target = batches[step % len(batches)]
         for name, model in models.items():
             begin = time.perf_counter()
             loss = nn.functional.cross_entropy(model(x), target)
