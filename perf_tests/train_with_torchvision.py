@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="float32", choices=("float32", "float64"))
-    parser.add_argument("--rate", type=float, default=0.002)
+    parser.add_argument("--rate", type=float, default=0.0005)
     parser.add_argument("--spread", type=float, default=0.5, help="of the offsets at the beginning, in pixels")
     given = parser.parse_args()
     dtype = getattr(torch, given.dtype)
