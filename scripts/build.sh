@@ -107,7 +107,7 @@ build() {
     place="the $root root"
     options=(-D CMAKE_CXX_COMPILER_LAUNCHER=ccache)
     # There is no Kokkos Kernels for the Kokkos of Debian's sid. The library is shared there, and static in experimental: the
-    # tests in both roots are those of both kinds. The Python package is built there too, but of a part of the operators.
+    # tests in both roots are those of both kinds. The Python package is built there too, where all operators are.
     if [[ $root == sid ]]; then
       kernels_wanted=OFF
       options+=(-D BUILD_SHARED_LIBS=ON)
