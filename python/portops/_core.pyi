@@ -77,11 +77,6 @@ class Ragged(Generic[A]):
     @property
     def levels(self) -> Levels: ...
 
-class AttributeEntry(TypedDict):
-    name: str
-    type: str
-    default: Any
-
 class Operator:
     """An operator with its inputs, attributes, outputs and context in the order of the schema."""
 
@@ -89,8 +84,6 @@ class Operator:
     def __call__(self, *arguments: Any) -> Any: ...
     @property
     def name(self) -> str: ...
-    @property
-    def attributes(self) -> list[AttributeEntry]: ...
 
 class DeviceEntry(TypedDict):
     backend: str

@@ -78,14 +78,4 @@ Attribute attribute_from(const AttributeInfo& info, nb::handle value, const Argu
   return guarded(name, [&] { return nb::cast<std::string>(value); });
 }
 
-nb::object object_from(const Attribute& value) {
-  if (const bool* boolean = std::get_if<bool>(&value)) return nb::bool_(*boolean);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return nb::int_(*integer);
-  if (const double* number = std::get_if<double>(&value)) return nb::float_(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) return nb::str(text->c_str());
-  nb::list items;
-  for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value)) items.append(item);
-  return nb::tuple(items);
-}
-
 }  // namespace portops::python

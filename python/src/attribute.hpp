@@ -14,9 +14,6 @@ namespace portops::python {
 /// one. Throws Error for anything that the attribute does not take.
 Attribute attribute_from(const AttributeInfo& info, nb::handle value, const ArgumentName& name);
 
-/// Python's value of an attribute.
-nb::object object_from(const Attribute& value);
-
 /// Whether the object is a number: of Python's, or anything with `__float__` that is no array.
 bool is_number(nb::handle object);
 /// Throws Error where it is none, or does not fit into 64 bits.

@@ -46,6 +46,7 @@ class PythonCall {
   ArgumentName named(std::string_view name, int item = -1) const { return {info_.name, name, item}; }
   void add_input(const InputInfo& input, nb::handle value);
   void add_list(const InputInfo& input, nb::handle value);
+  void check_sequence(nb::handle value, std::string_view name) const;
   Array array_of(nb::handle value, std::string_view name, int item = -1) const;
   void add_output(const OutputInfo& output, nb::handle value);
   bool is_usually_wanted(const OutputInfo& output) const;
@@ -129,10 +130,14 @@ void PythonCall::add_input(const InputInfo& input, nb::handle value) {
   arrays_.push_back(std::move(arrays));
 }
 
-void PythonCall::add_list(const InputInfo& input, nb::handle value) {
+void PythonCall::check_sequence(nb::handle value, std::string_view name) const {
   if (PySequence_Check(value.ptr()) == 0 || Array::is_array(value)) {
-    throw Error(named(input.name).to_string() + " is " + described(value) + ", expected a sequence of arrays");
+    throw Error(named(name).to_string() + " is " + described(value) + ", expected a sequence of arrays");
   }
+}
+
+void PythonCall::add_list(const InputInfo& input, nb::handle value) {
+  check_sequence(value, input.name);
   Arrays arrays{input.name, true};
   int item = 0;
   for (const nb::handle each : nb::iter(value)) {
@@ -177,9 +182,7 @@ void PythonCall::add_output(const OutputInfo& output, nb::handle value) {
   if (!output.list) {
     arrays.items.emplace_back(array_of(value, output.name));
   } else {
-    if (PySequence_Check(value.ptr()) == 0 || Array::is_array(value)) {
-      throw Error(named(output.name).to_string() + " is " + described(value) + ", expected a sequence of arrays");
-    }
+    check_sequence(value, output.name);
     int item = 0;
     for (const nb::handle each : nb::iter(value)) {
       arrays.items.emplace_back();
@@ -293,15 +296,6 @@ nb::object PythonCall::run() {
   return results.size() == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
 }
 
-nb::dict described_attribute(const AttributeInfo& info) {
-  constexpr const char* types[] = {"boolean", "integer", "number", "integers", "text"};
-  nb::dict entry;
-  entry["name"] = info.name;
-  entry["type"] = types[static_cast<std::size_t>(info.type)];
-  entry["default"] = info.default_value ? object_from(*info.default_value) : nb::none();
-  return entry;
-}
-
 }  // namespace
 
 Operator::Operator(const std::string& name, bool in_autograd) : info_(find_operator(name)), in_autograd_(in_autograd) {}
@@ -328,12 +322,7 @@ void bind_operators(nb::module_& m) {
   nb::class_<Operator>(m, "Operator")
       .def(nb::init<const std::string&, bool>(), nb::arg("name"), nb::arg("in_autograd") = false)
       .def("__call__", &Operator::call)
-      .def_prop_ro("name", [](const Operator& self) { return self.info().name; })
-      .def_prop_ro("attributes", [](const Operator& self) {
-        nb::list entries;
-        for (const AttributeInfo& attribute : self.info().attributes) entries.append(described_attribute(attribute));
-        return entries;
-      });
+      .def_prop_ro("name", [](const Operator& self) { return self.info().name; });
 }
 
 }  // namespace portops::python

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "options.hpp"
 
+#include "c_api/runtime.hpp"
+
 #include <portops/core/error.hpp>
-#include <portops/core/runtime.hpp>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -37,14 +38,11 @@ void ensure_runtime() {
         "portops: this process was forked from one that had computed with portops, and lacks its threads and devices; "
         "start it by multiprocessing's methods 'spawn' or 'forkserver'");
   }
-  static const Runtime& runtime = []() -> const Runtime& {
-    setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);  // Kokkos advises on OpenMP's variables, which are the application's
-    const auto& made = *new Runtime;            // ends with the process: nothing of Python's may outlive it
-    pthread_atfork(nullptr, nullptr, &note_fork);
-    is_running = true;
-    return made;
-  }();
-  static_cast<void>(runtime);
+  if (is_running) return;
+  setenv("KOKKOS_DISABLE_WARNINGS", "1", 0);  // Kokkos advises on OpenMP's variables, which are the application's
+  impl::start_runtime();
+  pthread_atfork(nullptr, nullptr, &note_fork);
+  is_running = true;
 }
 
 // --- the end ----------------------------------------------------------------------------------------------------
@@ -129,6 +127,7 @@ std::map<Key, Context>& contexts() {
 
 const Context& context_of(Backend backend, StreamHandle stream) {
   ensure_runtime();
+  if (backend != Backend::cuda) stream = 0;  // hosts have none
   const Key key(backend, stream);
   const auto found = contexts().find(key);
   if (found != contexts().end()) return found->second;
@@ -160,8 +159,7 @@ const Options& current_options() { return stack().back(); }
 
 Place::Place(const Options& options, DLDevice device, std::optional<StreamHandle> stream)
     : stream_(options.stream ? *options.stream : stream.value_or(0)),
-      context_(context_of(options.backend.value_or(backend_for(device)),
-                          options.backend.value_or(backend_for(device)) == Backend::cuda ? stream_ : 0)) {
+      context_(context_of(options.backend ? *options.backend : backend_for(device), stream_)) {
   if (options.deterministic) context_.deterministic(*options.deterministic);
   if (options.math) context_.math(*options.math);
   if (options.products) context_.products(*options.products);

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .model import Attribute, Input, Operator, Output, Schema
 
@@ -50,7 +50,7 @@ def parameters(op: Operator) -> list[Input | Attribute]:
 
 
 def _operator(schema: Schema, op: Operator) -> str:
-    arguments = [_parameter(op, entry) for entry in parameters(op)]
+    arguments = [parameter(op, entry, _input_type) for entry in parameters(op)]
     outputs = [f"{entry.name}: {_output_type(entry)} = None" for entry in op.outputs]
     signature = ",\n".join(f"    {entry}" for entry in [*arguments, "*", *outputs, "context: Context | None = None"])
     slots = [entry.name for entry in (*op.inputs, *op.attributes, *op.outputs)] + ["context"]
@@ -89,9 +89,10 @@ def default_in_python(entry: Input | Attribute) -> str | None:
     return repr(tuple(entry.default)) if isinstance(entry.default, list) else repr(entry.default)
 
 
-def _parameter(op: Operator, entry: Input | Attribute) -> str:
+def parameter(op: Operator, entry: Input | Attribute, input_type: Callable[[Operator, Input], str]) -> str:
+    """Its declaration, of the type that inputs have where the function stands."""
     default = default_in_python(entry)
-    kind = _input_type(op, entry) if isinstance(entry, Input) else _attribute_type(entry)
+    kind = input_type(op, entry) if isinstance(entry, Input) else _attribute_type(entry)
     return f"{entry.name}: {kind}" + (f" = {default}" if default else "")
 
 
@@ -116,12 +117,22 @@ def _output_type(entry: Output) -> str:
     return f"{array} | bool | None" if entry.optional else f"{array} | None"
 
 
-def _docstring(schema: Schema, op: Operator) -> str:
-    lines = [f'"""{op.brief}', "", "::", ""]
+def head_of_docstring(op: Operator) -> list[str]:
+    """What it computes."""
+    lines = [op.brief, "", "::", ""]
     lines += [f"    {line}".rstrip() for line in op.formula.rstrip("\n").split("\n")]
     for paragraph in (op.details or "").strip().split("\n\n"):
         lines += ["", *textwrap.wrap(paragraph, WIDTH)] if paragraph else []
-    lines += ["", "Args:"]
+    return lines
+
+
+def as_docstring(lines: list[str]) -> str:
+    text = '"""' + "\n".join(lines).replace("\\", "\\\\")
+    return textwrap.indent(text, "    ", lambda line: bool(line.strip())) + '\n    """'
+
+
+def _docstring(schema: Schema, op: Operator) -> str:
+    lines = [*head_of_docstring(op), "", "Args:"]
     for entry in parameters(op):
         lines += item(entry.name, entry.description + _extents(entry))
     for output in op.outputs:
@@ -132,8 +143,7 @@ def _docstring(schema: Schema, op: Operator) -> str:
     if op.backward:
         lines += ["", f"Gradients: `{op.backward}`."]
     lines += [f"\nIt gives the gradients of `{other.name}`." for other in schema.operators if other.backward == op.name]
-    text = "\n".join(lines).replace("\\", "\\\\")
-    return textwrap.indent(text, "    ", lambda line: bool(line.strip())) + '\n    """'
+    return as_docstring(lines)
 
 
 def item(name: str, text: str) -> Iterable[str]:

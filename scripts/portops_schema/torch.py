@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import textwrap
 
-from .model import Attribute, Input, Operator, Output, Schema
-from .python import TYPES, WIDTH, default_in_python, item, parameters, result_name
+from .model import Input, Operator, Output, Schema
+from .python import as_docstring, head_of_docstring, item, parameter, parameters, result_name
 
 # What has a function of another form, written by hand.
 BY_HAND = ("deform_conv2d",)
@@ -53,21 +53,11 @@ def is_step(op: Operator) -> bool:
 
 
 def _function(op: Operator) -> str:
-    arguments = [_parameter(op, entry) for entry in parameters(op)]
+    arguments = [parameter(op, entry, _input_type) for entry in parameters(op)]
     optional = [f"{output.name}: bool = False" for output in op.outputs if output.optional]
     signature = ",\n".join(f"    {entry}" for entry in [*arguments, *(["*", *optional] if optional else [])])
     body = textwrap.indent("\n".join(_body(op)), "    ")
     return f"def {op.name}(\n{signature},\n) -> {_result_type(op)}:\n{_docstring(op)}\n{body}\n"
-
-
-def _parameter(op: Operator, entry: Input | Attribute) -> str:
-    default = default_in_python(entry)
-    kind = _input_type(op, entry) if isinstance(entry, Input) else _attribute_type(entry)
-    return f"{entry.name}: {kind}" + (f" = {default}" if default else "")
-
-
-def _attribute_type(entry: Attribute) -> str:
-    return TYPES[entry.type] + (" | str" if entry.names else "")
 
 
 def _input_type(op: Operator, entry: Input) -> str:
@@ -159,11 +149,7 @@ def _body(op: Operator) -> list[str]:
 
 
 def _docstring(op: Operator) -> str:
-    lines = [f'"""{op.brief}', "", "::", ""]
-    lines += [f"    {line}".rstrip() for line in op.formula.rstrip("\n").split("\n")]
-    for paragraph in (op.details or "").strip().split("\n\n"):
-        lines += ["", *textwrap.wrap(paragraph, WIDTH)] if paragraph else []
-    lines += ["", "Args:"]
+    lines = [*head_of_docstring(op), "", "Args:"]
     written = {source for source, _ in op.inplace} if is_step(op) else set()
     for entry in parameters(op):
         lines += item(entry.name, entry.description + (" Written in place." if entry.name in written else ""))
@@ -171,8 +157,7 @@ def _docstring(op: Operator) -> str:
         if output.optional:
             lines += item(output.name, f"Whether this is computed: {output.description}")
     lines += ["", "Returns:", *item("", _returns(op)), "", "Raises:", *item("portops.Error", "The call is wrong.")]
-    text = "\n".join(lines).replace("\\", "\\\\")
-    return textwrap.indent(text, "    ", lambda line: bool(line.strip())) + '\n    """'
+    return as_docstring(lines)
 
 
 def _returns(op: Operator) -> str:
