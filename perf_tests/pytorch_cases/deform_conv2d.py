@@ -105,29 +105,10 @@ def wide(values, change=lambda t: t):
     return {k: change(v.double()) if k in INPUTS else v for k, v in values.items()}
 
 
-def positions(v):
-    """Where the samples are, in the order of `offset`."""
-    offset, (top, left, *_) = v["offset"], sides(v["padding"])
-
-    def starts(axis, before):
-        taps = torch.arange(v["weight"].shape[2 + axis], device=offset.device) * v["dilation"][axis]
-        windows = torch.arange(offset.shape[2 + axis], device=offset.device) * v["stride"][axis]
-        return taps[:, None] + windows - before
-
-    down, across = starts(0, top)[:, None, :, None], starts(1, left)[None, :, None, :]
-    grid = torch.stack(torch.broadcast_tensors(down, across), 2).flatten(0, 2)
-    return offset + grid.repeat(v["deformable_groups"], 1, 1)
-
-
 def results(values):
-    """What portops must give. A derivative at −1 is 0, as are all where a sample is outside; in torchvision it is that
-    of the positions above."""
+    """What portops must give."""
     v = wide(values)
-    if "out_grad" not in v:
-        return {"out": convolved(v)}
-    result = gradients(v)
-    result["offset_grad"] = result["offset_grad"].masked_fill(positions(v) == -1, 0.0)
-    return result
+    return gradients(v) if "out_grad" in v else {"out": convolved(v)}
 
 
 def magnitudes(values):

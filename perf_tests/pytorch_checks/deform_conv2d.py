@@ -9,8 +9,7 @@ random; the second is one of the rest.
 
 Where derivatives by the offset jump, at whole positions, the same elements may mean different neighbours in float32 and
 float64. Random offsets are rounded so that a position is exact in both and never whole. `whole` offsets are all whole:
-there too both take the neighbours below the jump and above it alike, with one exception. At exactly −1 a sample is
-outside and portops' derivative 0; torchvision's is that of the positions above. There 0 is expected.
+there too both take the neighbours below the jump and above it alike.
 
 Offsets that are NaN or infinite are not compared: torchvision converts them to integers.
 """

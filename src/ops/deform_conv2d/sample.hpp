@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 // Where windows sample an image, on host and device. Nothing here knows Kokkos.
 
@@ -63,13 +64,25 @@ struct Position {
   A factor;  ///< the mask's
 };
 
+/// Where samples begin above and left of the image. At exactly one pixel a sample is 0: for its value it lies outside, and
+/// pixels are not read; its derivatives are the slopes inwards, as torchvision has them, and gradients take it in.
+enum class Edge { of_values, of_gradients };
+
+/// Samples lie below and right of this position.
+template <class A>
+PORTOPS_FUNCTION A position_before(Edge edge) {
+  constexpr A next = A(-1) - std::numeric_limits<A>::epsilon();
+  return edge == Edge::of_values ? A(-1) : next;
+}
+
 /// Finds samples, by the offsets and masks of a step's images. Positions are computed in type A.
 template <class T, class A>
 class Sampler {
  public:
   /// The mask's data may be null.
-  PORTOPS_FUNCTION Sampler(const Windows& windows, const Tensor4& offset, const Tensor4& mask)
-      : windows_(windows), offset_(offset), mask_(mask) {}
+  PORTOPS_FUNCTION Sampler(const Windows& windows, const Tensor4& offset, const Tensor4& mask,
+                           Edge edge = Edge::of_values)
+      : windows_(windows), offset_(offset), mask_(mask), before_(position_before<A>(edge)) {}
 
   PORTOPS_FUNCTION Sample<A> operator()(const SampleIndex& at) const {
     const std::int64_t i = quotient(at.pixel, windows_.out_width);
@@ -95,7 +108,7 @@ class Sampler {
     sample.deformable_group = static_cast<std::int32_t>(at.deformable_group);
     sample.factor = at.factor;
     sample.is_nan = at.v != at.v || at.u != at.u;
-    if (at.v > A(-1) && at.v < static_cast<A>(windows_.height) && at.u > A(-1) &&
+    if (at.v > before_ && at.v < static_cast<A>(windows_.height) && at.u > before_ &&
         at.u < static_cast<A>(windows_.width)) {
       place(sample, at.v, at.u);
     }
@@ -127,6 +140,7 @@ class Sampler {
 
   Windows windows_;
   Tensor4 offset_, mask_;
+  A before_;
 };
 
 }  // namespace portops::impl

@@ -25,11 +25,13 @@ class StripSamples {
   using Pixels = A[corners][strip_pixels];
 
   /// The mask's data may be null.
-  StripSamples(const Windows& windows, const Tensor4& offset, const Tensor4& mask, const Tensor4& x)
+  StripSamples(const Windows& windows, const Tensor4& offset, const Tensor4& mask, const Tensor4& x,
+               Edge edge = Edge::of_values)
       : windows_(windows),
         offset_(offset),
         mask_(mask),
         x_(x),
+        before_(position_before<A>(edge)),
         step_y_(windows.height > 1 ? static_cast<std::int32_t>(x.stride[2]) : 0),
         step_x_(windows.width > 1 ? static_cast<std::int32_t>(x.stride[3]) : 0) {
     std::fill_n(factor_, strip_pixels, A(1));
@@ -142,10 +144,11 @@ class StripSamples {
   void place(std::int32_t tap_y, std::int32_t tap_x) {
     const auto height = static_cast<std::int32_t>(windows_.height), width = static_cast<std::int32_t>(windows_.width);
     const std::int32_t step_y = step_y_, step_x = step_x_;
+    const A before = before_;
     for (int j = 0; j < count_; ++j) {
       const A v = static_cast<A>(window_y_[j] + tap_y) + v_[j];
       const A u = static_cast<A>(window_x_[j] + tap_x) + u_[j];
-      const bool inside = (v > A(-1)) & (v < static_cast<A>(height)) & (u > A(-1)) & (u < static_cast<A>(width));
+      const bool inside = (v > before) & (v < static_cast<A>(height)) & (u > before) & (u < static_cast<A>(width));
       const A inside_v = inside ? v : A(0), inside_u = inside ? u : A(0);
       const A floor_v = std::floor(inside_v), floor_u = std::floor(inside_u);
       const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
@@ -189,6 +192,7 @@ class StripSamples {
 
   Windows windows_;
   Tensor4 offset_, mask_, x_;
+  A before_;
   std::int32_t step_y_, step_x_;
   std::int64_t image_ = 0, first_ = 0;
   int count_ = 0;

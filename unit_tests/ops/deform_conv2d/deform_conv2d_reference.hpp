@@ -102,7 +102,7 @@ struct BilinearSample {
       value = down = across = {nan, nan};
       return;
     }
-    if (v <= -1.0 || v >= static_cast<double>(height) || u <= -1.0 || u >= static_cast<double>(width)) return;
+    if (v < -1.0 || v >= static_cast<double>(height) || u < -1.0 || u >= static_cast<double>(width)) return;
     for (const int below : {0, 1}) {
       for (const int right : {0, 1}) {
         const auto h = static_cast<std::int64_t>(std::floor(v)) + below;

@@ -92,7 +92,7 @@ TEST_P(DeformConv2dEdgesTest, huge_strides_dilations_and_paddings) {
 
 TEST_P(DeformConv2dEdgesTest, samples_outside_are_0_whatever_the_image_holds) {
   for_each_type([&]<class T>() {
-    for (const double far : {-1e30, -1e6, -10.0, 10.0, 1e6, -inf, inf}) {
+    for (const double far : {-1e30, -1e6, -20.0, 20.0, 1e6, -inf, inf}) {
       for (const bool across : {false, true}) {
         DeformConv2dProblem<T> problem(ctx, {.groups = 2, .deformable_groups = 2});
         const std::int64_t windows = problem.shape.windows(0) * problem.shape.windows(1);

@@ -111,7 +111,7 @@ void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory,
                                    reinterpret_cast<std::int64_t*>(bytes + memory.starts),
                                    reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
   const std::int64_t count = lists.lists(step.windows);
-  const SamplerOf<T> sampler(step.windows, step.offset, step.mask);
+  const SamplerOf<T> sampler(step.windows, step.offset, step.mask, Edge::of_gradients);
   zero<B>(ctx, count_label, lists.counts, memory.contributions - memory.counts);
   launch_by_items<B>(ctx, count_label, CollectContributions<B, T, false>(step.windows, sampler, lists));
   launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
@@ -140,7 +140,7 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
   static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
   using A = Arithmetic<T>;
   const Windows& windows = step.windows;
-  const SamplerOf<T> sampler(windows, step.offset, step.mask);
+  const SamplerOf<T> sampler(windows, step.offset, step.mask, Edge::of_gradients);
   const auto* const x = static_cast<const T*>(step.x.data);
   auto* const column_grads = static_cast<T*>(step.columns);
   ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};

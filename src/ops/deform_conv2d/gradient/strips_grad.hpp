@@ -31,7 +31,7 @@ class StripsGrad {
   /// Those of x, or of a tensor that lies as `x` does.
   StripSamples<T> samples() const { return samples(step_.x); }
   StripSamples<T> samples(const Tensor4& x) const {
-    return StripSamples<T>(step_.windows, step_.offset, step_.mask, x);
+    return StripSamples<T>(step_.windows, step_.offset, step_.mask, x, Edge::of_gradients);
   }
   /// In an image without gaps, pixel by pixel.
   StripSamples<T> samples_in_plane() const { return samples({nullptr, {0, 0, windows().width, 1}}); }
