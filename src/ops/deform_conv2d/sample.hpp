@@ -64,8 +64,8 @@ struct Position {
   A factor;  ///< the mask's
 };
 
-/// Where samples begin above and left of the image. At exactly one pixel a sample is 0: for its value it lies outside, and
-/// pixels are not read; its derivatives are the slopes inwards, as torchvision has them, and gradients take it in.
+/// Where samples begin above and left of the image. At exactly one pixel a sample is 0: for its value it lies outside,
+/// and pixels are not read; its derivatives are the slopes inwards, as torchvision has them, and gradients take it in.
 enum class Edge { of_values, of_gradients };
 
 /// Samples lie below and right of this position.
