@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 // Where windows sample an image, on host and device. Nothing here knows Kokkos.
 
@@ -71,8 +70,9 @@ enum class Edge { of_values, of_gradients };
 /// Samples lie below and right of this position.
 template <class A>
 PORTOPS_FUNCTION A position_before(Edge edge) {
-  constexpr A next = A(-1) - std::numeric_limits<A>::epsilon();
-  return edge == Edge::of_values ? A(-1) : next;
+  // The next number below −1.
+  constexpr A below = sizeof(A) == sizeof(double) ? A(-0x1.0000000000001p0) : A(-0x1.000002p0);
+  return edge == Edge::of_values ? A(-1) : below;
 }
 
 /// Finds samples, by the offsets and masks of a step's images. Positions are computed in type A.
