@@ -8,6 +8,7 @@ gradient, a step is the forward pass and that of all gradients; "backward" is wh
 (PYTHONPATH=BUILD/python), PyTorch and torchvision.
 """
 import argparse
+import functools
 import statistics
 import time
 
@@ -82,7 +83,7 @@ def main():
                 rounds = {peer: [] for peer in FUNCTIONS}
                 for _ in range(given.rounds):
                     for peer, function in FUNCTIONS.items():
-                        rounds[peer].append(seconds(lambda: call(function), given.device, given.seconds))
+                        rounds[peer].append(seconds(functools.partial(call, function), given.device, given.seconds))
                 timed[name] = {peer: 1e3 * statistics.median(values) for peer, values in rounds.items()}
             text = f"{shape.name + ' ' + dtype:40}"
             for times in timed.values():
