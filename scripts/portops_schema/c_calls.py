@@ -51,9 +51,11 @@ def _call(function: Function) -> list[str]:
         name = _text(entry.name)
         if entry.ragged == "levels":
             arguments.append(f"values.levels({name})")
+        elif entry.optional:
+            continue
         elif entry.list:
             arguments += [f"values.list({name})", f"values.count({name})", *([f"values.list_levels({name})"] if entry.has_levels else [])]
-        elif not entry.optional:
+        else:
             arguments.append(f"{'values.operand' if entry.or_number else 'values.tensor'}({name})")
             arguments += [f"values.levels({name})"] if entry.has_levels else []
     for entry in function.outputs:

@@ -14,7 +14,7 @@ import pathlib
 import re
 import textwrap
 
-from .model import Attribute, Input, Operator, Output, Schema, SchemaError
+from .model import TENSOR_TYPES, Attribute, Input, Operator, Output, Schema, SchemaError
 from .tables import HEAD, _list, _text
 
 WIDTH = 120
@@ -158,7 +158,9 @@ def _member(entry: Input | Attribute | Output) -> list[tuple[str, str]]:
         lines = [(f"{target} {entry.name};", f"output, not wanted where it is NULL: {meaning}")]
         return [*lines, (f"size_t {entry.name}_count;", f"of {entry.name}")] if entry.list else lines
     if isinstance(entry, Input):
-        return [(f"const DLTensor* {entry.name};", f"may be NULL: {meaning}")]
+        target = "const DLTensor* const*" if entry.list else "const DLTensor*"
+        lines = [(f"{target} {entry.name};", f"may be NULL: {meaning}")]
+        return [*lines, (f"size_t {entry.name}_count;", f"of {entry.name}")] if entry.list else lines
     default = {"boolean": int(bool(entry.default)), "integers": f"NULL is {entry.default}", "text": f"NULL is {entry.default}"}
     value = default.get(entry.type, entry.default)
     shown = f"{value:g}" if isinstance(value, float) else value
@@ -193,10 +195,13 @@ def _defaults(function: Function) -> list[str]:
         if isinstance(entry, Attribute) and entry.type in ("boolean", "integer", "number"):
             values.append(repr(entry.default) if entry.type != "boolean" else str(int(entry.default)))
         else:
-            values.append("NULL")
-            if isinstance(entry, Output) and entry.list or isinstance(entry, Attribute) and entry.type == "integers":
-                values.append("0")
+            values += ["NULL", "0"] if _has_count(entry) else ["NULL"]
     return values
+
+
+def _has_count(entry: Input | Attribute | Output) -> bool:
+    """Whether it is several, whose number stands beside them."""
+    return entry.type == "integers" if isinstance(entry, Attribute) else entry.list
 
 
 def _wrapped(start: str, text: str) -> list[str]:
@@ -233,17 +238,20 @@ def _argument_comment(name: str, kind: str, meaning: str) -> list[str]:
 def _kind(entry: Input) -> str:
     if entry.ragged == "levels":
         return "levels"
-    kind = "tensor or number" if entry.or_number else f"tensor of {entry.type}" if entry.type else "tensor"
+    kind = "list of tensors" if entry.list else "tensor"
     if entry.ragged in ("true", "optional"):
         kind = "ragged tensor" if entry.ragged == "true" else "tensor, may be ragged"
-    if entry.list:
-        kind = "list of ragged tensors" if entry.ragged == "true" else "list of tensors"
+        kind = "list of ragged tensors" if entry.list else kind
+    if entry.type:
+        kind += f" of {TENSOR_TYPES[entry.type]}"
+    if entry.or_number:
+        kind += " or number"
     extents = f" of extents {entry.shape}" if entry.shape else ""
     return kind + extents + (", among the options" if entry.optional else "")
 
 
 def _output_kind(op: Operator, entry: Output) -> str:
-    kind = f"output of {entry.type}, {entry.shape}" if entry.type else f"output, {entry.shape}"
+    kind = f"output of {TENSOR_TYPES[entry.type]}, {entry.shape}" if entry.type else f"output, {entry.shape}"
     operand = op.needs_tensor(entry)
     if operand:
         return f"{kind}; may be NULL, and must be where {operand} is no tensor"
@@ -312,7 +320,7 @@ def _definition(function: Function) -> str:
     op = function.op
     arguments = ["call.context()", *(_argument(entry) for entry in op.inputs if not entry.optional)]
     arguments += [_output_argument(entry, entry in function.outputs) for entry in op.outputs]
-    params = [f".{entry.name} = call.tensor({_text(entry.name)}, given.{entry.name})" for entry in op.inputs if entry.optional]
+    params = [f".{entry.name} = {_option(entry)}" for entry in op.inputs if entry.optional]
     params += [f".{entry.name} = {_value(entry)}" for entry in op.attributes]
     if params:
         arguments.append(_list(params))
@@ -340,9 +348,7 @@ def _layout(function: Function) -> list[str]:
     """That every member takes 8 bytes, and has its place."""
     fields = ["size"]
     for entry in function.members:
-        fields.append(entry.name)
-        if isinstance(entry, Output) and entry.list or isinstance(entry, Attribute) and entry.type == "integers":
-            fields.append(f"{entry.name}_count")
+        fields += [entry.name, f"{entry.name}_count"] if _has_count(entry) else [entry.name]
     return [
         f"static_assert(sizeof({function.struct}) == {8 * len(fields)});",
         *(f"static_assert(offsetof({function.struct}, {name}) == {8 * at});" for at, name in enumerate(fields)),
@@ -358,6 +364,11 @@ def _argument(entry: Input) -> str:
     if entry.has_levels:
         return f"call.ragged({text}, {name}, {name}_levels)"
     return f"call.{'operand' if entry.or_number else 'tensor'}({text}, {name})"
+
+
+def _option(entry: Input) -> str:
+    name, text = entry.name, _text(entry.name)
+    return f"call.list({text}, given.{name}, given.{name}_count)" if entry.list else f"call.tensor({text}, given.{name})"
 
 
 def _output_argument(entry: Output, is_parameter: bool) -> str:

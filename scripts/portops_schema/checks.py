@@ -93,7 +93,7 @@ def _function(op: Operator) -> str:
     for entry in tensors:
         if entry.list and entry.has_levels:
             lines.append(f"const std::vector<TensorRef> {entry.name}_values = values_of({entry.name});")
-    lines += [f"check_list_given(op, {_named(entry)});" for entry in tensors if entry.list]
+    lines += [f"check_list_given(op, {_named(entry)});" for entry in tensors if entry.list and not entry.optional]
     first = f"{_tensors(leader)}.front()" if leader.list else _tensor(leader)
     lines += [
         f'constexpr std::string_view leader = "{leader.name}{"[0]" if leader.list else ""}";',
@@ -105,7 +105,9 @@ def _function(op: Operator) -> str:
         lines += _check_wanted(op, entry)
     lines += _work_out(op)
     for entry in op.inputs:
-        if entry.shape:
+        if entry.list and entry.shape:
+            lines += _check_list_extents(op, entry)
+        elif entry.shape:
             given = f"if ({_argument(entry)}) " if entry.optional else ""
             lines.append(f"{given}check_extents(op, {_named(entry)}, {_expected(op, entry)});")
     for entry in op.outputs:
@@ -122,14 +124,12 @@ def _check_input(op: Operator, entry: Input) -> list[str]:
     if entry.ragged == "levels":
         return [f'check_levels_given(op, "{entry.name}", {entry.name});']
     kind = "list_" if entry.list else ""
-    read = f"check_{kind}input{'s' if entry.list else ''}(op, ctx, {_named(entry)}, type, leader);"
-    if entry.type:
-        read = f"check_index_input(op, ctx, {_named(entry)});"
-    shape = f"check_{kind}shape_only_input{'s' if entry.list else ''}(op, {_named(entry)}, type, leader);"
+    read = f"check_{kind}input{'s' if entry.list else ''}(op, ctx, {_named(entry)}, {_type(entry)});"
+    shape = f"check_{kind}shape_only_input{'s' if entry.list else ''}(op, {_named(entry)}, {_type(entry)});"
     given = ""
     if entry.or_number:
         given = f"if ({entry.name}.is_tensor()) "
-    elif entry.optional:
+    elif entry.optional and not entry.list:
         given = f"if ({_argument(entry)}) "
     if entry.name not in op.no_need_buffer:
         lines = [given + read]
@@ -142,6 +142,13 @@ def _check_input(op: Operator, entry: Input) -> list[str]:
         condition = f"if ({entry.name}.levels) " if entry.ragged == "optional" else ""
         lines.append(f'{condition}check_levels(op, "{entry.name}", {entry.name});')
     return lines
+
+
+def _type(entry: Input | Output) -> str:
+    """The element type that a tensor must have, and the argument that has the same one."""
+    if entry.type is None:
+        return "type, leader"
+    return ("sum_type(type)" if entry.type == "sums" else f"ElementType::{entry.type}") + ', ""'
 
 
 def _needs_buffer(op: Operator) -> str:
@@ -159,8 +166,10 @@ def _check_wanted(op: Operator, entry: Output) -> list[str]:
     if operand.or_number:
         without, message = f"!{operand.name}.is_tensor()", f"is given, but {operand.name} is a number and has no gradient"
     else:
-        without, message = f"!{_argument(operand)}", f"is wanted, but there is no {operand.name}"
-    return [f"if ({entry.name} && {without}) {{", f'  fail("portops::{op.name}: {entry.name} {message}");', "}"]
+        without = f"{_argument(operand)}.empty()" if operand.list else f"!{_argument(operand)}"
+        message = f"is wanted, but there is no {operand.name}"
+    wanted = f"!{entry.name}.empty()" if entry.list else entry.name
+    return [f"if ({wanted} && {without}) {{", f'  fail("portops::{op.name}: {entry.name} {message}");', "}"]
 
 
 def _work_out(op: Operator) -> list[str]:
@@ -205,9 +214,16 @@ def _check_output(op: Operator, entry: Output) -> list[str]:
     if entry.list:
         return _check_list_output(op, entry)
     condition = f"if ({entry.name}) " if entry.optional else ""
-    if entry.type:
-        return [f"{condition}check_index_output(op, ctx, {_named(entry)}, {_expected(op, entry)});"]
-    return [f"{condition}check_output(op, ctx, {_named(entry)}, type, leader, {_expected(op, entry)});"]
+    return [f"{condition}check_output(op, ctx, {_named(entry)}, {_type(entry)}, {_expected(op, entry)});"]
+
+
+def _check_list_extents(op: Operator, entry: Input) -> list[str]:
+    operand = op.input(entry.shape.names[0])
+    given = f"if (!{_tensors(entry)}.empty()) " if entry.optional else ""
+    return [
+        f'{given}check_list_size(op, {_named(entry)}, {_tensors(operand)}.size(), "{operand.name}");',
+        f'{given}check_list_extents(op, {_named(entry)}, {_tensors(operand)}, "the extents of {operand.name}");',
+    ]
 
 
 def _check_list_output(op: Operator, entry: Output) -> list[str]:
@@ -221,7 +237,7 @@ def _check_list_output(op: Operator, entry: Output) -> list[str]:
     lines = [f'{condition}check_list_size(op, {_named(entry)}, {size}, "{counted}");']
     if not entry.optional:
         lines.append(f"check_all_given(op, {_named(entry)});")
-    return [*lines, f'check_list_outputs(op, ctx, {_named(entry)}, type, leader, {expected}, "{origin}");']
+    return [*lines, f'check_list_outputs(op, ctx, {_named(entry)}, {_type(entry)}, {expected}, "{origin}");']
 
 
 def _check_overlap(op: Operator, number: int, entry: Output) -> list[str]:
@@ -264,7 +280,9 @@ def _tensor(entry: Input | Output) -> str:
 
 
 def _tensors(entry: Input | Output) -> str:
-    return f"{entry.name}_values" if isinstance(entry, Input) and entry.has_levels else entry.name
+    if isinstance(entry, Output):
+        return entry.name
+    return f"{entry.name}_values" if entry.has_levels else _argument(entry)
 
 
 def _enumeration(names: list[str] | tuple[str, ...]) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import field
 
-TENSOR_TYPES = ("i64",)  # element types that a tensor may have instead of the call's one
+# Element types that a tensor may have instead of the call's one, and their words. Of sums: that in which sums are
+# accumulated.
+TENSOR_TYPES = {"i64": "i64", "f64": "f64", "sums": "f32 (f64 in a call of f64)"}
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
 SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name

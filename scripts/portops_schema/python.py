@@ -107,7 +107,7 @@ def _input_type(op: Operator, entry: Input) -> str:
         return "Sequence[Ragged[A]]" if entry.list else "Ragged[A]"
     array = "A" if entry is op.typed_input else "Array"
     if entry.list:
-        return f"Sequence[{array}]"
+        return f"Sequence[{array}]" + (" | None" if entry.optional else "")
     kind = array + (" | float" if entry.or_number else "") + (" | Ragged[A]" if entry.ragged == "optional" else "")
     return kind + (" | None" if entry.optional else "")
 

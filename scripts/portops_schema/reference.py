@@ -7,7 +7,7 @@ from __future__ import annotations
 import textwrap
 
 from . import c_interface
-from .model import Attribute, Input, Operator, Output, Schema
+from .model import TENSOR_TYPES, Attribute, Input, Operator, Output, Schema
 
 MARK = "Made from src/ops/ops.yaml by `scripts/schema.py reference`: edits are lost."
 HEADER = f"""\
@@ -109,15 +109,14 @@ def _kind(entry: Input) -> str:
 
 
 def _kind_of_tensor(entry: Input) -> str:
+    kind = "list of tensors" if entry.list else "tensor"
     if entry.type:
-        return f"tensor of {entry.type}{', optional' if entry.optional else ''}"
-    if entry.list:
-        return "list of tensors"
+        kind += f" of {TENSOR_TYPES[entry.type]}"
     if entry.default is not None:
-        return f"tensor or number; {entry.default:g} where it is left out"
+        return f"{kind} or number; {entry.default:g} where it is left out"
     if entry.or_number:
-        return "tensor or number"
-    return "tensor, optional" if entry.optional else "tensor"
+        return f"{kind} or number"
+    return f"{kind}, optional" if entry.optional else kind
 
 
 def _extents(op: Operator, entry: Input) -> str:
@@ -129,7 +128,8 @@ def _extents(op: Operator, entry: Input) -> str:
 
 
 def _wanted(op: Operator, entry: Output) -> str:
-    return _when(op, entry) + (f"; a tensor of {entry.type}" if entry.type else "")
+    kind = "a list of tensors" if entry.list else "a tensor"
+    return _when(op, entry) + (f"; {kind} of {TENSOR_TYPES[entry.type]}" if entry.type else "")
 
 
 def _when(op: Operator, entry: Output) -> str:
@@ -142,7 +142,7 @@ def _when(op: Operator, entry: Output) -> str:
 
 
 def _rules(schema: Schema, op: Operator) -> list[str]:
-    own = sorted({entry.type for entry in (*op.inputs, *op.outputs) if entry.type})
+    own = sorted({TENSOR_TYPES[entry.type] for entry in (*op.inputs, *op.outputs) if entry.type})
     others = f" but those of {' and '.join(own)}" if own else ""
     rules = [f"All tensors{others} have one element type: f64, f32, f16 or bf16."] if op.typed_input else []
     given = [entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape]

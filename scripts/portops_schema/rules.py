@@ -51,8 +51,8 @@ def _arguments(op: Operator) -> Messages:
     for entry in op.inputs:
         if entry.default is not None and not entry.or_number:
             yield entry.line, f"input {entry.name}: only an input with or_number may have a default"
-        if entry.type is not None and entry.or_number:
-            yield entry.line, f"input {entry.name}: an input with a type of its own may not be a number"
+        if entry.type == "i64" and entry.or_number:
+            yield entry.line, f"input {entry.name}: indices may not be a number"
         if entry.optional and entry.or_number:
             yield entry.line, (
                 f"input {entry.name}: an input with or_number is made optional by a default, " "not by 'optional'"
@@ -64,19 +64,18 @@ def _arguments(op: Operator) -> Messages:
 
 def _lists(op: Operator) -> Messages:
     for entry in op.inputs:
-        if entry.list and (entry.optional or entry.or_number or entry.shape or entry.type):
-            yield entry.line, (
-                f"input {entry.name}: a list has neither 'optional' nor 'or_number' nor 'shape' nor 'type'"
-            )
-    for entry in op.outputs:
-        operand = op.input(entry.shape.names[0]) if entry.shape.names else None
+        if entry.list and entry.or_number:
+            yield entry.line, f"input {entry.name}: a list may not be a number"
+    tensors = [("input", entry) for entry in op.inputs] + [("output", entry) for entry in op.outputs]
+    for kind, entry in tensors:
+        operand = op.input(entry.shape.names[0]) if entry.shape and entry.shape.names else None
         if operand is None:
             continue  # reported with the rule
         gives_list = entry.shape.function == "divided" or (entry.shape.function == "like" and operand.list)
         if gives_list != entry.list:
             yield entry.shape.line, (
-                f"output {entry.name}: {entry.shape} gives {'a list' if gives_list else 'one tensor'}, "
-                f"but the output is {'a list' if entry.list else 'one tensor'}"
+                f"{kind} {entry.name}: {entry.shape} gives {'a list' if gives_list else 'one tensor'}, "
+                f"but the {kind} is {'a list' if entry.list else 'one tensor'}"
             )
 
 
@@ -158,9 +157,9 @@ def _promises(op: Operator) -> Messages:
             yield line, f"inplace: there is no input {source}"
         if op.output(target) is None:
             yield line, f"inplace: there is no output {target}"
-        for entry in (op.input(source), op.output(target)):
-            if entry is not None and entry.list:
-                yield line, f"inplace: {entry.name} is a list"
+        pair = [entry for entry in (op.input(source), op.output(target)) if entry is not None]
+        if len({entry.list for entry in pair}) > 1:
+            yield line, f"inplace: one of {source} and {target} is a list, and the other one tensor"
     if len(set(op.inplace)) != len(op.inplace):
         yield line, "inplace: a pair is named twice"
 

@@ -135,6 +135,8 @@ def _is_list(entry: Input | Output) -> str:
 
 
 def _own_type(entry: Input | Output) -> str:
+    if entry.type == "sums":
+        return ", .type_of_sums = true"
     return f", .type = ElementType::{entry.type}" if entry.type else ""
 
 
@@ -235,7 +237,9 @@ def _run(op: Operator) -> str:
 
 def _params(op: Operator) -> list[str]:
     """The options as one argument, or none."""
-    members = [f".{entry.name} = call.tensor({_text(entry.name)})" for entry in op.inputs if entry.optional]
+    members = [
+        f".{entry.name} = call.{'list' if entry.list else 'tensor'}({_text(entry.name)})" for entry in op.inputs if entry.optional
+    ]
     members += [
         f".{entry.name} = call.attribute<{CPP_TYPES[entry.type]}>({_text(entry.name)})" for entry in op.attributes
     ]

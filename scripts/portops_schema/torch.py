@@ -66,7 +66,7 @@ def _input_type(op: Operator, entry: Input) -> str:
     if entry.ragged == "true":
         return "Sequence[AnyRagged]" if entry.list else "AnyRagged"
     if entry.list:
-        return "Sequence[Tensor]"
+        return "Sequence[Tensor]" + (" | None" if entry.optional else "")
     kind = "Tensor"
     if entry.ragged == "values":
         kind = "T" if entry is op.typed_input else "Tensor | AnyRagged"

@@ -49,13 +49,6 @@ void check_type(std::string_view op, ElementType type, std::string_view like) {
        ", which this build leaves out (PORTOPS_ELEMENT_TYPES), expected ", types);
 }
 
-void check_indices(std::string_view op, const Named& argument) {
-  check_given(op, argument);
-  const auto& [name, tensor] = argument;
-  if (tensor.type() == ElementType::i64) return;
-  fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected i64");
-}
-
 void check_writable(std::string_view op, const Named& output) {
   const auto& [name, tensor] = output;
   if (tensor.read_only()) fail("portops::", op, ": ", name, " is an output, but its elements are const");
@@ -92,8 +85,11 @@ void check_extents(std::string_view op, const Named& argument, const Extents& ex
 void check_shape_only_input(std::string_view op, const Named& input, ElementType type, std::string_view like) {
   check_given(op, input);
   const auto& [name, tensor] = input;
-  check_type(op, type, like);
+  if (!like.empty()) check_type(op, type, like);
   if (tensor.type() == type) return;
+  if (like.empty()) {
+    fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected ", name_of(type));
+  }
   fail("portops::", op, ": ", name, " has element type ", name_of(tensor.type()), ", expected ", name_of(type),
        " (the element type of ", like, ")");
 }
@@ -106,19 +102,6 @@ void check_input(std::string_view op, const Context& ctx, const Named& input, El
 void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
                   const Extents& expected, std::string_view origin) {
   check_shape_only_input(op, output, type, like);
-  check_extents(op, output, expected, origin);
-  check_data(op, ctx, output);
-  check_writable(op, output);
-}
-
-void check_index_input(std::string_view op, const Context& ctx, const Named& input) {
-  check_indices(op, input);
-  check_data(op, ctx, input);
-}
-
-void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
-                        std::string_view origin) {
-  check_indices(op, output);
   check_extents(op, output, expected, origin);
   check_data(op, ctx, output);
   check_writable(op, output);

@@ -16,6 +16,9 @@
 
 namespace portops::impl {
 
+/// The element type in which sums of elements are accumulated: Arithmetic<T> of pack.hpp, at run time.
+constexpr ElementType sum_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
+
 /// A tensor argument and its name in the operator's signature.
 struct Named {
   std::string_view name;
@@ -29,7 +32,8 @@ struct ExpectedExtents {
 };
 
 /// The tensor is given and lies where the context's backend reaches it; its element type is `type`, that of the
-/// argument called `like`, which is one that this build computes with: not i64.
+/// argument called `like`, which is one that this build computes with: not i64. Without a name it is a type that the
+/// operator says of this one tensor.
 void check_input(std::string_view op, const Context& ctx, const Named& input, ElementType type, std::string_view like);
 
 /// The same, for an input of which only the extents are read.
@@ -47,11 +51,6 @@ void check_extents(std::string_view op, const Named& argument, const Extents& ex
 /// the expected extents.
 void check_output(std::string_view op, const Context& ctx, const Named& output, ElementType type, std::string_view like,
                   const Extents& expected, std::string_view origin);
-
-/// As check_input and check_output for a tensor of i64.
-void check_index_input(std::string_view op, const Context& ctx, const Named& input);
-void check_index_output(std::string_view op, const Context& ctx, const Named& output, const Extents& expected,
-                        std::string_view origin);
 
 /// No element of the output lies in any of the other tensors, whether their elements are read or not. Empty references
 /// and those without data are passed over.

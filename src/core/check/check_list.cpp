@@ -139,6 +139,25 @@ class RangeIndex {
   std::vector<std::int64_t> furthest_;  // the last byte of all ranges up to this one
 };
 
+/// No output overlaps an input, but for those of which may(output, input) says that they may.
+template <class May>
+void check_overlap_of_lists(std::string_view op, const NamedList& outputs, const NamedList& inputs, const May& may) {
+  const RangeIndex index(inputs.tensors);
+  if (index.is_empty()) return;
+  const std::size_t none = inputs.tensors.size();
+  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) {
+    const TensorRef& output = outputs.tensors[i];
+    const ByteRange written = byte_range(output);
+    if (written.is_empty()) continue;
+    std::size_t first = none;  // that it overlaps
+    index.visit_meeting(written, [&](const TensorRef& input) {
+      const auto k = static_cast<std::size_t>(&input - inputs.tensors.data());
+      if (k < first && !may(i, k) && may_overlap(output, input)) first = k;
+    });
+    if (first != none) fail_overlap(op, name_in_list(outputs.name, i), name_in_list(inputs.name, first));
+  }
+}
+
 [[noreturn]] void fail_to_join(std::string_view op, const NamedList& list, std::size_t index, int axis) {
   const TensorRef& tensor = list.tensors[index];
   const std::string name = name_in_list(list.name, index);
@@ -277,6 +296,14 @@ void check_list_size(std::string_view op, const NamedList& list, std::size_t exp
        " (one for each of ", one_for_each, ")");
 }
 
+void check_list_extents(std::string_view op, const NamedList& list, std::span<const TensorRef> tensors,
+                        std::string_view origin) {
+  for (std::size_t i = 0; i < list.tensors.size(); ++i) {
+    if (list.tensors[i].extents() == tensors[i].extents()) continue;
+    check_extents(op, {name_in_list(list.name, i), list.tensors[i]}, tensors[i].extents(), name_in_list(origin, i));
+  }
+}
+
 void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
                         std::string_view like, const PartShapes& shapes, std::string_view origin) {
   Extents expected = shapes.whole;
@@ -301,20 +328,17 @@ void check_no_overlap(std::string_view op, const Named& output, const NamedList&
 }
 
 void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs) {
-  const RangeIndex index(inputs.tensors);
-  if (index.is_empty()) return;
-  const std::size_t none = inputs.tensors.size();
-  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) {
-    const TensorRef& output = outputs.tensors[i];
-    const ByteRange written = byte_range(output);
-    if (written.is_empty()) continue;
-    std::size_t first = none;  // that it overlaps
-    index.visit_meeting(written, [&](const TensorRef& input) {
-      const auto k = static_cast<std::size_t>(&input - inputs.tensors.data());
-      if (k < first && may_overlap(output, input)) first = k;
-    });
-    if (first != none) fail_overlap(op, name_in_list(outputs.name, i), name_in_list(inputs.name, first));
-  }
+  check_overlap_of_lists(op, outputs, inputs, [](std::size_t, std::size_t) { return false; });
+}
+
+void check_in_place(std::string_view op, const NamedList& outputs, const NamedList& inputs) {
+  const auto coincides = [&](std::size_t output, std::size_t input) {
+    return output == input && coincide(outputs.tensors[output], inputs.tensors[input]);
+  };
+  bool all = outputs.tensors.size() <= inputs.tensors.size();
+  for (std::size_t i = 0; all && i < outputs.tensors.size(); ++i) all = coincides(i, i);
+  if (all) return check_disjoint(op, outputs);
+  check_overlap_of_lists(op, outputs, inputs, coincides);
 }
 
 void check_no_overlap(std::string_view op, const NamedList& outputs, const Named& input) {

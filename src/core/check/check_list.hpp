@@ -62,6 +62,11 @@ PartShapes divided_shapes(std::string_view op, const Named& whole, std::span<con
 /// The list has as many tensors; `one_for_each` says in the message what of.
 void check_list_size(std::string_view op, const NamedList& list, std::size_t expected, std::string_view one_for_each);
 
+/// check_extents for each tensor, whose extents are those of other tensors, one for each; `origin` says in the message
+/// where those of tensor 3 come from, but for its end: "[3]".
+void check_list_extents(std::string_view op, const NamedList& list, std::span<const TensorRef> tensors,
+                        std::string_view origin);
+
 /// check_output for each tensor that is given; `origin` says in the message where the extents of tensor 3 come from,
 /// but for its end: "[3]".
 void check_list_outputs(std::string_view op, const Context& ctx, const NamedList& outputs, ElementType type,
@@ -74,6 +79,9 @@ void check_list_outputs(std::string_view op, const Context& ctx, const NamedList
 void check_no_overlap(std::string_view op, const Named& output, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const Named& input);
+/// check_in_place for each output and the input in the same place of the other list; check_no_overlap of the output with
+/// the other inputs.
+void check_in_place(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 /// check_no_overlap of each output with the other ones.
 void check_disjoint(std::string_view op, const NamedList& outputs);
 

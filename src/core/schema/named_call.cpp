@@ -185,11 +185,12 @@ void NamedCall::check_types() const {
 }
 
 void NamedCall::check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const {
-  if (!given || given.type() == input.type) return;
+  const bool is_own = input.type || input.type_of_sums;
+  if (!given || (is_own && given.type() == type_of(input))) return;
   const auto expected = [&](const auto&... parts) {
     fail("portops::", info_.name, ": ", name, " has element type ", name_of(given.type()), ", expected ", parts...);
   };
-  if (input.type) expected(name_of(*input.type));
+  if (is_own) expected(name_of(type_of(input)));
   const InputInfo& typed = typed_input();
   if (&input == &typed && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
   if (given.type() == type()) return;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/check/check.hpp"
 #include "core/schema/registry.hpp"
 
 #include <initializer_list>
@@ -41,6 +42,12 @@ class NamedCall {
 
   /// Of all tensors of the call but those of a type of their own.
   ElementType type() const;
+  /// Of an input or output.
+  template <class Info>
+  ElementType type_of(const Info& info) const {
+    if (info.type_of_sums) return sum_type(type());
+    return info.type ? *info.type : type();
+  }
   /// The extents of an input; [] for a number.
   const Extents& extents(std::string_view name) const { return tensor(name).extents(); }
   /// The extents of the tensors of a list.
@@ -64,6 +71,8 @@ class NamedCall {
   void check_levels(std::string_view output, const Extents& extents, const Levels& levels) const;
   /// Throws Error when an input has other extents than its shape rule gives.
   void check_extents(std::string_view name, const Extents& expected, std::string_view rule) const;
+  /// The same of a list, which may have been left out, and of how many tensors it has.
+  void check_extents(std::string_view name, const std::vector<Extents>& expected, std::string_view rule) const;
 
  private:
   void check_names(const Arguments& given) const;

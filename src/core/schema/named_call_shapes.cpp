@@ -24,7 +24,7 @@ std::span<const TensorRef> NamedCall::list(std::string_view name) const {
 
 // The schema sees to it that there is one where its type matters, and that it is always a tensor or a list of them.
 const InputInfo& NamedCall::typed_input() const {
-  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) { return !input.type; });
+  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) { return !input.type && !input.type_of_sums; });
 }
 
 ElementType NamedCall::type() const {
@@ -92,6 +92,21 @@ void NamedCall::check_extents(std::string_view name, const Extents& expected, st
   if (!tensor(name) || extents(name) == expected) return;
   fail("portops::", info_.name, ": ", name, " has extents ", extents(name).to_string(), ", expected ",
        expected.to_string(), " (", rule, ")");
+}
+
+void NamedCall::check_extents(std::string_view name, const std::vector<Extents>& expected,
+                              std::string_view rule) const {
+  const std::span<const TensorRef> tensors = list(name);
+  if (tensors.empty()) return;
+  if (tensors.size() != expected.size()) {
+    fail("portops::", info_.name, ": ", name, " has ", tensors.size(), " tensors, expected ", expected.size(), " (",
+         rule, ")");
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].extents() == expected[i]) continue;
+    fail("portops::", info_.name, ": ", name_in_list(name, i), " has extents ", tensors[i].extents().to_string(),
+         ", expected ", expected[i].to_string(), " (", rule, ")");
+  }
 }
 
 }  // namespace portops::impl

@@ -41,7 +41,8 @@ struct InputInfo {
   bool or_number = false;                ///< a number may stand for the tensor
   std::optional<double> default_number;  ///< the number that stands for it when it is left out
   std::string shape_rule;                ///< such as "broadcast(x, y, weight)"; empty: the other inputs do not fix it
-  std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
+  std::optional<ElementType> type = {};  ///< i64 or f64; none: the one element type of the call
+  bool type_of_sums = false;             ///< in place of that: f64 in a call of f64, else f32
   Ragged ragged = Ragged::no;
 };
 
@@ -60,7 +61,8 @@ struct OutputInfo {
   std::string shape_rule;    ///< such as "broadcast(x, y, weight)"
   bool optional = false;     ///< may be left out, and then costs nothing
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
-  std::optional<ElementType> type = {};  ///< i64; none: the one element type of the call
+  std::optional<ElementType> type = {};  ///< i64 or f64; none: the one element type of the call
+  bool type_of_sums = false;             ///< in place of that: f64 in a call of f64, else f32
   std::string levels_rule = {};          ///< "share(x)", "changes" or "drops"; empty where no input is ragged
 };
 
