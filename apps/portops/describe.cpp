@@ -50,11 +50,19 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
   print_table(rows, "  ", out);
 }
 
+/// " of i64", where a tensor does not have the call's element type.
+template <class Info>
+std::string of_own_type(const Info& info) {
+  if (info.type_of_sums) return " of f32 (f64 in a call of f64)";
+  return info.type ? " of " + std::string(name_of(*info.type)) : "";
+}
+
 Row row_of(const InputInfo& input) {
-  std::string kind = input.list ? "list of tensors" : input.or_number ? "tensor or number" : "tensor";
+  std::string kind = input.list ? "list of tensors" : "tensor";
   if (input.ragged == Ragged::always) kind = input.list ? "list of ragged tensors" : "ragged tensor";
   if (input.ragged == Ragged::levels) kind = "levels";
-  if (input.type) kind += " of " + std::string(name_of(*input.type));
+  kind += of_own_type(input);
+  if (input.or_number) kind += " or number";
   if (input.default_number) {
     kind += ", default " + to_string(*input.default_number);
   } else if (input.optional) {
@@ -71,8 +79,8 @@ Row row_of(const AttributeInfo& attribute) {
 }
 
 Row row_of(const OutputInfo& output) {
-  std::string kind = output.list ? "list of tensors" : "";
-  if (output.type) kind = "tensor of " + std::string(name_of(*output.type));
+  const std::string own = of_own_type(output);
+  std::string kind = output.list ? "list of tensors" + own : own.empty() ? "" : "tensor" + own;
   if (output.optional) append_item(kind, output.list ? "each optional" : "optional");
   return {output.name, kind, output.description};
 }

@@ -52,9 +52,14 @@ def is_step(op: Operator) -> bool:
     return not op.backward and written == {output.name for output in op.outputs}
 
 
+def _asked_for(op: Operator) -> list[Output]:
+    """The outputs that are made where the caller says so. A step writes what it is given."""
+    return [] if is_step(op) else [output for output in op.outputs if output.optional]
+
+
 def _function(op: Operator) -> str:
     arguments = [parameter(op, entry, _input_type) for entry in parameters(op)]
-    optional = [f"{output.name}: bool = False" for output in op.outputs if output.optional]
+    optional = [f"{output.name}: bool = False" for output in _asked_for(op)]
     signature = ",\n".join(f"    {entry}" for entry in [*arguments, *(["*", *optional] if optional else [])])
     body = textwrap.indent("\n".join(_body(op)), "    ")
     return f"def {op.name}(\n{signature},\n) -> {_result_type(op)}:\n{_docstring(op)}\n{body}\n"
@@ -106,6 +111,8 @@ def _body(op: Operator) -> list[str]:
             levels.append(name)
         elif entry.or_number:
             arguments.append(f"*tensor_or_number({name})")
+        elif entry.list and entry.optional:
+            arguments.append(f"{name} or []")
         else:
             arguments.append(name)
     for attribute in op.attributes:
@@ -120,8 +127,7 @@ def _body(op: Operator) -> list[str]:
     # The gradient of max needs to know where the maxima are.
     arguments += [
         f'{output.name} or pooltype == "max"' if output.name == "index" else output.name
-        for output in op.outputs
-        if output.optional
+        for output in _asked_for(op)
     ]
     call = f"_{op.name}({', '.join(arguments)})"
     if is_step(op):
@@ -153,9 +159,8 @@ def _docstring(op: Operator) -> str:
     written = {source for source, _ in op.inplace} if is_step(op) else set()
     for entry in parameters(op):
         lines += item(entry.name, entry.description + (" Written in place." if entry.name in written else ""))
-    for output in op.outputs:
-        if output.optional:
-            lines += item(output.name, f"Whether this is computed: {output.description}")
+    for output in _asked_for(op):
+        lines += item(output.name, f"Whether this is computed: {output.description}")
     lines += ["", "Returns:", *item("", _returns(op)), "", "Raises:", *item("portops.Error", "The call is wrong.")]
     return as_docstring(lines)
 

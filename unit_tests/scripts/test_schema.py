@@ -133,11 +133,11 @@ class WrongSchemaTest(RefusalTest):
         indices = "    - name: rows\n      description: The rows.\n      type: i64\n"
         self.wrong(
             alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", "i32"))),
-            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64"),
+            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums"),
         )
         self.wrong(
             alone(("The weight.\n", "The weight.\n      type: i64\n")),
-            ("name: weight", "norm: input weight: an input with a type of its own may not be a number"),
+            ("name: weight", "norm: input weight: indices may not be a number"),
         )
         self.wrong(
             alone(("  inputs:\n", "  inputs:\n" + indices), ("the value.\n", "the value.\n      optional: true\n")),

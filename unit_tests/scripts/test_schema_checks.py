@@ -155,10 +155,34 @@ class ChecksTest(SchemaTest):
             ),
             "norm",
         )
-        self.assertIn('check_index_input(op, ctx, Named{"rows", rows});', body)
+        self.assertIn('check_input(op, ctx, Named{"rows", rows}, ElementType::i64, "");', body)
         self.assertIn(
-            'check_index_output(op, ctx, Named{"count", count}, rows.extents(), "the extents of rows");', body
+            'check_output(op, ctx, Named{"count", count}, ElementType::i64, "", rows.extents(), "the extents of rows");',
+            body,
         )
+
+    def test_lists_beside_lists(self) -> None:
+        body = self.body(
+            edited(
+                LISTS,
+                (
+                    "list: true  # of join\n",
+                    "list: true  # of join\n"
+                    "    - {name: like_x, description: As x., list: true, shape: like(x), type: sums}\n"
+                    "    - {name: more, description: As x., list: true, optional: true, shape: like(x)}\n",
+                ),
+                ("  backward: join_grad\n", ""),
+            ).split("- op: join_grad")[0],
+            "join",
+        )
+        for line in (
+            'check_list_inputs(op, ctx, NamedList{"like_x", like_x}, sum_type(type), "");',
+            'check_list_size(op, NamedList{"like_x", like_x}, x.size(), "x");',
+            'check_list_extents(op, NamedList{"like_x", like_x}, x, "the extents of x");',
+            'if (!params.more.empty()) check_list_size(op, NamedList{"more", params.more}, x.size(), "x");',
+        ):
+            self.assertIn(line, body)
+        self.assertNotIn('check_list_given(op, NamedList{"more"', body)
 
     def test_levels(self) -> None:
         shape = "broadcast(x, weight)\n"

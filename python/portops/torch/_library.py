@@ -48,12 +48,13 @@ def input_arguments(entry: Input, written: bool) -> list[Argument]:
     if entry.ragged == "levels":
         return [levels]
     if entry.is_list:
-        values = Argument(f"Tensor[] {name}", name)
+        values = Argument(f"{'Tensor(a!)[]' if written else 'Tensor[]'} {name}", name)
         return [values, levels] if entry.ragged == "true" else [values]
     if entry.ragged in ("true", "optional"):
         return [Argument(f"Tensor {name}", name), levels]
     if entry.or_number:
-        return [Argument(f"Tensor? {name}", name), Argument(f"float {name}_number", f"{name}_number")]
+        kind = "Tensor(a!)?" if written else "Tensor?"
+        return [Argument(f"{kind} {name}", name), Argument(f"float {name}_number", f"{name}_number")]
     kind = "Tensor?" if entry.optional else "Tensor(a!)" if written else "Tensor"
     return [Argument(f"{kind} {name}", name)]
 
@@ -72,6 +73,8 @@ def arguments_of(op: Operator) -> list[Argument]:
         arguments.append(Argument(f"{kind} {attribute.name}", attribute.name))
     if op.is_gradient:
         return [*arguments, Argument("bool[] wanted", "wanted")]
+    if op.is_step:
+        return arguments
     optional = [output.name for output in op.outputs if output.optional]
     return [*arguments, *(Argument(f"bool {name}_wanted", f"{name}_wanted") for name in optional)]
 
@@ -116,7 +119,7 @@ def slots_of(op: Operator) -> Optional[list[Slot]]:
     for entry in op.inputs:
         slots.append(_slot(entry, index))
         count = len(input_arguments(entry, False))
-        are_same = are_same and count == 1 and entry.ragged != "levels"
+        are_same = are_same and count == 1 and entry.ragged != "levels" and not (entry.is_list and entry.optional)
         index += count
     for _ in op.attributes:
         slots.append(_item(index))
@@ -137,6 +140,8 @@ def _slot(entry: Input, index: int) -> Slot:
         return lambda given: _made_ragged(given[index], given[index + 1])
     if entry.or_number:
         return lambda given: given[index + 1] if given[index] is None else given[index]
+    if entry.is_list and entry.optional:
+        return lambda given: given[index] or None
     return _item(index)
 
 
@@ -222,19 +227,31 @@ def _gradient_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., A
 def _step_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
     name = op.name
     names = [argument.name for argument in arguments_of(op)]
-    written = [names.index(source) for source, _ in op.inplace]
+    sources = {target: names.index(source) for source, target in op.inplace}
+    written = [sources[output.name] for output in op.outputs]
 
     def kernel(*given: Any) -> None:
-        tensors = [given[index] for index in written]
-        cores[name](*inputs(given), *tensors, context())
-        for tensor in tensors:
-            if not tensor.is_inference():
-                torch.autograd.graph.increment_version(tensor)
+        outputs = [given[index] or None if isinstance(given[index], (list, tuple)) else given[index] for index in written]
+        cores[name](*inputs(given), *outputs, context())
+        for output in outputs:
+            for tensor in output if isinstance(output, (list, tuple)) else (output,):
+                if tensor is not None and not tensor.is_inference():
+                    torch.autograd.graph.increment_version(tensor)
 
     return kernel
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------
+
+
+_OWN_TYPES = {"i64": torch.int64, "f64": torch.float64}
+
+
+def _dtype(output: Output, like: Tensor) -> torch.dtype:
+    """That of an output, in a call whose tensors are as this one."""
+    if output.type == "sums":
+        return torch.float64 if like.dtype is torch.float64 else torch.float32
+    return _OWN_TYPES[output.type] if output.type else like.dtype
 
 
 def fake_of(op: Operator) -> Callable[..., Any]:
@@ -247,10 +264,10 @@ def fake_of(op: Operator) -> Callable[..., Any]:
     def made(output: Output, given: dict[str, Any]) -> Any:
         like = given[typed][0] if isinstance(given[typed], (list, tuple)) else given[typed]
         if output.is_list:
-            return [like.new_empty(extents) for extents in _shapes.list_extents(output.shape, given)]
+            dtype = _dtype(output, like)
+            return [like.new_empty(extents, dtype=dtype) for extents in _shapes.list_extents(output.shape, given)]
         name = output.name[: -len("_grad")] if op.is_gradient else output.name
-        dtype = torch.int64 if output.type else like.dtype
-        return like.new_empty(_shapes.extents(family, name, output.shape, given), dtype=dtype)
+        return like.new_empty(_shapes.extents(family, name, output.shape, given), dtype=_dtype(output, like))
 
     def fake(*arguments: Any) -> Any:
         given = dict(zip(names, arguments))
