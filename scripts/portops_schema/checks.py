@@ -66,7 +66,7 @@ def _result(op: Operator) -> str:
 def _worked_out(op: Operator) -> ShapeRule | None:
     """The rule that is worked out once, for all tensors that have it."""
     rules = (entry.shape for entry in (*op.inputs, *op.outputs) if entry.shape)
-    return next((rule for rule in rules if rule.function != "like"), None)
+    return next((rule for rule in rules if rule.function not in ("like", "scalar")), None)
 
 
 def _parameter_type(entry: Input) -> str:
@@ -109,6 +109,7 @@ def _function(op: Operator) -> str:
             lines += _check_list_extents(op, entry)
         elif entry.shape:
             given = f"if ({_argument(entry)}) " if entry.optional else ""
+            given = f"if ({entry.name}.is_tensor()) " if entry.or_number else given
             lines.append(f"{given}check_extents(op, {_named(entry)}, {_expected(op, entry)});")
     for entry in op.outputs:
         lines += _check_output(op, entry)
@@ -200,6 +201,8 @@ def _expected(op: Operator, entry: Input | Output) -> str:
     if rule.function == "like":
         operand = op.input(rule.names[0])
         return f'{_tensor(operand)}.extents(), "the extents of {operand.name}"'
+    if rule.function == "scalar":
+        return 'Extents(), "those of a scalar"'
     if rule.function == "broadcast":
         return f'extents, "what {_enumeration(rule.names)} broadcast to"'
     if rule.function == "joined":

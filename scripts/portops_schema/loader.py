@@ -244,13 +244,10 @@ class _Entry:
                 self.values["shape"],
                 f"{self.what}: there is no shape rule '{function}'; " f"the rules are {', '.join(SHAPE_FUNCTIONS)}",
             )
-        elif not names or (function in SHAPE_FUNCTIONS_OF_ONE and len(names) != 1):
-            self.wrong(
-                self.values["shape"],
-                f"{self.what}: the shape rule {function} takes "
-                f"{'one name' if function in SHAPE_FUNCTIONS_OF_ONE else 'at least one name'}, "
-                f"found {len(names)}",
-            )
+            return ShapeRule(function, names, self.line("shape"))
+        takes = "one name" if function in SHAPE_FUNCTIONS_OF_ONE else "no name" if function == "scalar" else "at least one name"
+        if len(names) != {"one name": 1, "no name": 0}.get(takes, max(len(names), 1)):
+            self.wrong(self.values["shape"], f"{self.what}: the shape rule {function} takes {takes}, found {len(names)}")
         return ShapeRule(function, names, self.line("shape"))
 
 

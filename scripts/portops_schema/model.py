@@ -11,7 +11,7 @@ from dataclasses import field
 # accumulated.
 TENSOR_TYPES = {"i64": "i64", "f64": "f64", "sums": "f32 (f64 in a call of f64)"}
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
-SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed")
+SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed", "scalar")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name
 # The attributes, and their types, that an operator with one of these shape rules has.
 SHAPE_ATTRIBUTES = {

@@ -156,6 +156,8 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
         rules.append("`like(…)`: the same extents as that tensor.")
     if any(entry.list for entry in likes):
         rules.append("`like(…)` of a list: a tensor for each of that list, of the same extents.")
+    if any(rule.function == "scalar" for rule in given):
+        rules.append("`scalar()`: the extents [], those of one number.")
     if any(rule.function == "reduced" for rule in given):
         rules.append(
             "`reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "

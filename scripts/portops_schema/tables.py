@@ -151,16 +151,10 @@ def _output_extents(op: Operator) -> str:
         for entry in op.inputs
         if entry.shape
     ]
-    return "\n".join(
-        [
-            f"std::vector<OutputExtents> {op.name}_output_extents(const NamedCall& call) {{",
-            *_computed(op),
-            *checks,
-            f"  return {_list(_rule(op, entry) for entry in op.outputs)};",
-            "}",
-            "",
-        ]
-    )
+    body = [*_computed(op), *checks, f"  return {_list(_rule(op, entry) for entry in op.outputs)};"]
+    parameter = " call" if any("call" in line for line in body) else ""
+    head = f"std::vector<OutputExtents> {op.name}_output_extents(const NamedCall&{parameter}) {{"
+    return "\n".join([head, *body, "}", ""])
 
 
 def _output_levels(op: Operator) -> str:
@@ -217,6 +211,8 @@ def _rule(op: Operator, entry: Input | Output) -> str:
         return f"computed.{op.forward_name(entry.name)}.extents"
     if rule.function == "like":
         return f"call.{'list_' if entry.list else ''}extents({_text(rule.names[0])})"
+    if rule.function == "scalar":
+        return "Extents()"
     if rule.function in ("reduced", "joined", "divided"):
         return f"call.{rule.function}({_text(rule.names[0])})"
     return f"call.broadcast({{{', '.join(_text(name) for name in rule.names)}}})"

@@ -329,12 +329,13 @@ class WrongSchemaTest(RefusalTest):
             ("x", "'shape' is 'x', expected a rule such as broadcast(x, y), like(x) or reduced(x)"),
             (
                 "same(x)",
-                "there is no shape rule 'same'; the rules are broadcast, like, reduced, joined, divided, computed",
+                "there is no shape rule 'same'; the rules are broadcast, like, reduced, joined, divided, computed, scalar",
             ),
             ("like(x, weight)", "the shape rule like takes one name, found 2"),
             ("reduced(x, weight)", "the shape rule reduced takes one name, found 2"),
             ("reduced()", "the shape rule reduced takes one name, found 0"),
             ("broadcast()", "the shape rule broadcast takes at least one name, found 0"),
+            ("scalar(x)", "the shape rule scalar takes no name, found 1"),
             (
                 "broadcast(x, wieght)",
                 "broadcast(x, wieght) names wieght, which is no input; the inputs are x, weight, mask",

@@ -71,11 +71,16 @@ def _joined(names: tuple[str, ...], given: Arguments) -> Extents:
     return (*first[:axis], sum(each.shape[axis] for each in tensors), *first[axis + 1 :])
 
 
+def _scalar(names: tuple[str, ...], given: Arguments) -> Extents:
+    return ()
+
+
 RULES: dict[str, Callable[[tuple[str, ...], Arguments], Extents]] = {
     "broadcast": _broadcast,
     "like": _like,
     "reduced": _reduced,
     "joined": _joined,
+    "scalar": _scalar,
 }
 
 # --- computed -----------------------------------------------------------------------------------------------------

@@ -78,9 +78,8 @@ std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, cons
   std::map<std::string, TensorSpec, std::less<>> specs;
   for (std::size_t output = 0; output < info.outputs.size(); ++output) {
     const OutputInfo& its = info.outputs[output];
-    specs.emplace(its.name, TensorSpec{call.type_of(its), extents[output].extents,
-                                       std::move(extents[output].list), std::move(levels[output].levels),
-                                       std::move(levels[output].list)});
+    specs.emplace(its.name, TensorSpec{call.type_of(its), extents[output].extents, std::move(extents[output].list),
+                                       std::move(levels[output].levels), std::move(levels[output].list)});
   }
   return specs;
 }

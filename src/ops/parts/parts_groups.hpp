@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/exec/kernel_table.hpp"
 #include "ops/parts/parts_plan.hpp"
 
 #include <cstdint>
@@ -10,11 +11,6 @@
 // The parts of a plan, cut into groups of which a kernel each moves all. Nothing here knows Kokkos.
 
 namespace portops::impl {
-
-/// The words of a table of parts among a kernel's arguments: with the rest less than the 4 KB that every CUDA takes,
-/// and less than the 32,764 bytes that it takes from version 12.1 on. A short table travels faster.
-inline constexpr int small_parts_table = 448;
-inline constexpr int large_parts_table = 3968;
 
 /// `equal_runs`: contiguous parts of one length and of the same strides, whose table has the addresses alone. `runs`:
 /// other contiguous ones. Else the table has the plan's entries, with the parts' ends in the place of their lengths.

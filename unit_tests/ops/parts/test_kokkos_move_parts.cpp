@@ -27,12 +27,12 @@ void run_items(const Kernel& kernel) {
 template <class Word, PartsForm form>
 void run_group(const PartsPlan& plan, const PartsGroup& group) {
   ASSERT_TRUE(group.is_narrow(plan));
-  if (group.table.size() > impl::small_parts_table) {
-    run_items(MoveParts<Backend::cuda, Word, form, impl::large_parts_table, int>(plan, group));
+  if (group.table.size() > impl::small_table) {
+    run_items(MoveParts<Backend::cuda, Word, form, impl::large_table, int>(plan, group));
   } else if (group.count % 2 == 0) {
-    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table, int>(plan, group));
+    run_items(MoveParts<Backend::cuda, Word, form, impl::small_table, int>(plan, group));
   } else {
-    run_items(MoveParts<Backend::cuda, Word, form, impl::small_parts_table, std::int64_t>(plan, group));
+    run_items(MoveParts<Backend::cuda, Word, form, impl::small_table, std::int64_t>(plan, group));
   }
 }
 
@@ -74,7 +74,7 @@ Launches run_as_gpu(const TensorRef& whole, const std::vector<TensorRef>& parts,
 class MovePartsTest : public testing::Test {
  protected:
   Context ctx{enabled_backends().back()};  // of a host: devices come first
-  int most_words = impl::large_parts_table;
+  int most_words = impl::large_table;
 
   template <class T>
   Launches check(
@@ -105,8 +105,8 @@ TEST_F(MovePartsTest, moves_every_case_in_every_pair_of_layouts) {
           if (is_long && whole != part) continue;
           what.whole = whole;
           what.part = part;
-          for (const int words : {impl::small_parts_table, impl::large_parts_table}) {
-            if (!is_long && words == impl::large_parts_table) continue;  // the tables are short
+          for (const int words : {impl::small_table, impl::large_table}) {
+            if (!is_long && words == impl::large_table) continue;  // the tables are short
             most_words = words;
             check<T>(what);
             if (HasFailure()) return;
@@ -132,7 +132,7 @@ TEST_F(MovePartsTest, takes_one_kernel_for_as_many_parts_as_its_arguments_hold) 
   EXPECT_EQ(different(1984, 0).counts, (std::vector<std::int64_t>{1984}));
   EXPECT_EQ(different(1322, 1).counts, (std::vector<std::int64_t>{1322}));
   EXPECT_EQ(different(1323, 1).counts, (std::vector<std::int64_t>{1322, 1}));
-  most_words = impl::small_parts_table;  // of a CUDA before 12.1
+  most_words = impl::small_table;  // of a CUDA before 12.1
   EXPECT_EQ(equal(448, 0).counts, (std::vector<std::int64_t>{448}));
   EXPECT_EQ(equal(448, 1).counts, (std::vector<std::int64_t>{448}));
   EXPECT_EQ(equal(449, 0).counts, (std::vector<std::int64_t>{448, 1}));
@@ -143,7 +143,7 @@ TEST_F(MovePartsTest, takes_one_kernel_for_as_many_parts_as_its_arguments_hold) 
 }
 
 TEST_F(MovePartsTest, starts_another_form_where_lengths_change) {
-  most_words = impl::small_parts_table;
+  most_words = impl::small_table;
   std::vector<std::int64_t> lengths(300, 2);
   lengths.push_back(3);
   lengths.push_back(2);
@@ -235,9 +235,9 @@ TEST_F(MovePartsTest, finds_words_beyond_32_bits) {
     const PartsPlan plan = impl::make_parts_plan(whole, std::vector<TensorRef>{a, b, c}, lengths, axis,
                                                  PartsDirection::to_whole, Backend::cuda);
     ASSERT_EQ(plan.word, 2);
-    PartsGroups groups(plan, Backend::cuda, impl::small_parts_table);
+    PartsGroups groups(plan, Backend::cuda, impl::small_table);
     ASSERT_TRUE(groups.next());
-    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs, impl::small_parts_table, std::int64_t> kernel(
+    const MoveParts<Backend::cuda, std::uint16_t, PartsForm::runs, impl::small_table, std::int64_t> kernel(
         plan, groups.group());
     ASSERT_FALSE(groups.group().is_narrow(plan));
     ASSERT_EQ(kernel.items(), (rows * row + words_of_tile - 1) / words_of_tile * threads_of_tile);
