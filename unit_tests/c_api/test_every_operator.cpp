@@ -10,8 +10,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
+#include <limits>
 
 // What the function of each operator gives in C is, to the bit, what a call by name gives in C++.
 
@@ -36,11 +38,13 @@ struct Operand {
       char* const data = reinterpret_cast<char*>(bytes.data());
       if (type == ElementType::f32) std::memcpy(data + i * sizeof(value), &value, sizeof(value));
       if (type == ElementType::i64) bytes[i] = static_cast<std::int64_t>(i % 2);
+      if (type == ElementType::f64) bytes[i] = std::bit_cast<std::int64_t>(0.5);
     }
     tensor.data = bytes.data();
     tensor.device = {kDLCPU, 0};
     tensor.ndim = static_cast<std::int32_t>(shape.size());
-    tensor.dtype = type == ElementType::i64 ? DLDataType{kDLInt, 64, 1} : DLDataType{kDLFloat, 32, 1};
+    const auto bits = static_cast<std::uint8_t>(8 * size_of(type));
+    tensor.dtype = DLDataType{type == ElementType::i64 ? std::uint8_t{kDLInt} : std::uint8_t{kDLFloat}, bits, 1};
     tensor.shape = shape.data();
   }
 
@@ -83,6 +87,11 @@ class Call {
   void indices(const std::string& name, const Shape& items) {
     tensor(name, {static_cast<std::int64_t>(items.size())}, ElementType::i64);
     std::copy(items.begin(), items.end(), operands_.back().bytes.begin());
+  }
+  /// Makes Inf of the first number of the last tensor.
+  void overflow() {
+    const float inf = std::numeric_limits<float>::infinity();
+    std::memcpy(operands_.back().bytes.data(), &inf, sizeof(inf));
   }
   void levels(const std::string& name, const Shape& lengths) {
     arguments.set(name, Levels::from_lengths(lengths));
@@ -152,6 +161,18 @@ void give_inputs(Call& call, const std::string& op) {
       call.tensor("moment1", {4, 2}), call.tensor("moment2", {4, 2}), call.number("beta1_pow", 0.5);
       call.number("beta2_pow", 0.25), call.number("beta1", 0.5), call.number("epsilon", 0.5);
     }
+  } else if (op == "sgd" || op == "momentum" || op == "adam") {
+    const std::vector<Shape> shapes{{4, 2}, {3}};
+    call.list("param", shapes), call.list("grad", shapes), call.list("master_param", shapes);
+    call.tensor("learning_rate", {}), call.tensor("grad_scale", {}), call.tensor("skip", {}, ElementType::i64);
+    call.number("weight_decay", 0.5);
+    if (op == "momentum") call.list("velocity", shapes), call.number("mu", 0.5);
+    if (op == "adam") {
+      call.list("moment1", shapes), call.list("moment2", shapes), call.number("epsilon", 0.5);
+      call.tensor("beta1_pow", {}, ElementType::f64), call.tensor("beta2_pow", {}, ElementType::f64);
+    }
+  } else if (op == "count_nonfinite") {
+    call.list("x", {{4, 2}, {3}}), call.overflow();
   } else if (op == "concat") {
     call.list("x", {{2, 1}, {2, 3}}), call.integer("axis", 1);
   } else if (op == "split") {

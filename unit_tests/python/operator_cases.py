@@ -13,11 +13,13 @@ import portops
 
 @dataclasses.dataclass
 class Case:
-    """Arguments by name, and what the outputs are, in their order. `in_place`: input and output that may be one array."""
+    """Arguments by name, and what the outputs are, in their order. `in_place`: input and output that may be one array.
+    `sums`: the arguments of the type of sums."""
 
     arguments: dict[str, Any]
     expected: Callable[..., Any]
     in_place: tuple[tuple[str, str], ...] = ()
+    sums: tuple[str, ...] = ()
 
 
 def _random(*extents: int) -> np.ndarray:
@@ -82,6 +84,23 @@ def _adam(param, rows, values, moment1, moment2, learning_rate, beta1_pow, beta2
     return param, moment1, moment2
 
 
+def _list(*extents: tuple[int, ...]) -> list[np.ndarray]:
+    return [_random(*each) for each in extents]
+
+
+def _dense_momentum(param, grad, velocity, learning_rate, mu):
+    velocity = [mu * v + g for v, g in zip(velocity, grad)]
+    return [p - learning_rate * v for p, v in zip(param, velocity)], velocity, None
+
+
+def _dense_adam(param, grad, moment1, moment2, learning_rate, beta1_pow, beta2_pow, weight_decay, decoupled_weight_decay):
+    moment1 = [0.9 * m + 0.1 * g for m, g in zip(moment1, grad)]
+    moment2 = [0.999 * v + 0.001 * g * g for v, g in zip(moment2, grad)]
+    steps = [m / (1 - beta1_pow) / (np.sqrt(v / (1 - beta2_pow)) + 1e-8) for m, v in zip(moment1, moment2)]
+    param = [p * (1 - learning_rate * weight_decay) - learning_rate * s for p, s in zip(param, steps)]
+    return param, moment1, moment2, None, None, None
+
+
 def _padded(values: np.ndarray) -> tuple[np.ndarray, None]:
     out = np.full((len(LENGTHS), max(LENGTHS), *values.shape[1:]), 7.0)
     for row, piece in zip(out, _pieces(values)):
@@ -141,6 +160,34 @@ CASES: dict[str, Case] = {
         _adam,
         (("param", "param_out"), ("moment1", "moment1_out"), ("moment2", "moment2_out")),
     ),
+    "sgd": Case(
+        {"param": _list((3, 4), (5,)), "grad": _list((3, 4), (5,)), "learning_rate": 0.5},
+        lambda param, grad, learning_rate: ([p - learning_rate * g for p, g in zip(param, grad)], None),
+        (("param", "param_out"),),
+    ),
+    "momentum": Case(
+        {"param": _list((3, 4), (5,)), "grad": _list((3, 4), (5,)), "velocity": _list((3, 4), (5,)), "learning_rate": 0.5, "mu": 0.75},
+        _dense_momentum,
+        (("param", "param_out"), ("velocity", "velocity_out")),
+        ("velocity",),
+    ),
+    "adam": Case(
+        {
+            "param": _list((3, 4), (5,)),
+            "grad": _list((3, 4), (5,)),
+            "moment1": _list((3, 4), (5,)),
+            "moment2": _list((3, 4), (5,)),
+            "learning_rate": 0.5,
+            "beta1_pow": 0.9,
+            "beta2_pow": 0.999,
+            "weight_decay": 0.1,
+            "decoupled_weight_decay": True,
+        },
+        _dense_adam,
+        (("param", "param_out"), ("moment1", "moment1_out"), ("moment2", "moment2_out")),
+        ("moment1", "moment2"),
+    ),
+    "count_nonfinite": Case({"x": [np.array([1.0, np.inf, np.nan]), _random(3, 4)]}, lambda x: np.array(2)),
     "concat": Case({"x": [_random(3, 4), _random(3, 2)], "axis": 1}, lambda x, axis: np.concatenate(x, axis)),
     "split": Case({"x": _random(3, 6), "sections": [1, -1, 2], "axis": 1}, lambda x, sections, axis: [x[:, :1], x[:, 1:4], x[:, 4:]]),
     "sequence_pool": Case(

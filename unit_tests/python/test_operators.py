@@ -13,6 +13,8 @@ from typing import Any, Callable
 
 import numpy as np
 import portops
+from portops._schema import OPERATORS
+
 from operator_cases import CASES, Case, changed, expected, values_of
 
 
@@ -114,7 +116,7 @@ class OperatorsTest(unittest.TestCase):
                 function = getattr(portops, name)
                 first = function(**case.arguments)
                 given = {}
-                fields = getattr(first, "_fields", ["param_out" if name == "sparse_sgd" else "out"])
+                fields = [output.name for output in OPERATORS[name].outputs]
                 for key, output in zip(fields, outputs_of(first)):
                     if output is not None:
                         given[key] = changed(values_of(output), lambda array: np.full_like(array, 99))
@@ -140,8 +142,11 @@ class OperatorsTest(unittest.TestCase):
                 if name not in portops.operators:
                     continue
                 with self.subTest(operator=name, dtype=dtype):
-                    convert = lambda array: array if array.dtype == np.int64 else array.astype(dtype)  # noqa: B023
-                    arguments = {key: changed(value, convert) for key, value in case.arguments.items()}
+                    sums = {key: np.float32 for key in case.sums}
+                    arguments = {
+                        key: changed(value, lambda array: array if array.dtype == np.int64 else array.astype(sums.get(key, dtype)))  # noqa: B023
+                        for key, value in case.arguments.items()
+                    }
                     result = getattr(portops, name)(**arguments)
                     self.check(name, result, case, self.count(name, case), tolerance)
 

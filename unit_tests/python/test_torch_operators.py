@@ -124,12 +124,57 @@ class StepsTest(unittest.TestCase):
         pt.sparse_momentum(param, rows, values, velocity, 0.5)
         torch.testing.assert_close(velocity, torch.zeros(4, 2).index_add(0, rows, values))
 
+    def test_steps_on_lists(self) -> None:
+        for device in DEVICES:
+            for options in ({}, {"weight_decay": 0.1}, {"maximize": True}):
+                for ours, theirs in (
+                    (pt.sgd, torch.optim.SGD),
+                    (pt.momentum, lambda p, **options: torch.optim.SGD(p, momentum=0.9, **options)),
+                    (pt.adam, torch.optim.Adam),
+                    (lambda *lists, **options: pt.adam(*lists, decoupled_weight_decay=True, **options), torch.optim.AdamW),
+                ):
+                    torch.manual_seed(1)
+                    mine = [torch.randn(n, 3, device=device, dtype=torch.float64) for n in (4, 0, 70)]
+                    reference = [p.clone().requires_grad_() for p in mine]
+                    optimizer = theirs(reference, lr=0.1, **{"weight_decay": 0.0, **options})
+                    states = [[torch.zeros_like(p) for p in mine] for _ in range(2)]
+                    powers = [torch.tensor(beta, dtype=torch.float64, device=device) for beta in (0.9, 0.999)]
+                    for _ in range(3):
+                        grads = [torch.randn_like(p) for p in mine]
+                        for p, grad in zip(reference, grads):
+                            p.grad = grad.clone()
+                        optimizer.step()
+                        kept = {pt.sgd: [], pt.momentum: states[:1]}.get(ours, states)
+                        versions = [p._version for p in mine]
+                        ours(mine, grads, *kept, 0.1, *(powers if len(kept) == 2 else []), **options)
+                        self.assertTrue(all(p._version > version for p, version in zip(mine, versions)))
+                    for p, expected in zip(mine, reference):
+                        torch.testing.assert_close(p, expected.detach(), rtol=1e-12, atol=1e-12)
+
+    def test_master_parameters_and_skipped_steps(self) -> None:
+        for device in DEVICES:
+            half = [torch.ones(5, device=device, dtype=torch.float16)]
+            master = [torch.ones(5, device=device)]
+            grads = [torch.full((5,), 8.0, device=device, dtype=torch.float16)]
+            scale = torch.tensor(8.0, device=device)
+            pt.sgd(half, grads, 1e-4, master, scale, pt.count_nonfinite(grads))
+            torch.testing.assert_close(master[0], torch.full_like(master[0], 1 - 1e-4))
+            self.assertTrue(torch.equal(half[0], master[0].half()))
+            grads[0][2] = float("inf")
+            before = master[0].clone()
+            pt.sgd(half, grads, 1e-4, master, scale, pt.count_nonfinite(grads))
+            self.assertTrue(torch.equal(master[0], before))
+
     def test_merged_rows(self) -> None:
         rows, values = torch.tensor([3, 0, 3]), torch.rand(3, 2, requires_grad=True)
         merged = pt.merge_rows(rows, values, 5)
         self.assertEqual((merged.out_rows.tolist(), merged.count.item()), ([0, 3, 5], 2))
         with self.assertRaisesRegex(RuntimeError, "merge_rows has no gradient"):
             merged.out_values[:2].sum().backward()
+
+
+def parameters() -> list[torch.Tensor]:
+    return [torch.rand(4, 3), torch.rand(5)]
 
 
 def calls() -> dict[str, tuple[Any, ...]]:
@@ -161,6 +206,13 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),
         "sparse_adam": (table, rows, values, *torch.rand(2, 5, 2), None, 0.1, 0.9, 0.99, 0.9, 0.99, 1e-8),
+        "sgd": (parameters(), parameters(), None, 0.1, [], None, None, 0.0, False),
+        "momentum": (parameters(), parameters(), parameters(), torch.tensor(0.1), 0.0, parameters(), None, None, 0.9, True, 0.1, False),
+        "adam": (
+            *(parameters() for _ in range(4)), None, 0.1, torch.tensor(0.9, dtype=torch.float64), 0.0, None, 0.99,
+            [], torch.tensor(8.0), torch.tensor(0), 0.9, 0.99, 1e-8, 0.1, True, False,
+        ),
+        "count_nonfinite": ([x, y],),
         "concat": ([x, y], 1),
         "concat_grad": ([x, y], torch.rand(4, 6), 1, [True, False]),
         "split": (x, [1, 2], 1),

@@ -8,6 +8,7 @@
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/merge_rows.hpp>
+#include <portops/ops/momentum.hpp>
 #include <portops/ops/p_norm.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/sequence_concat.hpp>
@@ -149,6 +150,8 @@ void AllFamilies::make_lists(const Context& ctx) {
     input(ctx, part, {40, 17});
     output(ctx, std::string("part_") + part, {40, 17});
   }
+  for (const char* moment : {"a_moment", "b_moment", "c_moment"}) output(ctx, moment, {40, 17});
+  for (const char* stepped : {"a_stepped", "b_stepped", "c_stepped"}) output(ctx, stepped, {40, 17});
   output(ctx, "concat", {40, 51});
   output(ctx, "split_grad", {40, 51});
 }
@@ -160,6 +163,9 @@ void AllFamilies::call_lists(const Context& ctx) const {
   split(ctx, at("concat"), parts, {.sections = {17, -1, 17}, .axis = 1});
   split_grad(ctx, parts, at("split_grad"), {.sections = {17, -1, 17}, .axis = 1});
   concat_grad(ctx, x, at("split_grad"), parts, {.axis = 1});
+  const std::vector<TensorRef> moments{at("a_moment"), at("b_moment"), at("c_moment")};
+  const std::vector<TensorRef> stepped{at("a_stepped"), at("b_stepped"), at("c_stepped")};
+  momentum(ctx, x, parts, x, 0.25, stepped, moments, {}, {.use_nesterov = true});
 }
 
 // --- deformable convolution --------------------------------------------------------------------------------

@@ -76,16 +76,16 @@ class ChunkTable {
   std::int64_t words_[B == Backend::cuda ? table_words : 1];
 };
 
-/// Enqueues kernels over all entries: Kernel<table words>(f..., table words), a kernel for as many as a table takes.
-/// `entries` are addresses and a number of elements each. `make` makes a kernel of a table.
+/// Enqueues make(table) for all entries, addresses and a number of elements each: one kernel, or one for as many as a
+/// table takes.
 template <Backend B, int operands, int chunk_elements, class Make>
 void launch_over_lists(const Context& ctx, const std::string& label, const std::vector<std::int64_t>& entries,
                        const Make& make) {
-  constexpr std::size_t given_words = operands + 1, entry_words = operands + 2;
+  constexpr std::size_t given_words = operands + 1;
   const std::size_t count = entries.size() / given_words;
   std::size_t most = count;
 #if defined(PORTOPS_HAS_CUDA)
-  if constexpr (B == Backend::cuda) most = static_cast<std::size_t>(most_table_words(ctx)) / entry_words;
+  if constexpr (B == Backend::cuda) most = static_cast<std::size_t>(most_table_words(ctx) / (operands + 2));
 #endif
   std::vector<std::int64_t> words;
   for (std::size_t first = 0; first < count; first += most) {

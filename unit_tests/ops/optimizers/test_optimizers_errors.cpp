@@ -22,11 +22,9 @@ class OptimizersErrorsTest : public OnEveryBackend {
   }
   TensorRef number() { return tensors_.emplace_back(ctx, Extents()).ref(); }
 
+  std::deque<TestTensor<float>> tensors_;  // before those that are made of them
   List param = list({{3, 4}, {5}}), grad = list({{3, 4}, {5}}), out = list({{3, 4}, {5}});
   List first = list({{3, 4}, {5}}), second = list({{3, 4}, {5}});
-
- private:
-  std::deque<TestTensor<float>> tensors_;
 };
 PORTOPS_ON_EVERY_BACKEND(OptimizersErrorsTest);
 
