@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness.hpp"
 
+#include <portops/core/runtime.hpp>
 #include <portops/ops/adam.hpp>
 #include <portops/ops/count_nonfinite.hpp>
 #include <portops/ops/momentum.hpp>
@@ -78,8 +79,8 @@ Case count_case(ElementType type, const Model& of) {
           of.elements() * static_cast<std::int64_t>(size_of(type)), [=](const Context& ctx) -> Call {
             const auto lists = std::make_shared<Lists>(ctx, of);
             const auto x = lists->add(type);
-            const auto count = std::make_shared<const Tensor>(ElementType::i64, Extents(),
-                                                              default_memory_space(ctx.backend()));
+            const auto count =
+                std::make_shared<const Tensor>(ElementType::i64, Extents(), default_memory_space(ctx.backend()));
             return [=] {
               static_cast<void>(lists);
               count_nonfinite(ctx, x, *count);
@@ -91,7 +92,8 @@ Case count_case(ElementType type, const Model& of) {
 /// million numbers, one of many small tensors, and one tensor alone.
 void register_cases(Backend backend) {
   const std::vector<Model> models{model("26_tensors_23.8M", 10, 512 * 512 * 9, 16, 12500),
-                                  model("300_tensors_1.2M", 100, 12000, 200, 101), model("1_tensor_8M", 1, 8000001, 0, 0)};
+                                  model("300_tensors_1.2M", 100, 12000, 200, 101),
+                                  model("1_tensor_8M", 1, 8000001, 0, 0)};
   for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::f64}) {
     for (const Model& of : models) {
       register_case(backend, step_case("sgd", type, of, 0));

@@ -13,9 +13,8 @@ from typing import Any, Callable
 
 import numpy as np
 import portops
-from portops._schema import OPERATORS
-
 from operator_cases import CASES, Case, changed, expected, values_of
+from portops._schema import OPERATORS
 
 
 def libraries() -> dict[str, Callable[[np.ndarray], Any]]:

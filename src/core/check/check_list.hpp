@@ -79,8 +79,8 @@ void check_list_outputs(std::string_view op, const Context& ctx, const NamedList
 void check_no_overlap(std::string_view op, const Named& output, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 void check_no_overlap(std::string_view op, const NamedList& outputs, const Named& input);
-/// check_in_place for each output and the input in the same place of the other list; check_no_overlap of the output with
-/// the other inputs.
+/// check_in_place for each output and the input in the same place of the other list; check_no_overlap of the output
+/// with the other inputs.
 void check_in_place(std::string_view op, const NamedList& outputs, const NamedList& inputs);
 /// check_no_overlap of each output with the other ones.
 void check_disjoint(std::string_view op, const NamedList& outputs);

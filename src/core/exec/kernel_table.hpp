@@ -7,8 +7,8 @@
 
 namespace portops::impl {
 
-/// The words, of 8 bytes, of a table: with the rest less than the 4 KB of arguments that every CUDA takes, and less than
-/// the 32,764 bytes that it takes from version 12.1 on. A short table travels faster.
+/// The words, of 8 bytes, of a table: with the rest less than the 4 KB of arguments that every CUDA takes, and less
+/// than the 32,764 bytes that it takes from version 12.1 on. A short table travels faster.
 inline constexpr int small_table = 448;
 inline constexpr int large_table = 3968;
 
