@@ -145,6 +145,9 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("mask", {2, 8, 2, 3}), call.tensor("bias", {2}), call.integers("stride", {2, 2});
     call.integers("padding", {0, 0, 0, 1}), call.integer("groups", 2), call.integer("deformable_groups", 2);
     call.integer("im2col_step", 1);
+  } else if (op == "dropout") {
+    call.tensor("x", {3, 4}), call.tensor("step", {}, ElementType::i64), call.number("p", 0.25),
+        call.integer("seed", 2);
   } else if (op == "reshape") {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {

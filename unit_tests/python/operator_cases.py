@@ -101,6 +101,18 @@ def _dense_adam(param, grad, moment1, moment2, learning_rate, beta1_pow, beta2_p
     return param, moment1, moment2, None, None, None
 
 
+def _random_words(count: int, seed: int, offset: int) -> np.ndarray:
+    """Philox4x32 with ten rounds, of the counters (i / 4, offset)."""
+    mask, blocks = np.uint64(0xFFFFFFFF), np.arange((count + 3) // 4, dtype=np.uint64)
+    counter = [blocks, 0 * blocks, 0 * blocks + np.uint64(offset), 0 * blocks]
+    key = np.array([seed, 0], np.uint64)
+    for _ in range(10):
+        a, b = counter[0] * np.uint64(0xD2511F53), counter[2] * np.uint64(0xCD9E8D57)
+        counter = [(b >> np.uint64(32)) ^ counter[1] ^ key[0], b & mask, (a >> np.uint64(32)) ^ counter[3] ^ key[1], a & mask]
+        key = (key + np.array([0x9E3779B9, 0xBB67AE85], np.uint64)) & mask
+    return np.stack(counter, 1).reshape(-1)[:count]
+
+
 def _padded(values: np.ndarray) -> tuple[np.ndarray, None]:
     out = np.full((len(LENGTHS), max(LENGTHS), *values.shape[1:]), 7.0)
     for row, piece in zip(out, _pieces(values)):
@@ -133,6 +145,11 @@ CASES: dict[str, Case] = {
     ),
     "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
     "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
+    "dropout": Case(
+        {"x": _random(5, 7), "step": np.array(2), "p": 0.25, "seed": 3, "offset": 5},
+        lambda x, step, p, seed, offset: x / (1 - p) * (_random_words(x.size, seed, offset + step) >= p * 2**32).reshape(x.shape),
+        (X,),
+    ),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),

@@ -22,7 +22,7 @@ def libraries() -> dict[str, Callable[[np.ndarray], Any]]:
     found: dict[str, Callable[[np.ndarray], Any]] = {"numpy": lambda array: array}
     try:
         torch = importlib.import_module("torch")
-        found["torch"] = lambda array: torch.from_numpy(np.ascontiguousarray(array))
+        found["torch"] = lambda array: torch.from_numpy(np.asarray(array, order="C"))
     except ImportError:
         pass
     try:

@@ -198,6 +198,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "add_grad": (x, y, 0.0, g, [True, True]),
         "multiply": (x, y, 0.0),
         "multiply_grad": (x, y, 0.0, g, [False, True]),
+        "dropout": (x, torch.tensor(1), 0.25, 3, 0),
+        "dropout_grad": (torch.tensor(1), g, 0.25, 3, 0, [True]),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),

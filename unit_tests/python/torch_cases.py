@@ -67,6 +67,11 @@ def cases() -> dict[str, Case]:
         "p_norm_vector": Case(
             lambda x: pt.p_norm(x, "fro", asvector=True, epsilon=0), ((3, 4),), torch.linalg.vector_norm
         ),
+        "dropout": Case(
+            lambda x: pt.dropout(x, p=0.25, seed=3),
+            ((4, 3),),
+            lambda x: x * pt.dropout(torch.ones_like(x), p=0.25, seed=3).detach(),
+        ),
         "reshape": Case(lambda x: pt.reshape(x, [0, -1, 2]), ((3, 4),), lambda x: x.reshape(3, 2, 2)),
         "trace": Case(lambda x: pt.trace(x, 1, -1, 0), ((3, 2, 4),), lambda x: x.diagonal(1, -1, 0).sum(-1)),
         "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),

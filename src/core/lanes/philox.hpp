@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/types/macros.hpp"
+
+#include <cstdint>
+
+namespace portops::impl {
+
+/// Random numbers that follow from a key and a counter alone, so that every thread makes those that it needs:
+/// Philox4x32 with ten rounds (J. K. Salmon and others, Parallel random numbers: as easy as 1, 2, 3, SC 2011). The same
+/// bits on every backend.
+struct Philox {
+  std::uint32_t key[2];
+
+  /// Makes four words of 32 bits of a counter of four.
+  PORTOPS_FUNCTION void operator()(std::uint32_t (&counter)[4]) const {
+    std::uint32_t k0 = key[0], k1 = key[1];
+    PORTOPS_UNROLL
+    for (int round = 0; round < 10; ++round) {
+      const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0], b = std::uint64_t{0xCD9E8D57} * counter[2];
+      const std::uint32_t next[4] = {
+          static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ k0, static_cast<std::uint32_t>(b),
+          static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ k1, static_cast<std::uint32_t>(a)};
+      PORTOPS_UNROLL
+      for (int i = 0; i < 4; ++i) counter[i] = next[i];
+      k0 += 0x9E3779B9;
+      k1 += 0xBB67AE85;
+    }
+  }
+};
+
+}  // namespace portops::impl
