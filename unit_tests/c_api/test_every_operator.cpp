@@ -148,6 +148,10 @@ void give_inputs(Call& call, const std::string& op) {
   } else if (op == "dropout") {
     call.tensor("x", {3, 4}), call.tensor("step", {}, ElementType::i64), call.number("p", 0.25),
         call.integer("seed", 2);
+  } else if (op == "transpose") {
+    call.tensor("x", {3, 4}), call.integers("perm", {1, 0});
+  } else if (op == "slice") {
+    call.tensor("x", {3, 4}), call.integers("axes", {1}), call.integers("starts", {1}), call.integers("ends", {3});
   } else if (op == "reshape") {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {

@@ -150,6 +150,11 @@ CASES: dict[str, Case] = {
         lambda x, step, p, seed, offset: x / (1 - p) * (_random_words(x.size, seed, offset + step) >= p * 2**32).reshape(x.shape),
         (X,),
     ),
+    "transpose": Case({"x": _random(3, 4, 2), "perm": [2, 0, -2]}, lambda x, perm: x.transpose(perm)),
+    "slice": Case(
+        {"x": _random(5, 4, 6), "axes": [0, -1], "starts": [1, 5], "ends": [-1, 0], "strides": [1, -2]},
+        lambda x, **_: x[1:-1, :, 5:0:-2],
+    ),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),

@@ -72,6 +72,8 @@ def cases() -> dict[str, Case]:
             ((4, 3),),
             lambda x: x * pt.dropout(torch.ones_like(x), p=0.25, seed=3).detach(),
         ),
+        "transpose": Case(lambda x: pt.transpose(x, [2, 0, 1]), ((3, 2, 4),), lambda x: x.permute(2, 0, 1)),
+        "slice": Case(lambda x: pt.slice(x, [1], [1], [4], [2]), ((3, 5),), lambda x: x[:, 1:4:2]),
         "reshape": Case(lambda x: pt.reshape(x, [0, -1, 2]), ((3, 4),), lambda x: x.reshape(3, 2, 2)),
         "trace": Case(lambda x: pt.trace(x, 1, -1, 0), ((3, 2, 4),), lambda x: x.diagonal(1, -1, 0).sum(-1)),
         "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),

@@ -114,6 +114,20 @@ def _reshape(given: Arguments) -> dict[str, Extents]:
     return {"out": tuple(shape)}
 
 
+def _transpose(given: Arguments) -> dict[str, Extents]:
+    x = tuple(given["x"].shape)
+    return {"out": tuple(x[axis_in(axis, len(x))] for axis in given["perm"])}
+
+
+def _slice(given: Arguments) -> dict[str, Extents]:
+    out = list(given["x"].shape)
+    for i, axis in enumerate(given["axes"]):
+        step = given["strides"][i] if given["strides"] else 1
+        axis = axis_in(axis, len(out))
+        out[axis] = len(range(*slice(given["starts"][i], given["ends"][i], step).indices(int(out[axis]))))
+    return {"out": tuple(out)}
+
+
 def _trace(given: Arguments) -> dict[str, Extents]:
     x = tuple(given["x"].shape)
     gone = {axis_in(given["axis1"], len(x)), axis_in(given["axis2"], len(x))}
@@ -171,6 +185,8 @@ def _sequence_concat(given: Arguments) -> dict[str, Extents]:
 COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "deform_conv2d": _deform_conv2d,
     "reshape": _reshape,
+    "transpose": _transpose,
+    "slice": _slice,
     "trace": _trace,
     "merge_rows": _merge_rows,
     "sequence_pool": _sequence_pool,

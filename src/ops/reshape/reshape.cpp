@@ -2,31 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/reshape/reshape.hpp"
 
+#include "core/copy/copy_in_place.hpp"
 #include "core/copy/strided_copy.hpp"
 #include "core/exec/region.hpp"
-#include "core/types/overlap.hpp"
 #include "generated/checks.hpp"
 #include "ops/reshape/reshape_rules.hpp"
 
 namespace portops {
-namespace {
-
-using impl::Named;
-
-/// Whether the output holds the input's elements already; else it must be disjoint from the input.
-bool check_in_place(std::string_view op, const Named& output, const Named& input) {
-  if (output.tensor.size() == 0 || impl::coincide_in_order(output.tensor, input.tensor)) return true;
-  if (!impl::may_overlap(output.tensor, input.tensor)) return false;
-  impl::fail("portops::", op, ": ", output.name, " overlaps ", input.name,
-             " in memory, expected disjoint tensors or the same elements at the same addresses in the same order");
-}
-
-}  // namespace
 
 void reshape(const Context& ctx, const TensorRef& x, const TensorRef& out, const ReshapeParams& params) {
   const impl::Region region("portops::reshape");
   impl::check_reshape(ctx, x, out, params);
-  if (check_in_place("reshape", {"out", out}, {"x", x})) return;
+  if (impl::holds_already("reshape", {"out", out}, {"x", x})) return;
 
   static const impl::CopyLabels labels("reshape");
   impl::strided_copy(ctx, labels, impl::make_copy_plan(x, out));
@@ -37,7 +24,7 @@ void reshape_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_g
   const impl::Region region("portops::reshape_grad");
   impl::check_reshape_grad(ctx, x, out_grad, x_grad, params);
   if (!x_grad) return;
-  if (check_in_place("reshape_grad", {"x_grad", x_grad}, {"out_grad", out_grad})) return;
+  if (impl::holds_already("reshape_grad", {"x_grad", x_grad}, {"out_grad", out_grad})) return;
 
   static const impl::CopyLabels labels("reshape_grad");
   impl::strided_copy(ctx, labels, impl::make_copy_plan(out_grad, x_grad));
