@@ -76,20 +76,35 @@ class SliceTest : public OnEveryBackend {
 };
 PORTOPS_ON_EVERY_BACKEND(SliceTest);
 
-TEST_P(SliceTest, takes_what_python_takes) {
+TEST(SlicedTest, takes_what_python_takes) {
+  const Integers steps{1, 2, 9, -1, -3, far, low}, starts{0, 2, 6, -1, -9, far, low}, ends{0, 3, 7, -2, -8, far, low};
+  float memory[7] = {};
   for (const std::int64_t extent : {7, 1, 0}) {
-    for (const std::int64_t step :
-         {std::int64_t{1}, std::int64_t{2}, std::int64_t{9}, std::int64_t{-1}, std::int64_t{-3}, far, low}) {
-      for (const std::int64_t start :
-           {std::int64_t{0}, std::int64_t{2}, std::int64_t{6}, std::int64_t{-1}, std::int64_t{-9}, far, low}) {
-        for (const std::int64_t end :
-             {std::int64_t{0}, std::int64_t{3}, std::int64_t{7}, std::int64_t{-2}, std::int64_t{-8}, far, low}) {
-          check<float>({extent}, {{0}, {start}, {end}, {step}});
-          if (HasFatalFailure()) FAIL() << start << ':' << end << ':' << step << " of " << extent;
+    for (const std::int64_t step : steps) {
+      for (const std::int64_t start : starts) {
+        for (const std::int64_t end : ends) {
+          const Integers taken = places(start, end, step, extent);
+          const TensorRef view = sliced(TensorRef(memory, {extent}), {{0}, {start}, {end}, {step}});
+          ASSERT_EQ(view.extents(), Extents{static_cast<std::int64_t>(taken.size())})
+              << start << ':' << end << ':' << step << " of " << extent;
+          for (std::size_t i = 0; i < taken.size(); ++i) {
+            const auto* const element =
+                static_cast<const float*>(view.data()) + static_cast<std::int64_t>(i) * view.stride(0);
+            ASSERT_EQ(element, memory + taken[i]) << start << ':' << end << ':' << step << " of " << extent;
+          }
         }
       }
     }
   }
+}
+
+TEST_P(SliceTest, copies_what_python_takes) {
+  check<float>({7}, {{0}, {-2}, {low}, {-3}});
+  check<float>({7}, {{0}, {far}, {-9}, {-1}});
+  check<float>({7}, {{0}, {2}, {far}, {far}});
+  check<float>({7}, {{0}, {6}, {low}, {low}});
+  check<float>({7}, {{0}, {5}, {2}, {1}});
+  check<float>({0}, {{0}, {0}, {far}, {2}});
 }
 
 TEST_P(SliceTest, slices_any_axes_of_every_layout) {
