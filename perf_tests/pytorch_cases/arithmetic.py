@@ -16,9 +16,11 @@ class Binary(Case):
     function      PyTorch's function of x and y
     term          the term of a gradient, by its operand's name: a function of x, y and out_grad
     reads         the operands whose elements it reads, by the operand's name
+    is_exact      whether a term is one operation, of which there is one rounding
     """
 
     reads = {"x": "", "y": ""}
+    is_exact = True
 
     def __init__(self, op, dtype, x, y=None, wanted="xy", number=False):
         super().__init__(op, dtype, [GRADIENTS[key] for key in wanted] if op.endswith("_grad") else ["out"])

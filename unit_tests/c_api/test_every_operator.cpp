@@ -136,8 +136,11 @@ class Call {
 void give_inputs(Call& call, const std::string& op) {
   if (op == "lerp") {
     call.tensor("x", {3, 4}), call.tensor("y", {3, 4}), call.tensor("weight", {4});
-  } else if (op == "add" || op == "multiply") {
+  } else if (op == "add" || op == "subtract" || op == "multiply" || op == "divide") {
     call.tensor("x", {3, 4}), call.tensor("y", {4});
+  } else if (op == "relu" || op == "gelu" || op == "silu" || op == "sigmoid" || op == "tanh") {
+    call.tensor("x", {3, 4});
+    if (op == "gelu") call.text("approximate", "tanh");
   } else if (op == "p_norm") {
     call.tensor("x", {3, 4}), call.number("porder", 3), call.integers("axis", {0}), call.number("epsilon", 1e-3);
   } else if (op == "deform_conv2d") {

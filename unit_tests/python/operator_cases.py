@@ -120,6 +120,10 @@ def _padded(values: np.ndarray) -> tuple[np.ndarray, None]:
     return out, None
 
 
+def _gelu(x: np.ndarray) -> np.ndarray:
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
 def _softmax(values: np.ndarray) -> np.ndarray:
     parts = [np.exp(piece) / np.exp(piece).sum(0) for piece in _pieces(values)]
     return np.concatenate(parts)
@@ -144,6 +148,7 @@ CASES: dict[str, Case] = {
         lambda x, offset, weight, mask, bias, padding: _deform_conv2d(x, offset, weight, mask, bias, (1, 1)),
     ),
     "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
+    "subtract": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x - y, (X,)),
     "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
     "dropout": Case(
         {"x": _random(5, 7), "step": np.array(2), "p": 0.25, "seed": 3, "offset": 5},
@@ -155,6 +160,12 @@ CASES: dict[str, Case] = {
         {"x": _random(5, 4, 6), "axes": [0, -1], "starts": [1, 5], "ends": [-1, 0], "strides": [1, -2]},
         lambda x, **_: x[1:-1, :, 5:0:-2],
     ),
+    "divide": Case({"x": _random(3, 4), "y": _random(4)}, lambda x, y: x / y, (X,)),
+    "relu": Case({"x": _random(3, 4) - 1}, lambda x: np.maximum(x, 0), (X,)),
+    "gelu": Case({"x": _random(3, 4) - 1, "approximate": "tanh"}, lambda x, approximate: _gelu(x), (X,)),
+    "silu": Case({"x": _random(3, 4) - 1}, lambda x: x / (1 + np.exp(-x)), (X,)),
+    "sigmoid": Case({"x": _random(3, 4) - 1}, lambda x: 1 / (1 + np.exp(-x)), (X,)),
+    "tanh": Case({"x": _random(3, 4) - 1}, np.tanh, (X,)),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),

@@ -54,8 +54,22 @@ def cases() -> dict[str, Case]:
         "lerp_number": Case(lambda x, y: pt.lerp(x, y, 0.3), ((4, 3), (4, 3)), lambda x, y: torch.lerp(x, y, 0.3)),
         "add": Case(pt.add, three[:2], torch.add),
         "add_number": Case(lambda x: pt.add(x, 1.5), three[:1], lambda x: x + 1.5),
+        "subtract": Case(pt.subtract, three[:2], torch.subtract),
+        "subtract_number": Case(lambda x: pt.subtract(x, 1.5), three[:1], lambda x: x - 1.5),
         "multiply": Case(pt.multiply, three[1:], torch.multiply),
         "multiply_number": Case(lambda x: pt.multiply(x, 2), three[:1], lambda x: x * 2),
+        "divide": Case(pt.divide, three[1:], torch.divide),
+        "divide_number": Case(lambda x: pt.divide(x, 2), three[:1], lambda x: x / 2),
+        "relu": Case(lambda x: pt.relu(x - 1), three[:1], lambda x: torch.relu(x - 1)),
+        "gelu": Case(pt.gelu, three[:1], torch.nn.functional.gelu),
+        "gelu_tanh": Case(
+            lambda x: pt.gelu(x, approximate="tanh"),
+            three[:1],
+            lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+        ),
+        "silu": Case(pt.silu, three[:1], torch.nn.functional.silu),
+        "sigmoid": Case(pt.sigmoid, three[:1], torch.sigmoid),
+        "tanh": Case(pt.tanh, three[:1], torch.tanh),
         **{
             f"p_norm_{order}": Case(
                 lambda x, order=order: pt.p_norm(x, order, axis=[0, 2], keepdim=True, epsilon=0.0),

@@ -36,6 +36,12 @@ class ChecksTest(SchemaTest):
             header,
         )
 
+    def test_options_that_no_rule_looks_at(self) -> None:
+        mask = "    - name: mask\n      description: The mask.\n      optional: true\n"
+        source = self.checks(alone((mask, "")))[1]
+        self.assertIn("[[maybe_unused]] const NormParams& params) {\n", source)
+        self.assertNotIn("maybe_unused", self.checks(GOOD)[1])
+
     def test_broadcasting(self) -> None:
         self.assertEqual(
             self.body(GOOD, "norm"),

@@ -4,33 +4,15 @@
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
-#include "core/loop/loop.hpp"
-#include "core/map/sum_plan.hpp"
 #include "core/reduce/reduce_plan.hpp"
-#include "core/types/overlap.hpp"
 #include "generated/checks.hpp"
 #include "ops/arithmetic/add/add_kernels.hpp"
 #include "ops/arithmetic/commutative_loop.hpp"
 #include "ops/arithmetic/gradient_sums.hpp"
 
-#include <array>
 #include <optional>
 
 namespace portops {
-namespace {
-
-/// The loop of a checked call; none where nothing is to be computed.
-std::optional<impl::Loop> make_gradient(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
-                                        const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
-  const Extents extents = impl::check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
-  const bool with_x = x_grad && !impl::coincide(x_grad, out_grad);  // else it is there already
-  if (!with_x && !y_grad) return {};
-  if (!with_x || !y_grad) return impl::make_gradient_sum(out_grad, with_x ? x_grad : y_grad, ctx.backend());
-  const TensorOrNumber operand = out_grad;
-  return impl::make_loop(out_grad.type(), extents, std::array{&operand}, std::array{&x_grad, &y_grad});
-}
-
-}  // namespace
 
 void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out) {
   const impl::Region region("portops::add");
@@ -44,7 +26,8 @@ void add(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const 
 void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, const TensorRef& out_grad,
               const TensorRef& x_grad, const TensorRef& y_grad) {
   const impl::Region region("portops::add_grad");
-  const std::optional<impl::Loop> loop = make_gradient(ctx, x, y, out_grad, x_grad, y_grad);
+  impl::check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
+  const std::optional<impl::Loop> loop = impl::make_gradient_sums(out_grad, x_grad, y_grad, ctx.backend());
   if (!loop) return;
 
   impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
@@ -56,11 +39,9 @@ void add_grad(const Context& ctx, const TensorRef& x, const TensorOrNumber& y, c
 
 std::size_t add_grad_workspace(const Context& ctx, const TensorRef& x, const TensorOrNumber& y,
                                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& y_grad) {
-  const std::optional<impl::Loop> loop = make_gradient(ctx, x, y, out_grad, x_grad, y_grad);
-  if (!loop) return 0;
-  if (impl::is_reduction(*loop, ctx.backend()))
-    return impl::reduce_workspace(impl::make_reduce_plan(*loop), out_grad.type());
-  return impl::map_workspace(*loop, ctx.backend());
+  impl::check_add_grad(ctx, x, y, out_grad, x_grad, y_grad);
+  return impl::gradient_sums_workspace(impl::make_gradient_sums(out_grad, x_grad, y_grad, ctx.backend()),
+                                       ctx.backend());
 }
 
 }  // namespace portops

@@ -4,8 +4,8 @@
 
 #include "core/map/map.hpp"
 #include "core/reduce/reduce.hpp"
-#include "core/reduce/sum.hpp"
 #include "ops/arithmetic/add/add_kernels.hpp"
+#include "ops/arithmetic/signed_sums.hpp"
 
 namespace portops::impl {
 
@@ -20,21 +20,6 @@ struct Add {
   }
 };
 
-/// Every wanted gradient is out_grad, or sums of it. A single one has a functor of its own: an output that is not
-/// wanted would cost registers and a question a step.
-template <int wanted>
-struct AddGrad {
-  static constexpr int inputs = 1;
-  static constexpr int outputs = wanted;
-  static constexpr bool sums = true;
-
-  template <class A>
-  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    PORTOPS_UNROLL
-    for (int k = 0; k < outputs; ++k) out[k] = in[0];
-  }
-};
-
 template <Backend B, class T>
 void AddKernels<B, T>::add(const Context& ctx, const Loop& loop) {
   static const MapLabels labels("add");
@@ -44,7 +29,7 @@ void AddKernels<B, T>::add(const Context& ctx, const Loop& loop) {
 template <Backend B, class T>
 void AddKernels<B, T>::add_grad(const Context& ctx, const Loop& loop) {
   static const MapLabels labels("add_grad");
-  loop.outputs == 1 ? map<B, T>(ctx, labels, AddGrad<1>{}, loop) : map<B, T>(ctx, labels, AddGrad<2>{}, loop);
+  loop.outputs == 1 ? map<B, T>(ctx, labels, SignedSums<1>{}, loop) : map<B, T>(ctx, labels, SignedSums<1, 1>{}, loop);
 }
 
 template <Backend B, class T>

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The activations and their gradients."""
+import torch
+import torch.nn.functional as F
+
+from .common import NAMES, Case, compiled_gradient, count
+
+aten = torch.ops.aten
+
+
+class Activation(Case):
+    """The extents of x. `attributes` are those of portops' operator."""
+
+    def __init__(self, op, dtype, x, **attributes):
+        super().__init__(op, dtype, ["x_grad" if op.endswith("_grad") else "out"])
+        self.x, self.attributes = tuple(x), attributes
+        self.kind = KINDS[op.removesuffix("_grad"), attributes.get("approximate", "none")]
+
+    def name(self):
+        return f"{self.op} {self.dtype} {list(self.x)}" + "".join(f" {value}" for value in self.attributes.values())
+
+    def tensors(self, device):
+        x = self.random(self.x, device)
+        if not self.is_gradient():
+            return {"x": x, **self.attributes, "out": self.poison(self.x, device)}
+        kept = {"x": x} if self.kind.keeps == "x" else {"out": self.kind.function(x)}
+        gradients = {"out_grad": self.random(self.x, device), "x_grad": self.poison(self.x, device)}
+        return {**kept, **self.attributes, **gradients}
+
+    def bytes(self):
+        return (3 if self.is_gradient() else 2) * count(self.x) * self.element_size()
+
+    def expected(self, values):
+        kept = values[self.kind.keeps if self.is_gradient() else "x"].double()
+        if not self.is_gradient():
+            out = self.kind.function(kept)
+            return {"out": (out, out.abs().max())}
+        x_grad = self.kind.gradient(values["out_grad"].double(), kept)
+        return {"x_grad": (x_grad, x_grad.abs().max())}
+
+    def torch_call(self, values, compiled):
+        if not self.is_gradient():
+            call = self.kind.function
+            if compiled:
+                call = compiled_gradient(call, (self.op, self.x, self.dtype, *self.attributes.values()))
+            return lambda: call(values["x"])
+        call = self.kind.gradient
+        if compiled:
+            call = compiled_gradient(call, (self.op, self.x, self.dtype, *self.attributes.values()))
+        return lambda: call(values["out_grad"], values[self.kind.keeps])
+
+
+class Kind:
+    """PyTorch's function, its gradient of out_grad and of what that keeps, x or out."""
+
+    def __init__(self, function, gradient, keeps):
+        self.function, self.gradient, self.keeps = function, gradient, keeps
+
+
+KINDS = {
+    ("relu", "none"): Kind(torch.relu, lambda g, out: aten.threshold_backward(g, out, 0), "out"),
+    ("gelu", "none"): Kind(F.gelu, aten.gelu_backward, "x"),
+    ("gelu", "tanh"): Kind(lambda x: F.gelu(x, approximate="tanh"),
+                           lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), "x"),
+    ("silu", "none"): Kind(F.silu, aten.silu_backward, "x"),
+    ("sigmoid", "none"): Kind(torch.sigmoid, aten.sigmoid_backward, "out"),
+    ("tanh", "none"): Kind(torch.tanh, aten.tanh_backward, "out"),
+}
+ATTRIBUTES = {"none": {}, "tanh": {"approximate": "tanh"}}
+
+
+def all_of(dtype, shape):
+    return [Activation(op + ending, dtype, shape, **ATTRIBUTES[approximate])
+            for op, approximate in KINDS for ending in ("", "_grad")]
+
+
+def cases(device):
+    if device == "cpu":
+        return all_of("f32", (4096, 4096)) + all_of("f32", (7, 1003)) + all_of("bf16", (4096, 4096))
+    return [case for dtype in NAMES for case in all_of(dtype, (16384, 4096))] + all_of("f32", (5, 3, 641, 479))

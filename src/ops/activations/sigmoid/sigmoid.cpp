@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/activations/sigmoid/sigmoid.hpp"
+
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "generated/checks.hpp"
+#include "ops/activations/activation_loop.hpp"
+#include "ops/activations/sigmoid/sigmoid_kernels.hpp"
+
+namespace portops {
+
+void sigmoid(const Context& ctx, const TensorRef& x, const TensorRef& out) {
+  const impl::Region region("portops::sigmoid");
+  impl::check_sigmoid(ctx, x, out);
+  if (out.size() == 0) return;
+
+  const impl::Loop loop = impl::make_activation_loop(x, out);
+  impl::dispatch(ctx.backend(), out.type(),
+                 [&]<Backend B, class T>() { impl::SigmoidKernels<B, T>::sigmoid(ctx, loop); });
+}
+
+void sigmoid_grad(const Context& ctx, const TensorRef& out, const TensorRef& out_grad, const TensorRef& x_grad) {
+  const impl::Region region("portops::sigmoid_grad");
+  impl::check_sigmoid_grad(ctx, out, out_grad, x_grad);
+  if (!x_grad || x_grad.size() == 0) return;
+
+  const impl::Loop loop = impl::make_activation_loop(out, out_grad, x_grad);
+  impl::dispatch(ctx.backend(), x_grad.type(),
+                 [&]<Backend B, class T>() { impl::SigmoidKernels<B, T>::sigmoid_grad(ctx, loop); });
+}
+
+}  // namespace portops
