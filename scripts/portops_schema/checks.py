@@ -174,7 +174,8 @@ def _work_out(op: Operator) -> list[str]:
         )
         call = f"broadcast_extents(op, std::array{{{shapes}}})"
     elif rule.function == "reduced":
-        call = f"reduction_of(op, {_named(operands[0])}, params.axis, params.keepdim, params.asvector)"
+        whole = "params.asvector" if op.attribute("asvector") else "params.axis.empty()"
+        call = f"reduction_of(op, {_named(operands[0])}, params.axis, params.keepdim, {whole})"
     elif rule.function == "joined":
         call = f"joined_shapes(op, {_named(operands[0])}, params.axis)"
     elif rule.function == "divided":

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import COMPUTED, GOOD, LISTS, REDUCTION, SchemaTest, alone, edited
+from schema_fixture import (
+    ASVECTOR,
+    ASVECTOR_OF_GRADIENT,
+    COMPUTED,
+    GOOD,
+    LISTS,
+    REDUCTION,
+    SchemaTest,
+    alone,
+    edited,
+)
 
 
 class ChecksTest(SchemaTest):
@@ -89,6 +99,12 @@ class ChecksTest(SchemaTest):
                 "const Reduction extents = "
                 'reduction_of(op, Named{"x", x}, params.axis, params.keepdim, params.asvector);',
                 self.body(REDUCTION, op),
+            )
+            without = edited(REDUCTION, (ASVECTOR, ""), (ASVECTOR_OF_GRADIENT, ""))
+            self.assertIn(
+                "const Reduction extents = "
+                'reduction_of(op, Named{"x", x}, params.axis, params.keepdim, params.axis.empty());',
+                self.body(without, op),
             )
         self.assertIn(
             'check_output(op, ctx, Named{"out", out}, type, leader, extents.out.extents, extents.out.origin);',

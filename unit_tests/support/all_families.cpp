@@ -7,6 +7,7 @@
 #include <portops/ops/concat.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/mean.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/p_norm.hpp>
 #include <portops/ops/reshape.hpp>
@@ -21,6 +22,7 @@
 #include <portops/ops/sparse_momentum.hpp>
 #include <portops/ops/sparse_sgd.hpp>
 #include <portops/ops/split.hpp>
+#include <portops/ops/sum.hpp>
 #include <portops/ops/trace.hpp>
 
 #include <limits>
@@ -117,13 +119,14 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   for (const char* name : {"x", "out_grad"}) input(ctx, name, {257, 301});
   input(ctx, "row", {301});
   input(ctx, "column", {257, 1});
-  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x"})
+  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x", "mean_x"})
     output(ctx, name, {257, 301});
-  for (const char* name : {"lerp_row", "add_row", "p1.7"}) output(ctx, name, {301});
+  for (const char* name : {"lerp_row", "add_row", "p1.7", "mean"}) output(ctx, name, {301});
   output(ctx, "lerp_column", {257, 1});
   for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
   output(ctx, "reshape", {301, 257});
   output(ctx, "trace", {});
+  output(ctx, "sum", {});
 }
 
 void AllFamilies::call_elementwise(const Context& ctx) const {
@@ -134,6 +137,9 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   reshape(ctx, at("x"), at("reshape"), {.shape = {301, 257}});
   trace(ctx, at("x"), at("trace"));
   trace_grad(ctx, at("x"), at("trace"), at("trace_x"));
+  sum(ctx, at("x"), at("sum"));
+  mean(ctx, at("x"), at("mean"), {{0}});
+  mean_grad(ctx, at("x"), at("mean"), at("mean_x"), {{0}});
   constexpr double infinity = std::numeric_limits<double>::infinity();
   p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
   p_norm(ctx, at("x"), at("p2"));
