@@ -17,9 +17,11 @@ struct Shape {
 };
 
 std::string name_of_case(const std::string& op, ElementType type, const Shape& shape) {
-  std::string axes;
-  for (const std::int64_t axis : shape.axis) axes += (axes.empty() ? "" : ",") + std::to_string(axis);
-  return op + "/" + std::string(name_of(type)) + "/" + text(shape.x) + "/axes:" + (axes.empty() ? "all" : axes);
+  std::string name = op + "/" + std::string(name_of(type)) + "/" + text(shape.x) + "/axes:";
+  if (shape.axis.empty()) return name + "all";
+  for (std::size_t k = 0; k < shape.axis.size(); ++k)
+    name.append(k == 0 ? "" : ",").append(std::to_string(shape.axis[k]));
+  return name;
 }
 
 std::int64_t bytes_of(ElementType type, const Shape& shape) {

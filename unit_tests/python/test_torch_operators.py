@@ -161,6 +161,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "sum_grad": (x, torch.rand(3), [0], False, [True]),
         "mean": (x, [], True),
         "mean_grad": (x, torch.rand(1, 1), [], True, [True]),
+        "softmax": (x, 0),
+        "softmax_grad": (x, x.softmax(0), g, 0, [True]),
         "merge_rows": (torch.tensor([4, 0, 1]), values, 5),  # different ones: what lies behind the merged ones may be anything
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),

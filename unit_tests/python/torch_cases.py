@@ -72,6 +72,7 @@ def cases() -> dict[str, Case]:
         "sum": Case(lambda x: pt.sum(x, [0, -1], True), ((3, 2, 4),), lambda x: x.sum((0, -1), True)),
         "sum_all": Case(pt.sum, ((3, 4),), torch.sum),
         "mean": Case(lambda x: pt.mean(x, [1]), ((3, 2, 4),), lambda x: x.mean(1)),
+        "softmax": Case(lambda x: pt.softmax(x, 1), ((3, 2, 4),), lambda x: x.softmax(1)),
         "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),
         "split": Case(lambda x: pt.split(x, [1, -1], 1), ((2, 4),), lambda x: torch.split(x, [1, 3], 1)),
         "sequence_pool_sum": Case(lambda x: pt.sequence_pool(ragged(x), "sum").out, rows, _pooled(lambda x: x.sum(0))),

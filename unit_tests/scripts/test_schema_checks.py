@@ -46,6 +46,17 @@ class ChecksTest(SchemaTest):
             header,
         )
 
+    def test_options_that_nothing_follows_from(self) -> None:
+        given = ("    - name: mask\n      description: The mask.\n      optional: true\n", "")
+        header = self.checks(alone(given))[0]
+        self.assertIn(
+            "Extents check_norm(const Context& ctx,\n"
+            "                   const TensorRef& x,\n"
+            "                   const TensorOrNumber& weight,\n"
+            "                   const TensorRef& out);\n",
+            header,
+        )
+
     def test_broadcasting(self) -> None:
         self.assertEqual(
             self.body(GOOD, "norm"),

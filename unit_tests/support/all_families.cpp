@@ -18,6 +18,7 @@
 #include <portops/ops/sequence_reverse.hpp>
 #include <portops/ops/sequence_softmax.hpp>
 #include <portops/ops/sequence_unpad.hpp>
+#include <portops/ops/softmax.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
 #include <portops/ops/sparse_sgd.hpp>
@@ -119,7 +120,8 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   for (const char* name : {"x", "out_grad"}) input(ctx, name, {257, 301});
   input(ctx, "row", {301});
   input(ctx, "column", {257, 1});
-  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x", "mean_x"})
+  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x", "mean_x", "rows_softmax",
+                           "rows_softmax_grad", "columns_softmax"})
     output(ctx, name, {257, 301});
   for (const char* name : {"lerp_row", "add_row", "p1.7", "mean"}) output(ctx, name, {301});
   output(ctx, "lerp_column", {257, 1});
@@ -140,6 +142,9 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   sum(ctx, at("x"), at("sum"));
   mean(ctx, at("x"), at("mean"), {{0}});
   mean_grad(ctx, at("x"), at("mean"), at("mean_x"), {{0}});
+  softmax(ctx, at("x"), at("rows_softmax"));
+  softmax_grad(ctx, at("x"), at("rows_softmax"), at("out_grad"), at("rows_softmax_grad"));
+  softmax(ctx, at("x"), at("columns_softmax"), {0});
   constexpr double infinity = std::numeric_limits<double>::infinity();
   p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
   p_norm(ctx, at("x"), at("p2"));
