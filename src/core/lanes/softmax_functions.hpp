@@ -51,6 +51,8 @@ struct Larger {
 template <class A>
 struct Softmax {
   static constexpr int inputs = 1;
+  /// Whether the terms of the sum are what the second pass computes again, so that it pays to keep them.
+  static constexpr bool has_terms = true;
   struct State {
     A largest;
     A sum;
@@ -91,9 +93,12 @@ struct Softmax {
     state.largest = largest;
   }
 
+  /// The terms of a sum, when the largest number of all is known.
+  KOKKOS_FORCEINLINE_FUNCTION static A term(A in, A shift) { return exponential(in - shift); }
+
   KOKKOS_FORCEINLINE_FUNCTION static Row row(const State& state) { return {shift(state.largest), A(1) / state.sum}; }
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const Row& row, const A (&in)[inputs]) const {
-    return exponential(in[0] - row.shift) * row.factor;
+    return term(in[0], row.shift) * row.factor;
   }
 
  private:
@@ -102,7 +107,7 @@ struct Softmax {
     const A* in;
   };
   struct Term {
-    KOKKOS_FORCEINLINE_FUNCTION A operator()(int i) const { return exponential(in[i] - shift); }
+    KOKKOS_FORCEINLINE_FUNCTION A operator()(int i) const { return term(in[i], shift); }
     const A* in;
     A shift;
   };
@@ -112,6 +117,7 @@ struct Softmax {
 template <class A>
 struct SoftmaxGrad {
   static constexpr int inputs = 2;
+  static constexpr bool has_terms = false;
   using State = A;
   using Row = A;
 

@@ -40,8 +40,9 @@ void softmax(const Context& ctx, const TensorRef& x, const TensorRef& out, const
   const impl::Loop loop = check(ctx, x, out, params);
   if (out.size() == 0) return;
   const impl::ReducePlan plan = impl::make_softmax_plan(loop, ctx.backend());
-  impl::dispatch(ctx.backend(), x.type(),
-                 [&]<Backend B, class T>() { impl::SoftmaxKernels<B, T>::softmax(ctx, plan); });
+  impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    impl::SoftmaxKernels<B, T>::softmax(ctx, plan, impl::writes_much(loop));
+  });
 }
 
 void softmax_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& out_grad,
@@ -50,8 +51,9 @@ void softmax_grad(const Context& ctx, const TensorRef& x, const TensorRef& out, 
   const impl::Loop loop = check_grad(ctx, x, out, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
   const impl::ReducePlan plan = impl::make_softmax_plan(loop, ctx.backend());
-  impl::dispatch(ctx.backend(), x.type(),
-                 [&]<Backend B, class T>() { impl::SoftmaxKernels<B, T>::softmax_grad(ctx, plan); });
+  impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    impl::SoftmaxKernels<B, T>::softmax_grad(ctx, plan, impl::writes_much(loop));
+  });
 }
 
 std::size_t softmax_workspace(const Context& ctx, const TensorRef& x, const TensorRef& out,

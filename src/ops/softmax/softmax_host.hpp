@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/lanes/cascade.hpp"
+#include "core/lanes/softmax_functions.hpp"
+#include "core/lanes/tile_shape.hpp"
 #include "core/reduce/host_rows.hpp"
 #include "ops/softmax/softmax_rows.hpp"
 
@@ -12,7 +14,23 @@
 
 namespace portops::impl {
 
-/// Softmax along rows on a host: a thread takes a part of a row, block by block, twice.
+/// Numbers of the arithmetic that a thread keeps on its stack, where the terms of a sum are worth keeping.
+template <class A>
+inline constexpr int softmax_kept = host_kept_bytes / static_cast<int>(sizeof(A));
+
+/// Writes `count` columns of out.
+template <class T, class F>
+void store_columns(const SoftmaxRows<T, F>& rows, T* to, const Arithmetic<T> (&values)[HostRows::chunk], int count) {
+  const std::int64_t stride = rows.out.column_stride;
+  if (rows.streaming && stride == 1 && count == HostRows::chunk) {
+    host::store<T, HostRows::chunk>(to, values, true);
+  } else {
+    HostRows::store<T>(to, values, stride, count);
+  }
+}
+
+/// Softmax along rows on a host: a thread takes a part of a row, block by block, twice; or once, if it can keep the
+/// terms.
 template <class T, class F>
 class SoftmaxAlongHost : HostRows {
  public:
@@ -26,18 +44,64 @@ class SoftmaxAlongHost : HostRows {
 
   void operator()(std::int64_t item) const {
     groups_.for_each(item, [this](std::int64_t kept, std::int64_t part) { take(kept, part); });
+    host::end_of_streaming();
   }
 
  private:
+  static constexpr int lanes = 16;
   using Block = A[F::inputs][chunk];
 
   void take(std::int64_t kept, std::int64_t part) const {
     const PartRange range = rows_.parts.range(part);
+    if constexpr (F::has_terms) {
+      if (rows_.pass == SoftmaxPass::whole && range.columns <= softmax_kept<A>) return take_once(kept, range);
+    }
     const State state = rows_.pass == SoftmaxPass::apply ? join_parts(kept) : add_up(kept, range);
     if (rows_.pass == SoftmaxPass::states) {
       rows_.partial(kept, part) = state;
     } else {
       write(kept, range, F::row(state));
+    }
+  }
+
+  void take_once(std::int64_t kept, const PartRange& range) const {
+    alignas(64) A terms[softmax_kept<A> / chunk][1][chunk];
+    const auto blocks = static_cast<int>(ceil_div(range.columns, chunk));
+    const auto count_of = [&](int block) { return std::min(chunk, range.columns - block * chunk); };
+    alignas(64) A lane[lanes];
+    std::fill_n(lane, lanes, F::fill());
+    for (int block = 0; block < blocks; ++block) {
+      load(terms[block], kept, range.first_column + block * chunk, count_of(block));
+      fold_lanes(lane, terms[block][0], Larger());
+    }
+    const A largest = join_array(lane, Larger()), shift = F::shift(largest);
+    alignas(64) A sums[Cascade::most_levels][lanes];
+    const auto join = [&](int level, int to, bool first) {
+      for (int i = 0; i < lanes; ++i) sums[to][i] = first ? sums[level][i] : sums[to][i] + sums[level][i];
+    };
+    for (int block = 0; block < blocks; ++block) {
+      A(&own)[chunk] = terms[block][0];
+      PORTOPS_NO_UNROLL
+      for (int i = 0; i < chunk; ++i) own[i] = F::term(own[i], shift);
+      if (Cascade::begins(block)) std::fill_n(sums[0], lanes, A(0));
+      fold_lanes(sums[0], own, Plus());
+      Cascade::carry(block + 1, join);
+    }
+    const A factor = F::row({largest, sum_of(sums[Cascade::finish(blocks, join)])}).factor;
+    for (int block = 0; block < blocks; ++block) {
+      A(&own)[chunk] = terms[block][0];
+      PORTOPS_NO_UNROLL
+      for (int i = 0; i < chunk; ++i) own[i] *= factor;
+      store_columns(rows_, rows_.at(rows_.out, kept, range.first_column + block * chunk), own, count_of(block));
+    }
+  }
+
+  /// Joins a block to as many numbers as are side by side.
+  template <class Functor>
+  static void fold_lanes(A (&to)[lanes], const A (&block)[chunk], const Functor& functor) {
+    PORTOPS_NO_UNROLL
+    for (int first = 0; first < chunk; first += lanes) {
+      for (int i = 0; i < lanes; ++i) to[i] = functor(to[i], block[first + i]);
     }
   }
 
@@ -75,8 +139,7 @@ class SoftmaxAlongHost : HostRows {
         for (int k = 0; k < F::inputs; ++k) values[k] = block[k][i];
         results[i] = F()(row, values);
       }
-      HostRows::store<T>(rows_.at(rows_.out, kept, range.first_column + first), results, rows_.out.column_stride,
-                         count);
+      store_columns(rows_, rows_.at(rows_.out, kept, range.first_column + first), results, count);
     }
   }
 
@@ -92,7 +155,7 @@ class SoftmaxAlongHost : HostRows {
   HostGroups groups_;
 };
 
-/// Softmax down columns on a host: a thread takes some columns, row by row, twice.
+/// Softmax down columns on a host: a thread takes some columns, row by row, twice; or once, if it can keep the terms.
 template <class T, class F>
 class SoftmaxDownHost : HostRows {
  public:
@@ -105,7 +168,15 @@ class SoftmaxDownHost : HostRows {
   std::int64_t items() const { return tiles_.items(); }
 
   void operator()(std::int64_t item) const {
-    const HostTile tile = tiles_.locate(rows_.parts, item);
+    take(tiles_.locate(rows_.parts, item));
+    host::end_of_streaming();
+  }
+
+ private:
+  void take(const HostTile& tile) const {
+    if constexpr (F::has_terms) {
+      if (rows_.pass == SoftmaxPass::whole && tile.range.runs <= softmax_kept<A> / chunk) return take_once(tile);
+    }
     States states[Cascade::most_levels];
     const States& all = rows_.pass == SoftmaxPass::apply ? join_parts(states, tile) : add_up(states, tile);
     if (rows_.pass == SoftmaxPass::states) {
@@ -115,7 +186,6 @@ class SoftmaxDownHost : HostRows {
     }
   }
 
- private:
   /// Rows that are taken in together.
   static constexpr int batch = 8;
   using Rows = A[F::inputs][batch][chunk];
@@ -139,6 +209,40 @@ class SoftmaxDownHost : HostRows {
     alignas(64) A number[numbers][chunk];
   };
   using States = OfColumns<State>;
+
+  void take_once(const HostTile& tile) const {
+    alignas(64) A terms[softmax_kept<A> / chunk][1][1][chunk];
+    const auto rows = static_cast<int>(tile.range.runs);
+    alignas(64) A largest[chunk];
+    std::fill_n(largest, chunk, F::fill());
+    for (int r = 0; r < rows; ++r) {
+      load(terms[r], 0, tile, r);
+      for (int i = 0; i < chunk; ++i) largest[i] = Larger()(largest[i], terms[r][0][0][i]);
+    }
+    alignas(64) A shift[chunk];
+    for (int i = 0; i < chunk; ++i) shift[i] = F::shift(largest[i]);
+    alignas(64) A sums[Cascade::most_levels][chunk];
+    const auto join = [&](int level, int to, bool first) {
+      for (int i = 0; i < chunk; ++i) sums[to][i] = first ? sums[level][i] : sums[to][i] + sums[level][i];
+    };
+    for (int r = 0; r < rows; ++r) {
+      A(&own)[chunk] = terms[r][0][0];
+      if (Cascade::begins(r)) std::fill_n(sums[0], chunk, A(0));
+      PORTOPS_NO_UNROLL
+      for (int i = 0; i < chunk; ++i) {
+        own[i] = F::term(own[i], shift[i]);
+        sums[0][i] += own[i];
+      }
+      Cascade::carry(r + 1, join);
+    }
+    A(&factor)[chunk] = sums[Cascade::finish(rows, join)];
+    for (int i = 0; i < chunk; ++i) factor[i] = F::row({largest[i], factor[i]}).factor;
+    for (int r = 0; r < rows; ++r) {
+      A(&own)[chunk] = terms[r][0][0];
+      for (int i = 0; i < chunk; ++i) own[i] *= factor[i];
+      store_columns(rows_, at(rows_.out, tile, r), own, tile.count);
+    }
+  }
 
   std::int64_t result_of(const HostTile& tile) const { return tile.kept * rows_.parts.columns + tile.column; }
 
@@ -198,7 +302,7 @@ class SoftmaxDownHost : HostRows {
         for (int k = 0; k < F::inputs; ++k) values[k] = row[k][0][i];
         results[i] = F()(of_columns.get(i), values);
       }
-      HostRows::store<T>(at(rows_.out, tile, run), results, rows_.out.column_stride, tile.count);
+      store_columns(rows_, at(rows_.out, tile, run), results, tile.count);
     }
   }
 

@@ -11,10 +11,10 @@ namespace portops::impl {
 /// and compiled once for each pair.
 template <Backend B, class T>
 struct SoftmaxKernels {
-  /// Operands: x → out.
-  static void softmax(const Context& ctx, const ReducePlan& plan);
+  /// Operands: x → out. Large outputs are streamed past a host's caches.
+  static void softmax(const Context& ctx, const ReducePlan& plan, bool streaming);
   /// Operands: out, out_grad → x_grad.
-  static void softmax_grad(const Context& ctx, const ReducePlan& plan);
+  static void softmax_grad(const Context& ctx, const ReducePlan& plan, bool streaming);
 };
 
 }  // namespace portops::impl

@@ -53,11 +53,12 @@ void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxR
 
 /// One kernel, or, where rows are cut into parts, one for what these come to and one for the results.
 template <Backend B, class T, class F>
-void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const ReducePlan& plan) {
+void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const ReducePlan& plan, bool streaming) {
   using State = typename F::State;
   constexpr int numbers = sizeof(State) / sizeof(Arithmetic<T>);
   const Temporary memory(ctx, labels.partials.c_str(), softmax_memory(plan, ElementTypeOf<T>::value, numbers));
   SoftmaxRows<T, F> rows(plan, static_cast<State*>(memory.data()));
+  rows.streaming = streaming;
   if (plan.parts() > 1) {
     rows.pass = SoftmaxPass::states;
     launch_softmax<B>(ctx, labels.states, rows, plan);
@@ -67,15 +68,15 @@ void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const ReducePl
 }
 
 template <Backend B, class T>
-void SoftmaxKernels<B, T>::softmax(const Context& ctx, const ReducePlan& plan) {
+void SoftmaxKernels<B, T>::softmax(const Context& ctx, const ReducePlan& plan, bool streaming) {
   static const SoftmaxLabels labels("softmax");
-  run_softmax<B, T, Softmax<Arithmetic<T>>>(ctx, labels, plan);
+  run_softmax<B, T, Softmax<Arithmetic<T>>>(ctx, labels, plan, streaming);
 }
 
 template <Backend B, class T>
-void SoftmaxKernels<B, T>::softmax_grad(const Context& ctx, const ReducePlan& plan) {
+void SoftmaxKernels<B, T>::softmax_grad(const Context& ctx, const ReducePlan& plan, bool streaming) {
   static const SoftmaxLabels labels("softmax_grad");
-  run_softmax<B, T, SoftmaxGrad<Arithmetic<T>>>(ctx, labels, plan);
+  run_softmax<B, T, SoftmaxGrad<Arithmetic<T>>>(ctx, labels, plan, streaming);
 }
 
 }  // namespace portops::impl

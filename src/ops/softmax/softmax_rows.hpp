@@ -53,6 +53,7 @@ struct SoftmaxRows {
   int pack;
   bool packs;  ///< all operands have packs
   SoftmaxPass pass = SoftmaxPass::whole;
+  bool streaming = false;  ///< a host writes past its caches
   State* partials;
   bool down;
   std::int64_t results;
