@@ -12,6 +12,7 @@ from .common import SUMMING, Check, layouts_of, poison
 
 SHAPES = ((1,), (0,), (7,), (70001,), (3, 5), (33, 250), (250, 1000), (3, 4096), (3, 4099), (300, 9000), (2, 300001),
           (300001, 2), (0, 4), (4, 0), (13, 250, 6), (2, 3, 70, 4))
+MANY_ELEMENTS = 100000  # above, there are plain ones alone
 KINDS = ("plain", "huge", "wide", "nan", "infinities")
 
 
@@ -56,6 +57,8 @@ class SoftmaxCheck(Check):
 
     def all(self, device):
         for dtype, shape, kind in itertools.product(NAMES, SHAPES, KINDS):
+            if math.prod(shape) > MANY_ELEMENTS and kind != "plain":
+                continue
             plain, rank = elements(kind, shape, device).to(NAMES[dtype]), len(shape)
             for layout, axis in itertools.product(layouts_of(rank), range(-rank, rank)):
                 self.compare(f"{dtype} {list(shape)} {kind} {layout} axis {axis}", laid_out(plain, layout), layout, axis)

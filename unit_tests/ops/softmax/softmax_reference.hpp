@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-// softmax and its gradient, written plainly in long double.
+// softmax and its gradient, written plainly in double, with sums in long double.
 
 namespace portops::test {
 
@@ -62,14 +62,14 @@ template <class T>
 Expected reference_softmax(const std::vector<double>& x, const Extents& extents, std::int64_t axis) {
   Expected expected{x, x};
   for_each_line(extents, axis, [&](const std::vector<std::size_t>& line) {
-    long double largest = -inf, sum = 0.0L;
-    for (const std::size_t i : line) largest = std::max(largest, static_cast<long double>(x[i]));
+    double largest = -inf;
+    long double sum = 0.0L;
+    for (const std::size_t i : line) largest = std::max(largest, x[i]);
     for (const std::size_t i : line) sum += std::exp(x[i] - largest);
     for (const std::size_t i : line) {
       const auto out = static_cast<double>(std::exp(x[i] - largest) / sum);
       expected.value[i] = out;
-      const double relative =
-          softmax_error<T>(static_cast<double>(largest - x[i])) + (sizeof(T) == 2 ? 1.01 * rounding<T>() : 0.0);
+      const double relative = softmax_error<T>(largest - x[i]) + (sizeof(T) == 2 ? 1.01 * rounding<T>() : 0.0);
       expected.error[i] = (out > 0.0 ? relative * out : 0.0) + subnormal_error<T>();
     }
   });
