@@ -31,6 +31,7 @@ def header(schema: Schema) -> str:
         "// Each takes the arguments of its operator and throws Error unless they are as the schema says: element types,",
         "// extents, where the elements lie, what may overlap. It gives what the extents follow from: those to which the",
         "// operands broadcast, the axes of a reduction, the parts of a list, or what the operator's own rule works out.",
+        "// Options of which the schema says nothing are not among them.",
         *(f"{_signature(op)};" for op in schema.operators),
         "\n}  // namespace portops::impl\n",
     ]
@@ -53,7 +54,7 @@ def _signature(op: Operator) -> str:
     parameters = ["const Context& ctx"]
     parameters += [f"{_parameter_type(entry)} {entry.name}" for entry in op.inputs if not entry.optional]
     parameters += [f"{'std::span<const TensorRef>' if entry.list else 'const TensorRef&'} {entry.name}" for entry in op.outputs]
-    if op.has_params:
+    if any(re.search(r"\bparams\b", line) for line in _body(op)):
         parameters.append(f"const {op.family_class}Params& params")
     return start + (",\n" + " " * len(start)).join(parameters) + ")"
 
@@ -86,6 +87,11 @@ def _argument(entry: Input) -> str:
 
 
 def _function(op: Operator) -> str:
+    body = "\n".join(f"  {line}" for line in _body(op))
+    return f"{_signature(op)} {{\n{body}\n}}\n"
+
+
+def _body(op: Operator) -> list[str]:
     tensors = [entry for entry in op.inputs if entry.ragged != "levels"]
     # The tensor that gives the call its element type: the first whose elements are always read.
     leader = next(
@@ -119,11 +125,7 @@ def _function(op: Operator) -> str:
         lines += _check_overlap(op, number, entry)
     if _worked_out(op):
         lines.append("return extents;")
-    body = "\n".join(f"  {line}" for line in lines)
-    signature = _signature(op)
-    if "params" not in body:  # attributes that no rule of the schema looks at
-        signature = re.sub(r"const \w+& params", r"[[maybe_unused]] \g<0>", signature)
-    return f"{signature} {{\n{body}\n}}\n"
+    return lines
 
 
 def _check_input(op: Operator, entry: Input) -> list[str]:
@@ -189,7 +191,8 @@ def _work_out(op: Operator) -> list[str]:
         )
         call = f"broadcast_extents(op, std::array{{{shapes}}})"
     elif rule.function == "reduced":
-        call = f"reduction_of(op, {_named(operands[0])}, params.axis, params.keepdim, params.asvector)"
+        whole = "params.asvector" if op.attribute("asvector") else "params.axis.empty()"
+        call = f"reduction_of(op, {_named(operands[0])}, params.axis, params.keepdim, {whole})"
     elif rule.function == "joined":
         call = f"joined_shapes(op, {_named(operands[0])}, params.axis)"
     elif rule.function == "divided":

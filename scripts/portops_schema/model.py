@@ -13,12 +13,13 @@ TENSOR_TYPES = {"i64": "i64", "f64": "f64", "sums": "f32 (f64 in a call of f64)"
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
 SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed", "scalar")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name
-# The attributes, and their types, that an operator with one of these shape rules has.
+# The attributes, and their types, that an operator with one of these shape rules has, and those that it may have.
 SHAPE_ATTRIBUTES = {
-    "reduced": {"axis": "integers", "keepdim": "boolean", "asvector": "boolean"},
+    "reduced": {"axis": "integers", "keepdim": "boolean"},
     "joined": {"axis": "integer"},
     "divided": {"sections": "integers", "axis": "integer"},
 }
+SHAPE_OPTIONS = {"reduced": {"asvector": "boolean"}}
 # What an input may have to do with levels: it is ragged always, or may be; it is levels alone; or it may be ragged, but
 # the operator takes its values alone, position by position.
 RAGGED = ("true", "optional", "levels", "values")

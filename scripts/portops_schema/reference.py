@@ -159,9 +159,10 @@ def _rules(schema: Schema, op: Operator) -> list[str]:
     if any(rule.function == "scalar" for rule in given):
         rules.append("`scalar()`: the extents [], those of one number.")
     if any(rule.function == "reduced" for rule in given):
+        whole = "with `asvector`" if op.attribute("asvector") else "where it names none,"
         rules.append(
             "`reduced(…)`: the extents of that tensor without the axes that `axis` names. With `keepdim` these stay, "
-            "with extent 1; with `asvector` they are all axes."
+            f"with extent 1; {whole} they are all axes."
         )
     if any(rule.function == "joined" for rule in given):
         rules.append(

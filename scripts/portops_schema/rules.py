@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .model import SHAPE_ATTRIBUTES, Input, Operator, Output, Schema, ShapeRule
+from .model import SHAPE_ATTRIBUTES, SHAPE_OPTIONS, Input, Operator, Output, Schema, ShapeRule
 
 Messages = Iterator[tuple[int, str]]  # line, message
 
@@ -113,6 +113,10 @@ def _shapes(op: Operator) -> Messages:
             attribute = op.attribute(name)
             if attribute is None or attribute.type != kind:
                 yield rule.line, f"{what}: {rule} needs the attribute {name} of type {kind}"
+        for name, kind in SHAPE_OPTIONS.get(rule.function, {}).items():
+            attribute = op.attribute(name)
+            if attribute is not None and attribute.type != kind:
+                yield attribute.line, f"{what}: {rule} takes the attribute {name} of type {kind}"
 
 
 def _levels(op: Operator) -> Messages:

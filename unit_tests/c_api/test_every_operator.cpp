@@ -159,6 +159,10 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {
     call.tensor("x", {3, 4}), call.integer("offset", 1), call.integer("axis1", 1), call.integer("axis2", 0);
+  } else if (op == "sum" || op == "mean") {
+    call.tensor("x", {3, 4, 2}), call.integers("axis", {2, 0});
+  } else if (op == "softmax") {
+    call.tensor("x", {3, 4}), call.integer("axis", 0);
   } else if (op == "merge_rows") {
     call.indices("rows", {2, 0, 2}), call.tensor("values", {3, 2}), call.integer("height", 4);
   } else if (op == "sparse_sgd" || op == "sparse_momentum" || op == "sparse_adam") {

@@ -168,6 +168,11 @@ CASES: dict[str, Case] = {
     "tanh": Case({"x": _random(3, 4) - 1}, np.tanh, (X,)),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
+    "sum": Case({"x": _random(3, 4, 2), "axis": (0, -1)}, lambda x, axis: x.sum((0, 2))),
+    "mean": Case({"x": _random(3, 4, 2), "keepdim": True}, lambda x, keepdim: x.mean(keepdims=True)),
+    "softmax": Case(
+        {"x": _random(3, 4), "axis": 0}, lambda x, axis: np.exp(x) / np.exp(x).sum(0, keepdims=True), (X,)
+    ),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),
     "sparse_sgd": Case(
         {"param": _random(6, 2), "rows": ROWS, "values": _random(4, 2), "learning_rate": 0.5},

@@ -222,6 +222,12 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),
         "trace_grad": (x, torch.tensor(1.0), 0, 0, 1, [True]),
+        "sum": (x, [0], False),
+        "sum_grad": (x, torch.rand(3), [0], False, [True]),
+        "mean": (x, [], True),
+        "mean_grad": (x, torch.rand(1, 1), [], True, [True]),
+        "softmax": (x, 0),
+        "softmax_grad": (x, x.softmax(0), g, 0, [True]),
         "merge_rows": (torch.tensor([4, 0, 1]), values, 5),  # different ones: what lies behind the merged ones may be anything
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),
@@ -309,6 +315,9 @@ class ChecksTest(unittest.TestCase):
             given = {"x": x, "axis": axis, "keepdim": keepdim, "asvector": asvector}
             out = pt.p_norm(x, 2, axis, keepdim=keepdim, asvector=asvector)
             self.assertEqual(_shapes.RULES["reduced"](("x",), given), tuple(out.shape))
+        for axis, keepdim in itertools.product(([], [0], [-1, 0]), (True, False)):
+            given = {"x": x, "axis": axis, "keepdim": keepdim}
+            self.assertEqual(_shapes.RULES["reduced"](("x",), given), tuple(pt.sum(x, axis, keepdim).shape))
         for lengths in ([2, 0, 3], [5], [0, 0, 5], [1] * 5):
             levels = tensors_of(portops.Levels.from_lengths(lengths))
             times = tensors_of(portops.Levels.from_lengths(list(range(len(lengths)))))

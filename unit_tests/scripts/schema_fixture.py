@@ -133,6 +133,14 @@ def line_of(text: str, marker: str) -> int:
 
 # The operator and its gradient with a result that lacks the axes.
 REDUCTION = edited(GOOD, *[("broadcast(x, weight)", "reduced(x)")] * 2)
+# What both may leave out.
+ASVECTOR = """\
+    - name: asvector
+      description: Whether all.
+      type: boolean
+      default: false
+"""
+ASVECTOR_OF_GRADIENT = "    - {name: asvector, description: As before., type: boolean, default: false}\n"
 
 # The operator and its gradient with extents that a function of the operator's own computes. The gradient does not take
 # the bias.

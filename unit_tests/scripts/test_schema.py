@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import COMPUTED, FORWARD, FORWARD_OUTPUT, GOOD, RefusalTest, alone, edited
+from schema_fixture import ASVECTOR, COMPUTED, FORWARD, FORWARD_OUTPUT, GOOD, RefusalTest, alone, edited
 
 
 class WrongSchemaTest(RefusalTest):
@@ -416,7 +416,6 @@ class WrongSchemaTest(RefusalTest):
         for name, kind, other in (
             ("axis", "integers", "type: integer\n      default: 1"),
             ("keepdim", "boolean", "type: number\n      default: 1"),
-            ("asvector", "boolean", "type: text\n      default: all"),
         ):
             message = f"norm: output out: reduced(x) needs the attribute {name} of type {kind}"
             start = FORWARD.index(f"    - name: {name}\n")
@@ -425,6 +424,9 @@ class WrongSchemaTest(RefusalTest):
             for replacement in ("", changed):
                 text = alone((declared, replacement), ("broadcast(x, weight)", "reduced(x)"))
                 self.wrong(text, ("shape:", message))
+        changed = edited(ASVECTOR, ("type: boolean\n      default: false", "type: text\n      default: all"))
+        text = alone((ASVECTOR, changed), ("broadcast(x, weight)", "reduced(x)"))
+        self.wrong(text, ("    - name: asvector\n", "norm: output out: reduced(x) takes the attribute asvector of type boolean"))
 
 
 if __name__ == "__main__":

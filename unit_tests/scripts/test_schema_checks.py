@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import COMPUTED, GOOD, LISTS, REDUCTION, SchemaTest, alone, edited
+from schema_fixture import (
+    ASVECTOR,
+    ASVECTOR_OF_GRADIENT,
+    COMPUTED,
+    GOOD,
+    LISTS,
+    REDUCTION,
+    SchemaTest,
+    alone,
+    edited,
+)
 
 
 class ChecksTest(SchemaTest):
@@ -36,11 +46,16 @@ class ChecksTest(SchemaTest):
             header,
         )
 
-    def test_options_that_no_rule_looks_at(self) -> None:
-        mask = "    - name: mask\n      description: The mask.\n      optional: true\n"
-        source = self.checks(alone((mask, "")))[1]
-        self.assertIn("[[maybe_unused]] const NormParams& params) {\n", source)
-        self.assertNotIn("maybe_unused", self.checks(GOOD)[1])
+    def test_options_that_nothing_follows_from(self) -> None:
+        given = ("    - name: mask\n      description: The mask.\n      optional: true\n", "")
+        header = self.checks(alone(given))[0]
+        self.assertIn(
+            "Extents check_norm(const Context& ctx,\n"
+            "                   const TensorRef& x,\n"
+            "                   const TensorOrNumber& weight,\n"
+            "                   const TensorRef& out);\n",
+            header,
+        )
 
     def test_broadcasting(self) -> None:
         self.assertEqual(
@@ -95,6 +110,12 @@ class ChecksTest(SchemaTest):
                 "const Reduction extents = "
                 'reduction_of(op, Named{"x", x}, params.axis, params.keepdim, params.asvector);',
                 self.body(REDUCTION, op),
+            )
+            without = edited(REDUCTION, (ASVECTOR, ""), (ASVECTOR_OF_GRADIENT, ""))
+            self.assertIn(
+                "const Reduction extents = "
+                'reduction_of(op, Named{"x", x}, params.axis, params.keepdim, params.axis.empty());',
+                self.body(without, op),
             )
         self.assertIn(
             'check_output(op, ctx, Named{"out", out}, type, leader, extents.out.extents, extents.out.origin);',

@@ -9,7 +9,19 @@ import subprocess
 import sys
 import unittest
 
-from schema_fixture import COMPUTED, GOOD, LISTS, REDUCTION, ROOT, SCRIPT, SchemaTest, alone
+from schema_fixture import (
+    ASVECTOR,
+    ASVECTOR_OF_GRADIENT,
+    COMPUTED,
+    GOOD,
+    LISTS,
+    REDUCTION,
+    ROOT,
+    SCRIPT,
+    SchemaTest,
+    alone,
+    edited,
+)
 
 SCHEMA = ROOT / "src" / "ops" / "ops.yaml"
 RELEASED = ROOT / "src" / "ops" / "released.yaml"
@@ -258,6 +270,10 @@ class OutputTest(SchemaTest):
             page = (folder / name).read_text(encoding="utf-8")
             self.assertIn(row, page)
             self.assertIn(rule, page)
+        without = edited(REDUCTION, (ASVECTOR, ""), (ASVECTOR_OF_GRADIENT, ""))
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", without), folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        self.assertIn(rule.replace("with `asvector`", "where it names none,"), page)
 
     def test_reference_of_computed_extents(self) -> None:
         folder = self.folder / "pages"

@@ -7,6 +7,7 @@
 #include <portops/ops/concat.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/mean.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/momentum.hpp>
 #include <portops/ops/p_norm.hpp>
@@ -18,10 +19,12 @@
 #include <portops/ops/sequence_reverse.hpp>
 #include <portops/ops/sequence_softmax.hpp>
 #include <portops/ops/sequence_unpad.hpp>
+#include <portops/ops/softmax.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
 #include <portops/ops/sparse_sgd.hpp>
 #include <portops/ops/split.hpp>
+#include <portops/ops/sum.hpp>
 #include <portops/ops/trace.hpp>
 
 #include <limits>
@@ -118,13 +121,15 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   for (const char* name : {"x", "out_grad"}) input(ctx, name, {257, 301});
   input(ctx, "row", {301});
   input(ctx, "column", {257, 1});
-  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x"})
+  for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x", "mean_x", "rows_softmax",
+                           "rows_softmax_grad", "columns_softmax"})
     output(ctx, name, {257, 301});
-  for (const char* name : {"lerp_row", "add_row", "p1.7"}) output(ctx, name, {301});
+  for (const char* name : {"lerp_row", "add_row", "p1.7", "mean"}) output(ctx, name, {301});
   output(ctx, "lerp_column", {257, 1});
   for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
   output(ctx, "reshape", {301, 257});
   output(ctx, "trace", {});
+  output(ctx, "sum", {});
 }
 
 void AllFamilies::call_elementwise(const Context& ctx) const {
@@ -135,6 +140,12 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   reshape(ctx, at("x"), at("reshape"), {.shape = {301, 257}});
   trace(ctx, at("x"), at("trace"));
   trace_grad(ctx, at("x"), at("trace"), at("trace_x"));
+  sum(ctx, at("x"), at("sum"));
+  mean(ctx, at("x"), at("mean"), {{0}});
+  mean_grad(ctx, at("x"), at("mean"), at("mean_x"), {{0}});
+  softmax(ctx, at("x"), at("rows_softmax"));
+  softmax_grad(ctx, at("x"), at("rows_softmax"), at("out_grad"), at("rows_softmax_grad"));
+  softmax(ctx, at("x"), at("columns_softmax"), {0});
   constexpr double infinity = std::numeric_limits<double>::infinity();
   p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
   p_norm(ctx, at("x"), at("p2"));

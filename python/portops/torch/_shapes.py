@@ -58,7 +58,8 @@ def _like(names: tuple[str, ...], given: Arguments) -> Extents:
 
 def _reduced(names: tuple[str, ...], given: Arguments) -> Extents:
     x = tuple(given[names[0]].shape) or (1,)
-    axes = set(range(len(x))) if given["asvector"] else {axis_in(axis, len(x)) for axis in given["axis"]}
+    whole = given.get("asvector", not given["axis"])
+    axes = set(range(len(x))) if whole else {axis_in(axis, len(x)) for axis in given["axis"]}
     if given["keepdim"]:
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(x))
     return tuple(extent for axis, extent in enumerate(x) if axis not in axes)

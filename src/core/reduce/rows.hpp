@@ -15,6 +15,7 @@ namespace portops::impl {
 /// An operand of a ReducePlan, in a kernel.
 template <class T>
 struct RowOperand {
+  RowOperand() = default;
   explicit RowOperand(const ReducePlan::Operand& from)
       : data(reinterpret_cast<T*>(from.data)), column_stride(from.column_stride), packs(from.packs) {
     for (int axis = 0; axis < max_rank; ++axis) stride[axis] = from.stride[axis];

@@ -71,9 +71,10 @@ Extents NamedCall::broadcast(std::initializer_list<std::string_view> names) cons
 }
 
 Extents NamedCall::reduced(std::string_view name) const {
-  return reduction_of(info_.name, {name, tensor(name)}, attribute<std::vector<std::int64_t>>("axis"),
-                      attribute<bool>("keepdim"), attribute<bool>("asvector"))
-      .out.extents;
+  const auto& axis = attribute<std::vector<std::int64_t>>("axis");
+  const auto* const asvector = arguments_.attribute("asvector");
+  const bool all = asvector != nullptr ? std::get<bool>(*asvector) : axis.empty();
+  return reduction_of(info_.name, {name, tensor(name)}, axis, attribute<bool>("keepdim"), all).out.extents;
 }
 
 Levels NamedCall::shared_levels(std::initializer_list<std::string_view> names) const {

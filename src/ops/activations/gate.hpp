@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes/exponentials.hpp"
+#include "core/lanes/exponential.hpp"
 
 // x · σ(z), where σ(z) = 1 / (1 + e^−z) is a gate that lets x through or not, by e^−|z|. What is small is shifted (see
 // shifted_exp) until the last product.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes/float_format.hpp"
+#include "core/lanes/exponential.hpp"
 
 #include <type_traits>
 
@@ -10,8 +10,8 @@
 
 namespace portops::impl {
 
-// The polynomials below are the best ones (Remez' algorithm): their relative errors are 4e-9 and 2e-9 for float, 8e-21
-// and 4e-18 for double.
+// The polynomials below are the best ones (Remez' algorithm): the relative error of log2_near_one is 4e-9 for float and
+// 8e-21 for double.
 
 /// log2(1 + f) for 1/√2 ≤ 1 + f < √2.
 KOKKOS_FORCEINLINE_FUNCTION float log2_near_one(float f) {
@@ -26,29 +26,6 @@ KOKKOS_FORCEINLINE_FUNCTION double log2_near_one(double f) {
                                      0x1.c6a2a167b2fd4p-3, 0x1.8773349f7f593p-3, 0x1.87dfdd5fb880ep-3};
   const double s = f / (f + 2.0);
   return s * polynomial(coefficients, s * s);
-}
-
-/// 2^r for |r| ≤ 1/2.
-KOKKOS_FORCEINLINE_FUNCTION float exp2_of_fraction(float r) {
-  constexpr float coefficients[] = {0x1p+0f,        0x1.62e43p-1f,   0x1.ebfbdap-3f, 0x1.c6aec2p-5f,
-                                    0x1.3b2ddcp-7f, 0x1.5f4e52p-10f, 0x1.41ccfcp-13f};
-  return polynomial(coefficients, r);
-}
-KOKKOS_FORCEINLINE_FUNCTION double exp2_of_fraction(double r) {
-  constexpr double coefficients[] = {0x1p+0,
-                                     0x1.62e42fefa39efp-1,
-                                     0x1.ebfbdff82c58fp-3,
-                                     0x1.c6b08d704a0d2p-5,
-                                     0x1.3b2ab6fba4e0cp-7,
-                                     0x1.5d87fe78a1ea9p-10,
-                                     0x1.430912f887d42p-13,
-                                     0x1.ffcbfc7742b50p-17,
-                                     0x1.62c021d80c08cp-20,
-                                     0x1.b524d83822848p-24,
-                                     0x1.e4d0831b78600p-28,
-                                     0x1.ea092c66f35f4p-32,
-                                     0x1.c2c0a310ee1d1p-36};
-  return polynomial(coefficients, r);
 }
 
 // Shorter ones, where bits need not agree: relative errors of 3e-8 for float, 2e-16 for double.

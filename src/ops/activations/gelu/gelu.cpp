@@ -21,7 +21,7 @@ bool is_by_tanh(const char* op, const GeluParams& params) {
 
 void gelu(const Context& ctx, const TensorRef& x, const TensorRef& out, const GeluParams& params) {
   const impl::Region region("portops::gelu");
-  impl::check_gelu(ctx, x, out, params);
+  impl::check_gelu(ctx, x, out);
   const bool by_tanh = is_by_tanh("gelu", params);
   if (out.size() == 0) return;
 
@@ -33,7 +33,7 @@ void gelu(const Context& ctx, const TensorRef& x, const TensorRef& out, const Ge
 void gelu_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad,
                const GeluParams& params) {
   const impl::Region region("portops::gelu_grad");
-  impl::check_gelu_grad(ctx, x, out_grad, x_grad, params);
+  impl::check_gelu_grad(ctx, x, out_grad, x_grad);
   const bool by_tanh = is_by_tanh("gelu_grad", params);
   if (!x_grad || x_grad.size() == 0) return;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes/exponentials.hpp"
+#include "core/lanes/exponential.hpp"
 
 // The normal distribution, of which φ(x) = e^(−x²/2) / √(2π) is the density and Φ(x) its integral from −∞ on.
 

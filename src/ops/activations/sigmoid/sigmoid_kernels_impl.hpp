@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes/exponentials.hpp"
+#include "core/lanes/exponential.hpp"
 #include "ops/activations/activation.hpp"
 #include "ops/activations/sigmoid/sigmoid_kernels.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "core/exec/launch.hpp"
 #include "core/exec/workspace.hpp"
-#include "ops/sequence/sequence_softmax/softmax_functions.hpp"
+#include "core/lanes/softmax_functions.hpp"
 #include "ops/sequence/sequence_softmax/softmax_steps.hpp"
 
 #include <type_traits>

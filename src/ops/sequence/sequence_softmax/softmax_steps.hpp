@@ -147,7 +147,7 @@ class SoftmaxStepsDown {
         A values[F::inputs];
         PORTOPS_UNROLL
         for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(words[k][r][i]);
-        result.set(i, static_cast<T>(F().apply(states[i], values)));
+        result.set(i, static_cast<T>(F()(F::row(states[i]), values)));
       }
       if (row + r * slots < piece.rows) Access::store(to, result, 1, width);
       to = pinned(to + slots * piece.stride * arguments_.out.row);
@@ -259,7 +259,7 @@ class SoftmaxStepsHost {
     for (int i = 0; i < count; ++i) {
       A values[F::inputs];
       for (int k = 0; k < F::inputs; ++k) values[k] = in[k][i];
-      results[i] = F().apply(states[i], values);
+      results[i] = F()(F::row(states[i]), values);
     }
     HostRows::store<T>(arguments_.template at<T>(arguments_.out, piece, row, column), results,
                        stride_of(arguments_.out), count);

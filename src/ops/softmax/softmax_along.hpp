@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/spaces.hpp"
+#include "core/lanes/lanes.hpp"
+#include "ops/softmax/softmax_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+
+/// Softmax along rows on a GPU: a group of lanes, part of a warp or a team, takes a row or a part of one, each lane
+/// every lanes-th pack. `keeps`: rows are read once, because the group has the whole row in registers; else twice.
+template <Backend B, class T, class F, bool keeps>
+class SoftmaxAlong {
+ public:
+  using A = Arithmetic<T>;
+  using State = typename F::State;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  /// Exponentials of f64 take registers.
+  static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
+
+  SoftmaxAlong(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
+      : rows_(rows),
+        groups_(plan.kept * plan.parts()),
+        lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
+        team_bits_(std::max(lane_bits_, least_team_bits)) {}
+
+  int threads() const { return 1 << team_bits_; }
+  std::int64_t teams() const { return ceil_div(groups_, threads() >> lane_bits_); }
+  std::size_t scratch_bytes() const { return softmax_most_lanes / warp * sizeof(A); }
+  std::int64_t first_team = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const std::int64_t group =
+        ((first_team + team.league_rank()) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
+    Task task{group < groups_, 0, 0, team.team_rank() & (lanes() - 1), {0, 1, 0, 0}};
+    if (task.active) {
+      task.kept = rows_.parts.by_parts.quotient(group);
+      task.part = group - task.kept * rows_.parts.parts;
+      task.range = rows_.parts.range(task.part);
+    }
+    with_access<widest>(rows_.pack, keeps || rows_.packs, [&]<class Access>(Access) { take<Access>(team, task); });
+  }
+
+ private:
+  static constexpr int warp = 32;
+  static constexpr int least_team_bits = 7;
+  static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// A group's part of a row; nothing of the first one where there are no more.
+  struct Task {
+    bool active;
+    std::int64_t kept;
+    std::int64_t part;
+    int lane;
+    PartRange range;
+  };
+
+  /// A thread's packs, in registers.
+  template <class Access>
+  struct Held {
+    static constexpr int batch =
+        Access::batch(softmax_along_batch(Access::width * static_cast<int>(sizeof(T)), F::inputs));
+    Word<T, Access::width> pack[F::inputs][batch];
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
+
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, const Task& task) const {
+    const int step = lanes() * Access::count(rows_.pack);
+    const auto join = [&](A value, const auto& functor) {
+      return join_group(team, scratch_of<A>(team), value, functor);
+    };
+    State state = F::identity();
+    if constexpr (keeps) {
+      Held<Access> held;
+      load(task, 0, step, held);
+      add(state, held, step, task.range.columns);
+      const typename F::Row row = F::row(F::joined(state, join));
+      write(task, 0, step, row, held);
+    } else {
+      const int batch_columns = Held<Access>::batch * step;
+      if (rows_.pass == SoftmaxPass::apply) {
+        PORTOPS_NO_UNROLL
+        for (std::int64_t part = task.lane; task.active && part < rows_.parts.parts; part += lanes()) {
+          state = F()(state, rows_.partial(task.kept, part));
+        }
+      } else {
+        PORTOPS_NO_UNROLL
+        for (int first = 0; first < task.range.columns; first += batch_columns) {
+          Held<Access> held;
+          load(task, first, step, held);
+          add(state, held, step, task.range.columns - first);
+        }
+      }
+      state = F::joined(state, join);
+      if (rows_.pass == SoftmaxPass::states) {
+        if (task.active && task.lane == 0) rows_.partial(task.kept, task.part) = state;
+        return;
+      }
+      const typename F::Row row = F::row(state);
+      PORTOPS_NO_UNROLL
+      for (int first = 0; first < task.range.columns; first += batch_columns) {
+        Held<Access> held;
+        load(task, first, step, held);
+        write(task, first, step, row, held);
+      }
+    }
+  }
+
+  /// Joins the values of a group's lanes, each of which gets the result. `scratch` has room for a value a warp.
+  template <class Join>
+  KOKKOS_FORCEINLINE_FUNCTION A join_group(const Team& team, A* scratch, A value, const Join& join) const {
+    value = join_over_lanes(value, lanes() < warp ? lanes() : warp, join);
+    if (lanes() <= warp) return value;
+    if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
+    team.team_barrier();
+    value = scratch[0];
+    for (int w = 1; w < lanes() / warp; ++w) value = join(value, scratch[w]);
+    team.team_barrier();
+    return value;
+  }
+
+  /// Loads a batch of packs from column `first` of the part on, as far as they exist.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const Task& task, int first, int step, Held<Access>& held) const {
+    const int pack = Access::count(rows_.pack);
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      const auto& in = rows_.in[k];
+      const T* const from = pinned(rows_.at(in, task.kept, task.range.first_column));
+      PORTOPS_UNROLL
+      for (int b = 0; b < held.batch; ++b) {
+        held.pack[k][b] = Word<T, Access::width>(static_cast<T>(F::fill()));
+        const int column = first + task.lane * pack + b * step;
+        if (column < task.range.columns) {
+          Access::load(held.pack[k][b], Access::at(from, column, in.column_stride), in.column_stride, pack);
+        }
+      }
+    }
+  }
+
+  /// Takes a batch in, of which the group has so many columns: some packs at a time, as far as there are any.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const Held<Access>& held, int step, int columns) const {
+    constexpr int width = Access::width;
+    constexpr int some = held.batch < softmax_along_step ? held.batch : softmax_along_step;
+    PORTOPS_UNROLL
+    for (int b = 0; b < held.batch; b += some) {
+      if (b * step >= columns) continue;
+      A values[F::inputs][some * width];
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::inputs; ++k) {
+        PORTOPS_UNROLL
+        for (int i = 0; i < some * width; ++i) values[k][i] = static_cast<A>(held.pack[k][b + i / width][i % width]);
+      }
+      F().add(state, values);
+    }
+  }
+
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Task& task, int first, int step, const typename F::Row& row,
+                                         const Held<Access>& held) const {
+    const int pack = Access::count(rows_.pack);
+    T* const to = pinned(rows_.at(rows_.out, task.kept, task.range.first_column));
+    PORTOPS_UNROLL
+    for (int b = 0; b < held.batch; ++b) {
+      const int column = first + task.lane * pack + b * step;
+      if (column >= task.range.columns) continue;
+      Word<T, Access::width> results;
+      PORTOPS_UNROLL
+      for (int i = 0; i < Access::width; ++i) {
+        A values[F::inputs];
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.pack[k][b][i]);
+        results.set(i, static_cast<T>(F()(row, values)));
+      }
+      Access::store(Access::at(to, column, rows_.out.column_stride), results, rows_.out.column_stride, pack);
+    }
+  }
+
+  SoftmaxRows<T, F> rows_;
+  std::int64_t groups_;
+  int lane_bits_;
+  int team_bits_;
+};
+
+}  // namespace portops::impl
