@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "p_norm_reference.hpp"
+#include "support/sanitized.hpp"
 
 // The same bits on every run, in both modes, on every backend and at every address.
 
@@ -61,6 +62,7 @@ class PNormDeterminismTest : public OnEveryBackend {};
 PORTOPS_ON_EVERY_BACKEND(PNormDeterminismTest);
 
 TEST_P(PNormDeterminismTest, on_every_run_and_in_both_modes) {
+  skip_where_sanitized();
   for_each_type([&]<class T>() {
     for (const Case& one : cases) {
       TestTensor<T> x(ctx, one.extents);
