@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/lanes/exponential.hpp"
+#include "core/lanes/reciprocal.hpp"
 
 // x · σ(z), where σ(z) = 1 / (1 + e^−z) is a gate that lets x through or not, by e^−|z|. What is small is shifted (see
 // shifted_exp) until the last product.
@@ -25,7 +26,7 @@ KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> slope_of_gated(Arithmetic<T> x, Arithm
   using A = Arithmetic<T>;
   constexpr A unshift = ExponentialNumbers<A>::unshift;
   const A e = shifted_exp<T>(-Kokkos::abs(z));
-  const A large = A(1) / Kokkos::fma(e, unshift, A(1));
+  const A large = reciprocal(Kokkos::fma(e, unshift, A(1)));
   const A small = e * large;
   const A closing = z < A(0) ? large : small * unshift;
   const A result = (z < A(0) ? small : large) * Kokkos::fma(x * z_slope, closing, A(1));

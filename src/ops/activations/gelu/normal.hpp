@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/lanes/exponential.hpp"
+#include "core/lanes/reciprocal.hpp"
 
 // The normal distribution, of which φ(x) = e^(−x²/2) / √(2π) is the density and Φ(x) its integral from −∞ on.
 
@@ -26,7 +27,7 @@ struct NormalNumbers<double> {
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> normal_tail_ratio(Arithmetic<T> t) {
   using A = Arithmetic<T>;
-  const A inverse = A(1) / (t + A(4));
+  const A inverse = reciprocal(t + A(4));
   const A v = (t - A(4)) * inverse;
   if constexpr (std::is_same_v<T, double>) {
     constexpr double coefficients[] = {

@@ -23,10 +23,10 @@ struct Divide {
   static double y_grad(double x, double y, double out_grad) { return -out_grad * x / (y * y); }
 };
 
-using DivideTest = BinaryTest<Divide>;
-PORTOPS_BINARY_TESTS(DivideTest)
+using DivideTensorsTest = BinaryTest<Divide>;
+PORTOPS_BINARY_TESTS(DivideTensorsTest)
 
-TEST_P(DivideTest, has_gradients_where_the_square_of_y_is_no_number) {
+TEST_P(DivideTensorsTest, has_gradients_where_the_square_of_y_is_no_number) {
   TestTensor<float> x(ctx, {4}), y(ctx, {4}), out_grad(ctx, {4}), x_grad(ctx, {4}), y_grad(ctx, {4});
   const double xs[] = {1e30, -1e-30, 3.0, 1e-20}, ys[] = {1e30, 1e-30, -1e25, -1e-25},
                grads[] = {1e10, 1e-20, 1e35, 1e-38};
@@ -43,7 +43,7 @@ TEST_P(DivideTest, has_gradients_where_the_square_of_y_is_no_number) {
   }
 }
 
-TEST_P(DivideTest, rounds_the_gradients_of_half_types_once) {
+TEST_P(DivideTensorsTest, rounds_the_gradients_of_half_types_once) {
   TestTensor<f16> x(ctx, {1000}), y(ctx, {1000}), out_grad(ctx, {1000}), y_grad(ctx, {1000});
   x.fill_randomly(1);
   fill_y(y, 2);
