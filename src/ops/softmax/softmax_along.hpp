@@ -119,8 +119,9 @@ class SoftmaxAlong {
     if (lanes() <= warp) return value;
     if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
     team.team_barrier();
-    value = scratch[0];
-    for (int w = 1; w < lanes() / warp; ++w) value = join(value, scratch[w]);
+    const A* const of_group = scratch + (team.team_rank() >> lane_bits_) * (lanes() / warp);
+    value = of_group[0];
+    for (int w = 1; w < lanes() / warp; ++w) value = join(value, of_group[w]);
     team.team_barrier();
     return value;
   }

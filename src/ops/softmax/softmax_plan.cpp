@@ -73,7 +73,7 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend) {
   if (plan.direction == Direction::along) {
     cut_rows(plan, loop.inputs, pack_bytes);
   } else {
-    cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain * softmax_down_batch);
+    cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain);
   }
   return plan;
 }
