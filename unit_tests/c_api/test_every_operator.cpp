@@ -152,6 +152,8 @@ void give_inputs(Call& call, const std::string& op) {
       call.tensor("moment1", {4, 2}), call.tensor("moment2", {4, 2}), call.number("beta1_pow", 0.5);
       call.number("beta2_pow", 0.25), call.number("beta1", 0.5), call.number("epsilon", 0.5);
     }
+  } else if (op == "embedding") {
+    call.tensor("weight", {4, 2}), call.indices("ids", {2, 0, 2}), call.integer("padding_idx", 2);
   } else if (op == "concat") {
     call.list("x", {{2, 1}, {2, 3}}), call.integer("axis", 1);
   } else if (op == "split") {

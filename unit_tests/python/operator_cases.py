@@ -141,6 +141,7 @@ CASES: dict[str, Case] = {
         _adam,
         (("param", "param_out"), ("moment1", "moment1_out"), ("moment2", "moment2_out")),
     ),
+    "embedding": Case({"weight": _random(6, 2), "ids": ROWS.reshape(2, 2)}, lambda weight, ids: weight[ids]),
     "concat": Case({"x": [_random(3, 4), _random(3, 2)], "axis": 1}, lambda x, axis: np.concatenate(x, axis)),
     "split": Case({"x": _random(3, 6), "sections": [1, -1, 2], "axis": 1}, lambda x, sections, axis: [x[:, :1], x[:, 1:4], x[:, 4:]]),
     "sequence_pool": Case(

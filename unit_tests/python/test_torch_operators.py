@@ -141,7 +141,7 @@ def calls() -> dict[str, tuple[Any, ...]]:
     offset, mask = torch.rand(2, 36, 4, 4, requires_grad=True), torch.rand(2, 18, 4, 4, requires_grad=True)
     bias = torch.rand(6, requires_grad=True)
     conv = ([1, 1], [1, 0, 0, 0], [1, 1], 2, 2, 64)
-    table, rows, values = torch.rand(5, 2), torch.tensor([1, 1, 4]), torch.rand(3, 2)
+    table, rows, values = torch.rand(5, 2), torch.tensor([1, 1, 3]), torch.rand(3, 2)
     return {
         "lerp": (x, y, weight, 0.5),
         "lerp_grad": (x, y, weight, 0.5, g, [True, False, True]),
@@ -161,6 +161,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),
         "sparse_adam": (table, rows, values, *torch.rand(2, 5, 2), None, 0.1, 0.9, 0.99, 0.9, 0.99, 1e-8),
+        "embedding": (x, rows, -1),
+        "embedding_grad": (x, rows, torch.rand(3, 3), 1, [True]),
         "concat": ([x, y], 1),
         "concat_grad": ([x, y], torch.rand(4, 6), 1, [True, False]),
         "split": (x, [1, 2], 1),

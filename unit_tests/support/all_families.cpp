@@ -6,6 +6,7 @@
 #include <portops/ops/add.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/deform_conv2d.hpp>
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/p_norm.hpp>
@@ -233,6 +234,8 @@ void AllFamilies::make_sparse_rows(const Context& ctx) {
   for (const char* name : {"sgd", "momentum", "momentum_velocity", "adam", "adam_moment1", "adam_moment2"}) {
     output(ctx, name, {height, 12});
   }
+  output(ctx, "embedding", {400, 12});
+  output(ctx, "embedding_weight", {height, 12});
   tensors_["moment2"] = Tensor(ElementType::f32, {height, 12}, default_memory_space(ctx.backend()));
   const std::vector<float> ones(static_cast<std::size_t>(height * 12), 1.0f);
   copy(ctx, TensorRef(ones.data(), {height, 12}), at("moment2"));
@@ -246,6 +249,8 @@ void AllFamilies::call_sparse_rows(const Context& ctx) const {
                   {.learning_rate = 0.1});
   sparse_adam(ctx, at("param"), at("rows"), at("values"), at("moment1"), at("moment2"), at("adam"), at("adam_moment1"),
               at("adam_moment2"), {.learning_rate = 1e-3, .beta1_pow = 0.9, .beta2_pow = 0.999});
+  embedding(ctx, at("param"), at("rows"), at("embedding"));
+  embedding_grad(ctx, at("param"), at("rows"), at("values"), at("embedding_weight"), {.padding_idx = 3});
 }
 
 }  // namespace portops::test

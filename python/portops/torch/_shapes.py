@@ -119,6 +119,10 @@ def _merge_rows(given: Arguments) -> dict[str, Extents]:
     return {"count": ()}
 
 
+def _embedding(given: Arguments) -> dict[str, Extents]:
+    return {"out": (*given["ids"].shape, given["weight"].shape[1])}
+
+
 def _sequences(levels: Sequence[torch.Tensor]) -> Any:
     return levels[-1].shape[0] - 1
 
@@ -168,6 +172,7 @@ COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "reshape": _reshape,
     "trace": _trace,
     "merge_rows": _merge_rows,
+    "embedding": _embedding,
     "sequence_pool": _sequence_pool,
     "sequence_pad": _sequence_pad,
     "sequence_expand": _sequence_expand,

@@ -87,11 +87,10 @@ inline int bits_of_places(const SparseRows& sparse) {
 template <Backend B, class Index>
 void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
                  Index* positions) {
-  launch_items<B, 0>(
-      ctx, labels.places,
-      ReadPlaces<Index>{sparse.places, sparse.axes, sparse.n, sparse.height, sparse.padding, sparse.count, places,
-                        positions},
-      sparse.n);
+  launch_items<B, 0>(ctx, labels.places,
+                     ReadPlaces<Index>{sparse.places, sparse.axes, sparse.n, sparse.height, sparse.padding,
+                                       sparse.count, places, positions},
+                     sparse.n);
 }
 
 template <Backend B, class Index>

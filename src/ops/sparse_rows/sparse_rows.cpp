@@ -11,9 +11,9 @@
 namespace portops::impl {
 namespace {
 
-/// Axes [begin, end) of the first tensor, and as many of the others, `shift` further on for each: those of extent 1 count
-/// for nothing, and neighbours that are one axis to all tensors are one. From the last on, so that a merged axis keeps
-/// the stride of its fastest.
+/// Axes [begin, end) of the first tensor, and as many of the others, `shift` further on for each: those of extent 1
+/// count for nothing, and neighbours that are one axis to all tensors are one. From the last on, so that a merged axis
+/// keeps the stride of its fastest.
 struct MergedAxes {
   MergedAxes(std::span<const TensorRef* const> tensors, int begin, int end, std::span<const int> shift) {
     const auto merges = [&](int axis, int before) {

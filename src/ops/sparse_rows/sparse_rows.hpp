@@ -41,9 +41,9 @@ struct SparseRows {
   int column_rank = 0;  ///< adjacent axes are merged wherever all operands allow it
   std::array<std::int64_t, max_rank> column_extent = {};
   const std::int64_t* places = nullptr;  ///< the rows of the table that the n rows belong to
-  RowAxes axes;                         ///< row_stride counts in the row_stride of the values
-  std::int64_t padding = -1;            ///< a place whose rows count for nothing; -1: none
-  const std::int64_t* count = nullptr;  ///< of rows that are merged already; null where they are not
+  RowAxes axes;                          ///< row_stride counts in the row_stride of the values
+  std::int64_t padding = -1;             ///< a place whose rows count for nothing; -1: none
+  const std::int64_t* count = nullptr;   ///< of rows that are merged already; null where they are not
   int operands = 0;
   std::array<SparseOperand, most_operands> operand;  ///< the values, then the others
 

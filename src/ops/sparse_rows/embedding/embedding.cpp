@@ -22,7 +22,9 @@ void check_ids(std::string_view op, const Context& ctx, const TensorRef& ids, st
   const std::int64_t size = ids.size();
   if (size == 0) return;
   const impl::StridedAxes axes = impl::merged_axes(ids);
-  const auto is_row = [&](std::int64_t id) { return static_cast<std::uint64_t>(id) < static_cast<std::uint64_t>(rows); };
+  const auto is_row = [&](std::int64_t id) {
+    return static_cast<std::uint64_t>(id) < static_cast<std::uint64_t>(rows);
+  };
   const std::int64_t run = axes.rank > 0 ? axes.extent[static_cast<std::size_t>(axes.rank - 1)] : 1;
   const std::int64_t step = axes.rank > 0 ? axes.stride[static_cast<std::size_t>(axes.rank - 1)] : 0;
   for (std::int64_t first = 0; first < size; first += run) {

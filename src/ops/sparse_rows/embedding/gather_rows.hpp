@@ -9,8 +9,8 @@
 #include <array>
 #include <cstddef>
 
-// Rows of a table, gathered by their places: words are moved, which are as wide as rows and addresses allow, so that the
-// kernels know no element types. Nothing here knows Kokkos.
+// Rows of a table, gathered by their places: words are moved, which are as wide as rows and addresses allow, so that
+// the kernels know no element types. Nothing here knows Kokkos.
 
 namespace portops::impl {
 
@@ -22,7 +22,7 @@ struct GatherPlan {
   RowAxes axes;  ///< row_stride is that of out
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t height = 0;            ///< of the table
+  std::int64_t height = 0;  ///< of the table
   std::int64_t table_row_stride = 0;
   std::int64_t table_column_stride = 0;
   std::int64_t out_column_stride = 0;
