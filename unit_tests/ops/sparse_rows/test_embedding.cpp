@@ -38,7 +38,7 @@ class EmbeddingTest : public OnEveryBackend {
     return ids;
   }
 
-  /// embedding, to the bit, and embedding_grad.
+  /// embedding, to the bit, and embedding_grad. The table lies as ids do.
   template <class T>
   void check(const Extents& extents, std::int64_t width, const Places& places, std::int64_t rows,
              Layout layout = Layout::contiguous, Layout ids_layout = Layout::contiguous,
@@ -46,7 +46,7 @@ class EmbeddingTest : public OnEveryBackend {
     SCOPED_TRACE(testing::Message() << "ids " << extents.to_string() << " of " << rows << " x " << width << ", layouts "
                                     << static_cast<int>(layout) << ", " << static_cast<int>(ids_layout));
     const TestTensor<std::int64_t> ids = ids_of(places, extents, ids_layout);
-    TestTensor<T> weight(ctx, {rows, width}, layout), out(ctx, with_width(extents, width), layout);
+    TestTensor<T> weight(ctx, {rows, width}, ids_layout), out(ctx, with_width(extents, width), layout);
     weight.fill_randomly(1);
     embedding(ctx, weight, ids, out, params);
     out.download();
@@ -127,6 +127,31 @@ TEST_P(EmbeddingTest, reads_broadcast_operands_where_they_lie) {
       EXPECT_EQ(weight_grad.element(i), value + value + value) << i;
     }
   }
+}
+
+/// Rows that begin at multiples of fewer bytes than they have.
+TEST_P(EmbeddingTest, reads_and_writes_columns_of_wider_tensors) {
+  const Places places = random_places(70, 40);
+  const TestTensor<std::int64_t> ids = ids_of(places, {70});
+  for_each_type([&]<class T>() {
+    for (const std::int64_t row : {8, 9, 10, 12, 16, 24}) {
+      for (const std::int64_t out_row : {8, 9, 10, 12, 16, 24}) {
+        TestTensor<T> table(ctx, {40, row}), wide(ctx, {70, out_row});
+        table.fill_randomly(1);
+        wide.fill([](std::int64_t) { return 7.0; });
+        const MemorySpace space = wide.ref().space();
+        embedding(ctx, TensorRef(static_cast<T*>(table.ref().data()), {40, 8}, {row, 1}, space), ids,
+                  TensorRef(static_cast<T*>(wide.ref().data()), {70, 8}, {out_row, 1}, space));
+        wide.download();
+        for (std::int64_t i = 0; i < wide.size(); ++i) {
+          const std::int64_t column = i % out_row;
+          const double expected =
+              column < 8 ? table[places[static_cast<std::size_t>(i / out_row)] * row + column] : 7.0;
+          ASSERT_EQ(wide[i], expected) << row << " " << out_row << " " << i;
+        }
+      }
+    }
+  });
 }
 
 TEST_P(EmbeddingTest, gives_the_row_of_padding_idx_no_gradient) {
