@@ -136,6 +136,9 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("mask", {2, 8, 2, 3}), call.tensor("bias", {2}), call.integers("stride", {2, 2});
     call.integers("padding", {0, 0, 0, 1}), call.integer("groups", 2), call.integer("deformable_groups", 2);
     call.integer("im2col_step", 1);
+  } else if (op == "pool2d") {
+    call.tensor("x", {2, 3, 5, 6}), call.integers("kernel_size", {3, 2}), call.integers("stride", {2});
+    call.integers("padding", {1, 0, 0, 1}), call.arguments.set("ceil_mode", true), call.values.numbers["ceil_mode"] = 1;
   } else if (op == "reshape") {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {

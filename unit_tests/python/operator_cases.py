@@ -112,6 +112,10 @@ CASES: dict[str, Case] = {
         },
         lambda x, offset, weight, mask, bias, padding: _deform_conv2d(x, offset, weight, mask, bias, (1, 1)),
     ),
+    "pool2d": Case(
+        {"x": _random(2, 3, 4, 6), "kernel_size": [2, 3], "pooltype": "avg"},
+        lambda x, kernel_size, pooltype: (x.reshape(2, 3, 2, 2, 2, 3).mean((3, 5)), None),
+    ),
     "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
     "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),

@@ -153,6 +153,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "add_grad": (x, y, 0.0, g, [True, True]),
         "multiply": (x, y, 0.0),
         "multiply_grad": (x, y, 0.0, g, [False, True]),
+        "pool2d": (image, [2, 3], [2, 1], [1, 0], True, True, "max", False, True),
+        "pool2d_grad": (image, None, torch.rand(2, 4, 3, 4), [2, 3], [2, 1], [1, 0], True, True, "avg", False, [True]),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),
@@ -226,6 +228,23 @@ class ChecksTest(unittest.TestCase):
             offset = torch.zeros(1, 4 * kernel, *expected[2:])
             out = OPS.deform_conv2d(x, offset, weight, None, None, *attributes.values(), 1, 1, 64)
             self.assertEqual(tuple(out.shape), expected)
+
+    def test_shapes_of_pool2d(self) -> None:
+        grid = itertools.product((6, 5, 1), (1, 2, 3), (0, 1), (None, 1, 2, 4), (False, True), (False, True))
+        for size, kernel, padding, stride, ceil_mode, whole in grid:
+            given = {
+                "x": torch.rand(1, 2, size, 7),
+                "kernel_size": [kernel, 2],
+                "stride": [stride, 3] if stride else [],
+                "padding": [min(padding, kernel // 2), 0, 0, 1],
+                "ceil_mode": ceil_mode,
+                "exclusive": True,
+                "pooltype": "max",
+                "global_pooling": whole,
+            }
+            out, index = OPS.pool2d(*given.values(), True)
+            self.assertEqual(_shapes.COMPUTED["pool2d"](given)["out"], tuple(out.shape))
+            self.assertEqual(tuple(index.shape), tuple(out.shape))
 
     def test_shapes_of_others(self) -> None:
         x = torch.rand(4, 3, 2)

@@ -67,6 +67,19 @@ def cases() -> dict[str, Case]:
         "p_norm_vector": Case(
             lambda x: pt.p_norm(x, "fro", asvector=True, epsilon=0), ((3, 4),), torch.linalg.vector_norm
         ),
+        "pool2d_max": Case(
+            lambda x: pt.pool2d(x, [3, 2], 2, 1).out, ((2, 3, 6, 5),), lambda x: torch.max_pool2d(x, [3, 2], 2, 1)
+        ),
+        "pool2d_avg": Case(
+            lambda x: pt.pool2d(x, 3, 2, 1, True, False, "avg").out,
+            ((2, 3, 6, 5),),
+            lambda x: torch.nn.functional.avg_pool2d(x, 3, 2, 1, True, True),
+        ),
+        "pool2d_global": Case(
+            lambda x: pt.pool2d(x, pooltype="avg", global_pooling=True).out,
+            ((2, 3, 6, 5),),
+            lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 1),
+        ),
         "reshape": Case(lambda x: pt.reshape(x, [0, -1, 2]), ((3, 4),), lambda x: x.reshape(3, 2, 2)),
         "trace": Case(lambda x: pt.trace(x, 1, -1, 0), ((3, 2, 4),), lambda x: x.diagonal(1, -1, 0).sum(-1)),
         "embedding": Case(

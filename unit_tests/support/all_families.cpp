@@ -10,6 +10,7 @@
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/p_norm.hpp>
+#include <portops/ops/pool2d.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/sequence_concat.hpp>
 #include <portops/ops/sequence_expand.hpp>
@@ -124,6 +125,10 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   output(ctx, "lerp_column", {257, 1});
   for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
   output(ctx, "reshape", {301, 257});
+  for (const char* name : {"pool_max", "pool_avg"}) output(ctx, name, {1, 1, 129, 151});
+  output(ctx, "pool_index", {1, 1, 129, 151}, ElementType::i64);
+  for (const char* name : {"pool_max_x", "pool_avg_x"}) output(ctx, name, {1, 1, 257, 301});
+  output(ctx, "pool_mean", {1, 1, 1, 1});
   output(ctx, "trace", {});
 }
 
@@ -135,6 +140,15 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   reshape(ctx, at("x"), at("reshape"), {.shape = {301, 257}});
   trace(ctx, at("x"), at("trace"));
   trace_grad(ctx, at("x"), at("trace"), at("trace_x"));
+  Pool2dParams pool{.kernel_size = {3}, .stride = {2}, .padding = {1}};
+  const TensorRef image = *reshaped(at("x"), {1, 1, 257, 301});
+  pool2d(ctx, image, at("pool_max"), at("pool_index"), pool);
+  pool.index = at("pool_index");
+  pool2d_grad(ctx, image, at("pool_max"), at("pool_max_x"), pool);
+  pool = {.kernel_size = {3}, .stride = {2}, .padding = {1}, .pooltype = "avg"};
+  pool2d(ctx, image, at("pool_avg"), {}, pool);
+  pool2d_grad(ctx, image, at("pool_avg"), at("pool_avg_x"), pool);
+  pool2d(ctx, image, at("pool_mean"), {}, {.pooltype = "avg", .global_pooling = true});
   constexpr double infinity = std::numeric_limits<double>::infinity();
   p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
   p_norm(ctx, at("x"), at("p2"));

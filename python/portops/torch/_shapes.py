@@ -100,6 +100,23 @@ def _deform_conv2d(given: Arguments) -> dict[str, Extents]:
     return {"out": (images, out_channels, rows, columns), "bias": (out_channels,)}
 
 
+def _pool2d(given: Arguments) -> dict[str, Extents]:
+    images, channels, *pixels = given["x"].shape
+    if given["global_pooling"]:
+        windows = [torch.sym_min(extent, 1) for extent in pixels]
+    else:
+        kernel, padding = given["kernel_size"], given["padding"]
+        stride = given["stride"] or kernel
+        windows = []
+        for axis, extent in enumerate(pixels):
+            before, after = padding[axis % len(padding)], padding[(axis + 2) % len(padding)]
+            size, step = kernel[axis % len(kernel)], stride[axis % len(stride)]
+            count = windows_along(extent, before, after + (step - 1 if given["ceil_mode"] else 0), size, 1, step)
+            # One that begins behind the image is left out, and an image without pixels has none.
+            windows.append(torch.sym_min(count, (extent + (before + step - 1) * torch.sym_min(extent, 1)) // step))
+    return {"out": (images, channels, *windows), "index": (images, channels, *windows)}
+
+
 def _reshape(given: Arguments) -> dict[str, Extents]:
     x = tuple(given["x"].shape)
     shape = [x[axis] if isinstance(extent, int) and extent == 0 else extent for axis, extent in enumerate(given["shape"])]
@@ -169,6 +186,7 @@ def _sequence_concat(given: Arguments) -> dict[str, Extents]:
 
 COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "deform_conv2d": _deform_conv2d,
+    "pool2d": _pool2d,
     "reshape": _reshape,
     "trace": _trace,
     "merge_rows": _merge_rows,
