@@ -3,6 +3,7 @@
 #include "harness.hpp"
 
 #include <portops/core/runtime.hpp>
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
@@ -132,7 +133,33 @@ Case adam(ElementType type, const Shape& shape) {
                 });
 }
 
-/// merge_rows, sparse_sgd, sparse_momentum and sparse_adam.
+/// The rows of the table that occur are read once.
+Case lookup(ElementType type, const Shape& shape) {
+  const std::vector<std::int64_t> places = places_of(shape);
+  const auto row = shape.columns * static_cast<std::int64_t>(size_of(type));
+  return {case_name("embedding", type, shape), shape.rows * (row + 8) + places_that_occur(places) * row,
+          [=](const Context& ctx) -> Call {
+            const Tensor ids = index_tensor(ctx, places);
+            const Tensor weight = random_tensor(ctx, type, {shape.height, shape.columns});
+            const Tensor out(type, {shape.rows, shape.columns}, weight.ref().space());
+            return [=] { embedding(ctx, weight, ids, out); };
+          }};
+}
+
+Case lookup_grad(ElementType type, const Shape& shape) {
+  const std::vector<std::int64_t> places = places_of(shape);
+  const auto row = shape.columns * static_cast<std::int64_t>(size_of(type));
+  return {case_name("embedding_grad", type, shape), shape.rows * (row + 8) + shape.height * row,
+          [=](const Context& ctx) -> Call {
+            const TensorRef weight = TensorRef::without_data(type, {shape.height, shape.columns});
+            const Tensor ids = index_tensor(ctx, places);
+            const Tensor out_grad = random_tensor(ctx, type, {shape.rows, shape.columns});
+            const Tensor weight_grad(type, {shape.height, shape.columns}, out_grad.ref().space());
+            return [=] { embedding_grad(ctx, weight, ids, out_grad, weight_grad); };
+          }};
+}
+
+/// merge_rows, sparse_sgd, sparse_momentum, sparse_adam and embedding.
 void register_cases(Backend backend) {
   constexpr std::int64_t million = 1000000;
   const Shape tiny{100, 64, 1000, Spread::uniform};
@@ -155,6 +182,19 @@ void register_cases(Backend backend) {
     register_case(backend, adam(ElementType::f32, shape));
   }
   register_case(backend, adam(ElementType::bf16, mark));
+
+  const Shape words{262144, 64, 200000, Spread::uniform};
+  register_host_time(backend, lookup(ElementType::f32, tiny));
+  register_host_time(backend, lookup_grad(ElementType::f32, tiny));
+  for (const auto& make : {lookup, lookup_grad}) {
+    for (const Shape& shape : {tiny, words, Shape{262144, 64, 200000, Spread::zipf},
+                               Shape{65536, 768, 50000, Spread::zipf}, Shape{262144, 33, 200000, Spread::uniform}}) {
+      register_case(backend, make(ElementType::f32, shape));
+    }
+    for (const ElementType type : {ElementType::f64, ElementType::f16, ElementType::bf16}) {
+      register_case(backend, make(type, words));
+    }
+  }
 }
 
 const Benchmarks benchmarks("sparse_rows", register_cases);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""merge_rows, and the steps sparse_sgd and sparse_adam by a gradient that is not merged."""
+"""merge_rows, the steps sparse_sgd and sparse_adam by a gradient that is not merged, embedding and embedding_grad."""
 import math
 
 import torch
@@ -150,6 +150,40 @@ class SparseAdam(SparseStep):
         return optimizer.step
 
 
+class Embedding(SparseRows):
+    def __init__(self, op, dtype, rows, columns, height, spread):
+        super().__init__(op, dtype, rows, columns, height, spread, ["out"] if op == "embedding" else ["weight_grad"])
+
+    def tensors(self, device):
+        table, looked_up = (self.height, self.columns), (len(self.places), self.columns)
+        values = {"ids": self.places.to(device)}
+        if not self.is_gradient():
+            return {**values, "weight": self.random(table, device), "out": self.poison(looked_up, device)}
+        # The gradient needs only the extents of weight.
+        weight = torch.empty((1,), device=device, dtype=NAMES[self.dtype]).expand(table)
+        return {**values, "weight": weight, "out_grad": self.random(looked_up, device),
+                "weight_grad": self.poison(table, device)}
+
+    def bytes(self):
+        table = self.height if self.is_gradient() else self.unique
+        return len(self.places) * (self.row_bytes() + 8) + table * self.row_bytes()
+
+    def expected(self, values):
+        if not self.is_gradient():
+            return {"out": (values["weight"].double()[values["ids"]], 1.0)}
+        wide = values["out_grad"].double()
+        zeros = wide.new_zeros((self.height, self.columns))
+        magnitudes = zeros.index_add(0, values["ids"], wide.abs())
+        return {"weight_grad": (zeros.index_add(0, values["ids"], wide), magnitudes.max())}
+
+    def torch_call(self, values, compiled):
+        v = values
+        if self.is_gradient():
+            gradient = lambda: torch.ops.aten.embedding_dense_backward(v["out_grad"], v["ids"], self.height, -1, False)
+            return None if compiled else gradient
+        return None if compiled else lambda: torch.nn.functional.embedding(v["ids"], v["weight"])
+
+
 def cases(device):
     million = 1000000
     mark = (million, 64, 200000, "uniform")
@@ -160,4 +194,11 @@ def cases(device):
                    MergeRows("f32", million, 7, 200000, "uniform"), MergeRows("f32", 100000, 1000, 50000, "uniform")]
         listed += [MergeRows(dtype, *mark) for dtype in NAMES if dtype != "f32"]
     listed += [kind("f32", *shape) for kind in (SparseSgd, SparseAdam) for shape in shapes]
+    words = (262144, 64, 200000)
+    for op in ("embedding", "embedding_grad"):
+        listed += [Embedding(op, "f32", *words, "uniform"), Embedding(op, "f32", *words, "zipf"),
+                   Embedding(op, "f32", 65536, 768, 50000, "zipf")]
+        if device == "cuda":
+            listed += [Embedding(op, "f32", 262144, 33, 200000, "uniform")]
+            listed += [Embedding(op, dtype, *words, "uniform") for dtype in NAMES if dtype != "f32"]
     return listed

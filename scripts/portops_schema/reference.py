@@ -299,7 +299,7 @@ def _value(entry: Attribute) -> str:
     if entry.type == "number":
         return f"{entry.default:g}"
     if entry.type == "integers":
-        return ",".join(str(item) for item in entry.default)
+        return ",".join(str(item) for item in entry.default) or "[]"
     return str(entry.default)
 
 

@@ -147,6 +147,10 @@ CASES: dict[str, Case] = {
         },
         lambda x, offset, weight, mask, bias, padding: _deform_conv2d(x, offset, weight, mask, bias, (1, 1)),
     ),
+    "pool2d": Case(
+        {"x": _random(2, 3, 4, 6), "kernel_size": [2, 3], "pooltype": "avg"},
+        lambda x, kernel_size, pooltype: (x.reshape(2, 3, 2, 2, 2, 3).mean((3, 5)), None),
+    ),
     "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
     "subtract": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x - y, (X,)),
     "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
@@ -226,6 +230,7 @@ CASES: dict[str, Case] = {
         ("moment1", "moment2"),
     ),
     "count_nonfinite": Case({"x": [np.array([1.0, np.inf, np.nan]), _random(3, 4)]}, lambda x: np.array(2)),
+    "embedding": Case({"weight": _random(6, 2), "ids": ROWS.reshape(2, 2)}, lambda weight, ids: weight[ids]),
     "concat": Case({"x": [_random(3, 4), _random(3, 2)], "axis": 1}, lambda x, axis: np.concatenate(x, axis)),
     "split": Case({"x": _random(3, 6), "sections": [1, -1, 2], "axis": 1}, lambda x, sections, axis: [x[:, :1], x[:, 1:4], x[:, 4:]]),
     "sequence_pool": Case(

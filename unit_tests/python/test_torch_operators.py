@@ -186,7 +186,7 @@ def calls() -> dict[str, tuple[Any, ...]]:
     offset, mask = torch.rand(2, 36, 4, 4, requires_grad=True), torch.rand(2, 18, 4, 4, requires_grad=True)
     bias = torch.rand(6, requires_grad=True)
     conv = ([1, 1], [1, 0, 0, 0], [1, 1], 2, 2, 64)
-    table, rows, values = torch.rand(5, 2), torch.tensor([1, 1, 4]), torch.rand(3, 2)
+    table, rows, values = torch.rand(5, 2), torch.tensor([1, 1, 3]), torch.rand(3, 2)
     return {
         "lerp": (x, y, weight, 0.5),
         "lerp_grad": (x, y, weight, 0.5, g, [True, False, True]),
@@ -218,6 +218,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "sigmoid_grad": (x, x, [True]),
         "tanh": (x,),
         "tanh_grad": (x, x, [True]),
+        "pool2d": (image, [2, 3], [2, 1], [1, 0], True, True, "max", False, True),
+        "pool2d_grad": (image, None, torch.rand(2, 4, 3, 4), [2, 3], [2, 1], [1, 0], True, True, "avg", False, [True]),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),
@@ -239,6 +241,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
             [], torch.tensor(8.0), torch.tensor(0), 0.9, 0.99, 1e-8, 0.1, True, False,
         ),
         "count_nonfinite": ([x, y],),
+        "embedding": (x, rows, -1),
+        "embedding_grad": (x, rows, torch.rand(3, 3), 1, [True]),
         "concat": ([x, y], 1),
         "concat_grad": ([x, y], torch.rand(4, 6), 1, [True, False]),
         "split": (x, [1, 2], 1),
@@ -302,6 +306,23 @@ class ChecksTest(unittest.TestCase):
             offset = torch.zeros(1, 4 * kernel, *expected[2:])
             out = OPS.deform_conv2d(x, offset, weight, None, None, *attributes.values(), 1, 1, 64)
             self.assertEqual(tuple(out.shape), expected)
+
+    def test_shapes_of_pool2d(self) -> None:
+        grid = itertools.product((6, 5, 1), (1, 2, 3), (0, 1), (None, 1, 2, 4), (False, True), (False, True))
+        for size, kernel, padding, stride, ceil_mode, whole in grid:
+            given = {
+                "x": torch.rand(1, 2, size, 7),
+                "kernel_size": [kernel, 2],
+                "stride": [stride, 3] if stride else [],
+                "padding": [min(padding, kernel // 2), 0, 0, 1],
+                "ceil_mode": ceil_mode,
+                "exclusive": True,
+                "pooltype": "max",
+                "global_pooling": whole,
+            }
+            out, index = OPS.pool2d(*given.values(), True)
+            self.assertEqual(_shapes.COMPUTED["pool2d"](given)["out"], tuple(out.shape))
+            self.assertEqual(tuple(index.shape), tuple(out.shape))
 
     def test_shapes_of_others(self) -> None:
         x = torch.rand(4, 3, 2)

@@ -94,6 +94,24 @@ def cases() -> dict[str, Case]:
         "sum_all": Case(pt.sum, ((3, 4),), torch.sum),
         "mean": Case(lambda x: pt.mean(x, [1]), ((3, 2, 4),), lambda x: x.mean(1)),
         "softmax": Case(lambda x: pt.softmax(x, 1), ((3, 2, 4),), lambda x: x.softmax(1)),
+        "pool2d_max": Case(
+            lambda x: pt.pool2d(x, [3, 2], 2, 1).out, ((2, 3, 6, 5),), lambda x: torch.max_pool2d(x, [3, 2], 2, 1)
+        ),
+        "pool2d_avg": Case(
+            lambda x: pt.pool2d(x, 3, 2, 1, True, False, "avg").out,
+            ((2, 3, 6, 5),),
+            lambda x: torch.nn.functional.avg_pool2d(x, 3, 2, 1, True, True),
+        ),
+        "pool2d_global": Case(
+            lambda x: pt.pool2d(x, pooltype="avg", global_pooling=True).out,
+            ((2, 3, 6, 5),),
+            lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 1),
+        ),
+        "embedding": Case(
+            lambda x: pt.embedding(x, torch.tensor([[2, 0], [2, 1]], device=x.device), 1),
+            ((3, 4),),
+            lambda x: torch.nn.functional.embedding(torch.tensor([[2, 0], [2, 1]], device=x.device), x, 1),
+        ),
         "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),
         "split": Case(lambda x: pt.split(x, [1, -1], 1), ((2, 4),), lambda x: torch.split(x, [1, 3], 1)),
         "sequence_pool_sum": Case(lambda x: pt.sequence_pool(ragged(x), "sum").out, rows, _pooled(lambda x: x.sum(0))),

@@ -256,6 +256,14 @@ class OutputTest(SchemaTest):
             (folder / "norm_grad.md").read_text(encoding="utf-8"),
         )
 
+    def test_reference_of_a_default_without_numbers(self) -> None:
+        folder = self.folder / "pages"
+        text = alone(("      default: [0, -1]\n", "      default: []\n"))
+        self.assertEqual(self.run_schema("reference", self.write("good.yaml", text), folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        self.assertIn("| `axis` | integers | `[]` | The axes. |", page)
+        self.assertIn(" axis=[] ", page)
+
     def test_reference_of_a_reduction(self) -> None:
         folder = self.folder / "pages"
         self.assertEqual(self.run_schema("reference", self.write("good.yaml", REDUCTION), folder), (0, []))

@@ -6,11 +6,13 @@
 #include <portops/ops/add.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/deform_conv2d.hpp>
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/mean.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/momentum.hpp>
 #include <portops/ops/p_norm.hpp>
+#include <portops/ops/pool2d.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/sequence_concat.hpp>
 #include <portops/ops/sequence_expand.hpp>
@@ -128,6 +130,10 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   output(ctx, "lerp_column", {257, 1});
   for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
   output(ctx, "reshape", {301, 257});
+  for (const char* name : {"pool_max", "pool_avg"}) output(ctx, name, {1, 1, 129, 151});
+  output(ctx, "pool_index", {1, 1, 129, 151}, ElementType::i64);
+  for (const char* name : {"pool_max_x", "pool_avg_x"}) output(ctx, name, {1, 1, 257, 301});
+  output(ctx, "pool_mean", {1, 1, 1, 1});
   output(ctx, "trace", {});
   output(ctx, "sum", {});
 }
@@ -146,6 +152,15 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   softmax(ctx, at("x"), at("rows_softmax"));
   softmax_grad(ctx, at("x"), at("rows_softmax"), at("out_grad"), at("rows_softmax_grad"));
   softmax(ctx, at("x"), at("columns_softmax"), {0});
+  Pool2dParams pool{.kernel_size = {3}, .stride = {2}, .padding = {1}};
+  const TensorRef image = *reshaped(at("x"), {1, 1, 257, 301});
+  pool2d(ctx, image, at("pool_max"), at("pool_index"), pool);
+  pool.index = at("pool_index");
+  pool2d_grad(ctx, image, at("pool_max"), at("pool_max_x"), pool);
+  pool = {.kernel_size = {3}, .stride = {2}, .padding = {1}, .pooltype = "avg"};
+  pool2d(ctx, image, at("pool_avg"), {}, pool);
+  pool2d_grad(ctx, image, at("pool_avg"), at("pool_avg_x"), pool);
+  pool2d(ctx, image, at("pool_mean"), {}, {.pooltype = "avg", .global_pooling = true});
   constexpr double infinity = std::numeric_limits<double>::infinity();
   p_norm(ctx, at("x"), at("p1.7"), {.porder = 1.7, .axis = {0}});
   p_norm(ctx, at("x"), at("p2"));
@@ -250,6 +265,8 @@ void AllFamilies::make_sparse_rows(const Context& ctx) {
   for (const char* name : {"sgd", "momentum", "momentum_velocity", "adam", "adam_moment1", "adam_moment2"}) {
     output(ctx, name, {height, 12});
   }
+  output(ctx, "embedding", {400, 12});
+  output(ctx, "embedding_weight", {height, 12});
   tensors_["moment2"] = Tensor(ElementType::f32, {height, 12}, default_memory_space(ctx.backend()));
   const std::vector<float> ones(static_cast<std::size_t>(height * 12), 1.0f);
   copy(ctx, TensorRef(ones.data(), {height, 12}), at("moment2"));
@@ -263,6 +280,8 @@ void AllFamilies::call_sparse_rows(const Context& ctx) const {
                   {.learning_rate = 0.1});
   sparse_adam(ctx, at("param"), at("rows"), at("values"), at("moment1"), at("moment2"), at("adam"), at("adam_moment1"),
               at("adam_moment2"), {.learning_rate = 1e-3, .beta1_pow = 0.9, .beta2_pow = 0.999});
+  embedding(ctx, at("param"), at("rows"), at("embedding"));
+  embedding_grad(ctx, at("param"), at("rows"), at("values"), at("embedding_weight"), {.padding_idx = 3});
 }
 
 }  // namespace portops::test

@@ -106,6 +106,23 @@ def _deform_conv2d(given: Arguments) -> dict[str, Extents]:
     return {"out": (images, out_channels, rows, columns), "bias": (out_channels,)}
 
 
+def _pool2d(given: Arguments) -> dict[str, Extents]:
+    images, channels, *pixels = given["x"].shape
+    if given["global_pooling"]:
+        windows = [torch.sym_min(extent, 1) for extent in pixels]
+    else:
+        kernel, padding = given["kernel_size"], given["padding"]
+        stride = given["stride"] or kernel
+        windows = []
+        for axis, extent in enumerate(pixels):
+            before, after = padding[axis % len(padding)], padding[(axis + 2) % len(padding)]
+            size, step = kernel[axis % len(kernel)], stride[axis % len(stride)]
+            count = windows_along(extent, before, after + (step - 1 if given["ceil_mode"] else 0), size, 1, step)
+            # One that begins behind the image is left out, and an image without pixels has none.
+            windows.append(torch.sym_min(count, (extent + (before + step - 1) * torch.sym_min(extent, 1)) // step))
+    return {"out": (images, channels, *windows), "index": (images, channels, *windows)}
+
+
 def _reshape(given: Arguments) -> dict[str, Extents]:
     x = tuple(given["x"].shape)
     shape = [x[axis] if isinstance(extent, int) and extent == 0 else extent for axis, extent in enumerate(given["shape"])]
@@ -137,6 +154,10 @@ def _trace(given: Arguments) -> dict[str, Extents]:
 
 def _merge_rows(given: Arguments) -> dict[str, Extents]:
     return {"count": ()}
+
+
+def _embedding(given: Arguments) -> dict[str, Extents]:
+    return {"out": (*given["ids"].shape, given["weight"].shape[1])}
 
 
 def _sequences(levels: Sequence[torch.Tensor]) -> Any:
@@ -185,11 +206,13 @@ def _sequence_concat(given: Arguments) -> dict[str, Extents]:
 
 COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "deform_conv2d": _deform_conv2d,
+    "pool2d": _pool2d,
     "reshape": _reshape,
     "transpose": _transpose,
     "slice": _slice,
     "trace": _trace,
     "merge_rows": _merge_rows,
+    "embedding": _embedding,
     "sequence_pool": _sequence_pool,
     "sequence_pad": _sequence_pad,
     "sequence_expand": _sequence_expand,

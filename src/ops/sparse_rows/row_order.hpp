@@ -15,7 +15,7 @@ namespace portops::impl {
 template <class Index>
 struct RowOrder {
   Index* places;          ///< in ascending order
-  const Index* position;  ///< of each in the call's rows; equal places by their positions. Null: as they come
+  const Index* position;  ///< where each row lies; equal places in the order of the call. Null: as they come
   Index* numbers;         ///< room for n + 1, for number_places; or null
 };
 

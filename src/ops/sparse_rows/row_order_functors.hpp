@@ -11,22 +11,26 @@
 
 namespace portops::impl {
 
-/// places[i] = the place of row i, or the height where the table has no such place; positions[i] = i.
+/// places[i] = the place of row i, or the height where the table has no such place or it is the padding; positions[i] =
+/// where the row lies, which is i along one axis.
 template <class Index>
 struct ReadPlaces {
   const std::int64_t* given;
-  std::int64_t stride;
+  RowAxes axes;
   std::int64_t n;
   std::int64_t height;
+  std::int64_t padding;
   const std::int64_t* count;
   Index* places;
   Index* positions;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
-    const std::int64_t place = i < end ? given[i * stride] : height;
-    places[i] = static_cast<Index>(place >= 0 && place < height ? place : height);
-    if (positions != nullptr) positions[i] = static_cast<Index>(i);
+    std::int64_t at = 0, row = 0;
+    axes.locate(i, at, row);
+    const std::int64_t place = i < end ? given[at] : height;
+    places[i] = static_cast<Index>(place >= 0 && place < height && place != padding ? place : height);
+    if (positions != nullptr) positions[i] = static_cast<Index>(row);
   }
 };
 
@@ -83,10 +87,10 @@ inline int bits_of_places(const SparseRows& sparse) {
 template <Backend B, class Index>
 void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
                  Index* positions) {
-  launch_items<B, 0>(
-      ctx, labels.places,
-      ReadPlaces<Index>{sparse.places, sparse.places_stride, sparse.n, sparse.height, sparse.count, places, positions},
-      sparse.n);
+  launch_items<B, 0>(ctx, labels.places,
+                     ReadPlaces<Index>{sparse.places, sparse.axes, sparse.n, sparse.height, sparse.padding,
+                                       sparse.count, places, positions},
+                     sparse.n);
 }
 
 template <Backend B, class Index>

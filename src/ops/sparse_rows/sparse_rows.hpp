@@ -4,11 +4,11 @@
 
 #include "core/exec/context.hpp"
 #include "core/types/tensor_ref.hpp"
+#include "ops/sparse_rows/row_axes.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 
@@ -41,20 +41,22 @@ struct SparseRows {
   int column_rank = 0;  ///< adjacent axes are merged wherever all operands allow it
   std::array<std::int64_t, max_rank> column_extent = {};
   const std::int64_t* places = nullptr;  ///< the rows of the table that the n rows belong to
-  std::int64_t places_stride = 0;
-  const std::int64_t* count = nullptr;  ///< of rows that are merged already; null where they are not
+  RowAxes axes;                          ///< row_stride counts in the row_stride of the values
+  std::int64_t padding = -1;             ///< a place whose rows count for nothing; -1: none
+  const std::int64_t* count = nullptr;   ///< of rows that are merged already; null where they are not
   int operands = 0;
   std::array<SparseOperand, most_operands> operand;  ///< the values, then the others
 
   bool empty() const { return n == 0 || columns == 0; }
   bool merged() const { return count != nullptr; }
   /// Whether 32 bits hold every position and every place, and a value beyond each.
-  bool narrow() const { return n < (std::int64_t{1} << 30) && height < std::numeric_limits<std::uint32_t>::max(); }
+  bool narrow() const;
   /// Whether columns are neighbours in memory, and on a GPU all rows aligned to its widest access.
   bool has_packs(Backend backend) const;
 };
 
-/// `tensors`, the values first, have the same extents behind the first one. `height` is the table's.
+/// `tensors` have the same columns: the values, whose axes before these are those of `rows`, then others, with one such
+/// axis. `height` is the table's.
 SparseRows make_sparse_rows(ElementType type, const TensorRef& rows, std::int64_t height,
                             std::span<const TensorRef* const> tensors);
 

@@ -3,21 +3,11 @@
 #pragma once
 
 #include "core/map/map.hpp"
+#include "ops/sparse_rows/copy_element.hpp"
 #include "ops/sparse_rows/reduce_rows.hpp"
 #include "ops/sparse_rows/sparse_update_kernels.hpp"
 
 namespace portops::impl {
-
-struct CopyElement {
-  static constexpr int inputs = 1;
-  static constexpr int outputs = 1;
-  static constexpr bool sums = false;
-
-  template <class A>
-  KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    out[0] = in[0];
-  }
-};
 
 /// Reads some columns of the tables' row, calls f(element of each table, gradient) for each, and writes them back.
 template <Backend B, class T, int tables, class F>

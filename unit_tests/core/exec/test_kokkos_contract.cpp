@@ -4,6 +4,7 @@
 
 #include <portops/ops/add.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/pool2d.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/trace.hpp>
 
@@ -44,6 +45,9 @@ class CallContractTest : public testing::Test {
         {"trace", [&] { trace(ctx, x, scalar); }},
         {"trace", [&] { trace(ctx, x, scalar, {.offset = -40}); }},
         {"trace_grad", [&] { trace_grad(ctx, x, scalar, x_grad); }},
+        {"pool2d", [&] { pool2d(ctx, image(x), image(out), {}); }},
+        {"pool2d", [&] { pool2d(ctx, image(x), *reshaped(scalar, {1, 1, 1, 1}), {}, mean); }},
+        {"pool2d_grad", [&] { pool2d_grad(ctx, image(x), image(out), image(x_grad), {.pooltype = "avg"}); }},
     };
   }
 
@@ -67,11 +71,16 @@ class CallContractTest : public testing::Test {
         {"reshape_grad", [&] { reshape_grad(ctx, x, flat, x, {{-1}}); }},
         {"trace", [&] { trace(ctx, x, scalar, {.axis1 = 1}); }},
         {"trace_grad", [&] { trace_grad(ctx, x, scalar, row); }},
+        {"pool2d", [&] { pool2d(ctx, image(x), image(x), {}); }},
+        {"pool2d_grad", [&] { pool2d_grad(ctx, image(x), image(out), image(x_grad)); }},
     };
   }
 
+  static TensorRef image(const View& view) { return *reshaped(view, {1, 1, view.extent_int(0), view.extent_int(1)}); }
+
   Space space;
   Context ctx;
+  const Pool2dParams mean{.pooltype = "avg", .global_pooling = true};
   View x{"x", 40, 9000}, y{"y", 40, 9000}, out{"out", 40, 9000}, out_grad{"out_grad", 40, 9000};
   View x_grad{"x_grad", 40, 9000}, y_grad{"y_grad", 40, 9000};
   View row{"row", 1, 9000}, row_grad{"row_grad", 1, 9000}, weight{"weight", 40, 1}, weight_grad{"weight_grad", 40, 1};

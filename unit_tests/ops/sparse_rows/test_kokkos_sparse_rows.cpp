@@ -3,6 +3,7 @@
 #include "support/kokkos_cuda_support.hpp"
 #include "support/kokkos_events.hpp"
 
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_sgd.hpp>
@@ -10,13 +11,14 @@
 #include <cmath>
 #include <map>
 
-// merge_rows and the steps by sparse gradients on Views: how they run, on several instances at a time, and in CUDA
-// graphs.
+// merge_rows, the steps by sparse gradients and embedding on Views: how they run, on several instances at a time, and
+// in CUDA graphs.
 
 namespace portops::test {
 namespace {
 
-/// A gradient, merged and as a step of sparse_sgd and of sparse_adam, and what they must give.
+/// A gradient, merged, as a step of sparse_sgd and of sparse_adam, and as that of an embedding; and what they must
+/// give.
 template <class Memory>
 class SparseProblem {
  public:
@@ -29,7 +31,9 @@ class SparseProblem {
     }
     Kokkos::deep_copy(rows_, rows);
     Kokkos::deep_copy(values_, values);
-    for (const Matrix* matrix : {&out_values_, &merged_values_}) Kokkos::deep_copy(*matrix, -99.0f);
+    for (const Matrix* matrix : {&out_values_, &merged_values_, &looked_up_, &table_grad_}) {
+      Kokkos::deep_copy(*matrix, -99.0f);
+    }
     for (const Matrix* matrix : {&param_, &adam_param_, &moment1_, &moment2_}) Kokkos::deep_copy(*matrix, 1.0f);
     Kokkos::deep_copy(count_, -99);
     Kokkos::fence();
@@ -43,10 +47,13 @@ class SparseProblem {
     SparseAdamParams adam = adam_params();
     adam.count = count_;
     sparse_adam(ctx, start_, out_rows_, out_values_, start_, start_, adam_param_, moment1_, moment2_, adam);
+    embedding(ctx, param_, rows_, looked_up_);
+    embedding_grad(ctx, start_, rows_, values_, table_grad_);
   }
 
   std::size_t workspace(const Context& ctx) const {
-    return merge_rows_workspace(ctx, rows_, values_, out_rows_, out_values_, count_, {.height = height});
+    return std::max(merge_rows_workspace(ctx, rows_, values_, out_rows_, out_values_, count_, {.height = height}),
+                    embedding_grad_workspace(ctx, start_, rows_, values_, table_grad_));
   }
 
   void expect_right(int salt) const {
@@ -58,6 +65,7 @@ class SparseProblem {
     }
     const auto out_rows = host(out_rows_);
     const auto out_values = host(out_values_), param = host(param_), adam = host(adam_param_);
+    const auto looked_up = host(looked_up_), table_grad = host(table_grad_);
     ASSERT_EQ(host(count_)(), static_cast<std::int64_t>(sums.size()));
     int u = 0;
     for (const auto& [row, sum] : sums) {
@@ -66,6 +74,7 @@ class SparseProblem {
         const double g = sum[static_cast<std::size_t>(j)];
         ASSERT_NEAR(out_values(u, j), g, 1e-4) << u << ", " << j;
         ASSERT_NEAR(param(row, j), 1.0 - 0.5 * g, 1e-4) << row << ", " << j;
+        ASSERT_EQ(table_grad(row, j), out_values(u, j)) << row << ", " << j;
         const double m = 0.9 + 0.1 * g;
         const double v = 0.999 + 0.001 * g * g;
         ASSERT_NEAR(adam(row, j), 1.0 - 0.1 * (m / 0.1) / (std::sqrt(v / 0.001) + 1e-8), 1e-4) << row << ", " << j;
@@ -76,13 +85,15 @@ class SparseProblem {
     for (int row = 0; row < height; ++row) {
       if (sums.count(row) != 0) continue;
       ASSERT_EQ(param(row, 0), 1.0f) << row;
+      ASSERT_EQ(table_grad(row, 0), 0.0f) << row;
     }
+    for (int i = 0; i < n; ++i) ASSERT_EQ(looked_up(i, 5), param(place(i, salt), 5)) << i;
   }
 
   /// Everything that the calls write.
   std::vector<float> results() const {
     std::vector<float> values;
-    for (const Matrix& matrix : {out_values_, param_, adam_param_, moment1_, moment2_}) {
+    for (const Matrix& matrix : {out_values_, param_, adam_param_, moment1_, moment2_, looked_up_, table_grad_}) {
       const auto elements = host(matrix);
       values.insert(values.end(), elements.data(), elements.data() + elements.size());
     }
@@ -122,6 +133,7 @@ class SparseProblem {
   Matrix values_{"values", n, columns}, out_values_{"out_values", n, columns}, merged_values_{"merged", n, columns};
   Matrix start_ = ones(height), param_ = ones(height), adam_param_ = ones(height);
   Matrix moment1_ = ones(height), moment2_ = ones(height);
+  Matrix looked_up_{"looked_up", n, columns}, table_grad_ = ones(height);
 };
 
 template <class Space>
@@ -158,6 +170,8 @@ class SparseRowsContractTest : public testing::Test {
         {"merge_rows", [&] { merge_rows(ctx, rows, values, out_rows, out_values, count, {.height = 50}); }},
         {"sparse_sgd", [&] { sparse_sgd(ctx, param, rows, values, param, SparseSgdParams()); }},
         {"sparse_sgd", [&] { sparse_sgd(ctx, param, rows, values, other, SparseSgdParams()); }},
+        {"embedding", [&] { embedding(ctx, param, rows, values); }},
+        {"embedding_grad", [&] { embedding_grad(ctx, param, rows, values, other); }},
     };
   }
 
@@ -183,7 +197,7 @@ TYPED_TEST(SparseRowsContractTest, run_on_the_instance_under_labels_of_their_own
       EXPECT_TRUE(is_label(kernel.name, op, true)) << kernel.name;
     }
     const auto allocations = of_kind(events, Kind::allocation);
-    EXPECT_EQ(allocations.size(), 1u);
+    EXPECT_EQ(allocations.size(), op == "embedding" ? 0u : 1u);
     for (const Event& event : allocations) EXPECT_TRUE(is_label(event.name, op, false)) << event.name;
     EXPECT_EQ(of_kind(events, Kind::deallocation).size(), allocations.size());
     for (const Event& fence : of_kind(events, Kind::fence)) ADD_FAILURE() << op << " fences: " << fence.name;

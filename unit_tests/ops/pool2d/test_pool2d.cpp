@@ -1,0 +1,534 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/central_differences.hpp"
+#include "support/lent_memory.hpp"
+#include "support/reference_sums.hpp"
+
+#include <portops/core/registry.hpp>
+#include <portops/ops/pool2d.hpp>
+
+#include <limits>
+
+namespace portops::test {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// The windows along one axis, as the page has them: the pixels of each, and their number where padding counts.
+struct Windows {
+  struct Window {
+    std::int64_t begin, end, padded;
+  };
+  std::vector<Window> all;
+
+  Windows(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before, std::int64_t after,
+          bool ceil_mode) {
+    for (std::int64_t first = -before; extent > 0; first += stride) {
+      const bool fits = first + kernel <= extent + after;
+      const bool reaches_beyond = ceil_mode && first < extent && first - stride + kernel < extent + after;
+      if (!fits && !reaches_beyond) break;
+      const std::int64_t end = first + kernel;
+      all.push_back({std::max<std::int64_t>(first, 0), std::min(end, extent), std::min(end, extent + after) - first});
+    }
+  }
+};
+
+struct Geometry {
+  Windows down, across;
+  Extents out;
+
+  Geometry(const Extents& x, const Pool2dParams& params)
+      : down(windows(x, params, 0)),
+        across(windows(x, params, 1)),
+        out{x[0], x[1], static_cast<std::int64_t>(down.all.size()), static_cast<std::int64_t>(across.all.size())} {}
+
+  static Windows windows(const Extents& x, const Pool2dParams& params, std::size_t axis) {
+    const std::int64_t extent = x[2 + static_cast<int>(axis)];
+    if (params.global_pooling) return {extent, std::max<std::int64_t>(extent, 1), 1, 0, 0, false};
+    const auto of = [axis](const std::vector<std::int64_t>& numbers) { return numbers[numbers.size() > 1 ? axis : 0]; };
+    const auto& stride = params.stride.empty() ? params.kernel_size : params.stride;
+    const std::int64_t after = params.padding.size() == 4 ? params.padding[axis + 2] : of(params.padding);
+    return {extent, of(params.kernel_size), of(stride), of(params.padding), after, params.ceil_mode};
+  }
+};
+
+class Pool2dTest : public OnEveryBackend {
+ protected:
+  /// pool2d and pool2d_grad. Few different numbers, so that maxima are equal.
+  template <class T>
+  void check(const Extents& extents, Pool2dParams params, Layout layout = Layout::contiguous,
+             Layout out_layout = Layout::contiguous, bool channels_last = false) {
+    SCOPED_TRACE(testing::Message() << extents.to_string() << " " << params.pooltype << " kernel "
+                                    << params.kernel_size.front() << " layouts " << static_cast<int>(layout) << ", "
+                                    << static_cast<int>(out_layout) << (channels_last ? ", channels last" : ""));
+    const Geometry geometry(extents, params);
+    const bool is_max = params.pooltype == "max";
+    Images<T> x(ctx, extents, layout, channels_last), out(ctx, geometry.out, out_layout, channels_last);
+    Images<std::int64_t> index(ctx, geometry.out, out_layout, channels_last);
+    x.fill([&](std::int64_t i) { return static_cast<double>((i * 37 + i / 11 * 13) % 29) / 8.0 - 1.0; });
+    pool2d(ctx, x.ref(), out.ref(), is_max ? index.ref() : TensorRef(), params);
+
+    Images<T> out_grad(ctx, geometry.out, out_layout, channels_last), x_grad(ctx, extents, layout, channels_last);
+    out_grad.fill([](std::int64_t i) { return static_cast<double>((i * 53) % 31) / 16.0 - 0.8; });
+    x_grad.fill([](std::int64_t) { return nan; });
+    ReferenceSums sums(geometry.out), grads(extents);
+    std::vector<std::int64_t> pixels;
+    std::int64_t k = 0;
+    for (std::int64_t plane = 0; plane < extents[0] * extents[1]; ++plane) {
+      for (const auto& down : geometry.down.all) {
+        for (const auto& across : geometry.across.all) {
+          const double size = params.exclusive
+                                  ? static_cast<double>((down.end - down.begin) * (across.end - across.begin))
+                                  : static_cast<double>(down.padded * across.padded);
+          double largest = -inf;
+          std::int64_t found = -1;
+          for (std::int64_t h = down.begin; h < down.end; ++h) {
+            for (std::int64_t w = across.begin; w < across.end; ++w) {
+              const std::int64_t pixel = h * extents[3] + w, at = plane * extents[2] * extents[3] + pixel;
+              if (x[at] > largest) largest = x[at], found = pixel;
+              if (is_max) continue;
+              sums.add(k, x[at] / size, std::abs(x[at]) / size);
+              grads.add(at, out_grad[k] / size, std::abs(out_grad[k]) / size);
+            }
+          }
+          if (is_max) {
+            sums.add(k, largest, 0.0);
+            grads.add(plane * extents[2] * extents[3] + found, out_grad[k], std::abs(out_grad[k]));
+          }
+          pixels.push_back(found);
+          ++k;
+        }
+      }
+    }
+    expect_near(out.tensor, out.ordered(sums), "out");
+    if (is_max) {
+      index.tensor.download();
+      for (std::int64_t i = 0; i < k; ++i) ASSERT_EQ(index.element(i), pixels[static_cast<std::size_t>(i)]) << i;
+      params.index = index.ref();
+    }
+    pool2d_grad(ctx, TensorRef::without_data(x.ref().type(), extents), out_grad.ref(), x_grad.ref(), params);
+    expect_near(x_grad.tensor, x_grad.ordered(grads), "x_grad");
+  }
+
+  /// All layouts of a few elements.
+  template <class T>
+  void check_layouts(const Extents& extents, const Pool2dParams& params) {
+    for (const bool channels_last : {false, true}) {
+      for (const Layout layout : all_layouts) {
+        check<T>(extents, params, layout, Layout::contiguous, channels_last);
+        check<T>(extents, params, Layout::contiguous, layout, channels_last);
+      }
+    }
+  }
+
+  /// A tensor of images whose elements are counted in the order of [N, C, H, W], however they lie.
+  template <class T>
+  struct Images {
+    Images(const Context& ctx, const Extents& extents, Layout layout, bool its_channels_last)
+        : tensor(ctx, its_channels_last ? Extents{extents[0], extents[2], extents[3], extents[1]} : extents, layout),
+          channels_last(its_channels_last),
+          channels(extents[1]),
+          pixels(extents[2] * extents[3]) {}
+
+    std::int64_t at(std::int64_t i) const {
+      if (!channels_last) return i;
+      const std::int64_t pixel = i % pixels, channel = i / pixels % channels, image = i / pixels / channels;
+      return (image * pixels + pixel) * channels + channel;
+    }
+    std::int64_t back(std::int64_t i) const {
+      if (!channels_last) return i;
+      const std::int64_t channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
+      return (image * channels + channel) * pixels + pixel;
+    }
+    template <class Value>
+    void fill(Value&& value) {
+      tensor.fill([&](std::int64_t i) { return value(back(i)); });
+    }
+    double operator[](std::int64_t i) const { return tensor[at(i)]; }
+    T element(std::int64_t i) const { return tensor.element(at(i)); }
+    TensorRef ref() const {
+      const TensorRef& its = tensor.ref();
+      if (!channels_last) return its;
+      const auto turned = [](const Extents& of) { return Extents{of[0], of[3], of[1], of[2]}; };
+      return {its.data(), its.type(), turned(its.extents()), turned(its.strides()), its.space()};
+    }
+    /// In the order of the tensor.
+    ReferenceSums ordered(const ReferenceSums& sums) const {
+      ReferenceSums result(tensor.extents());
+      for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        result.value[static_cast<std::size_t>(at(i))] = sums.value[static_cast<std::size_t>(i)];
+        result.magnitude[static_cast<std::size_t>(at(i))] = sums.magnitude[static_cast<std::size_t>(i)];
+      }
+      return result;
+    }
+
+    TestTensor<T> tensor;
+    bool channels_last;
+    std::int64_t channels, pixels;
+  };
+};
+
+PORTOPS_ON_EVERY_BACKEND(Pool2dTest);
+
+std::vector<Pool2dParams> all_params() {
+  std::vector<Pool2dParams> all;
+  for (const char* type : {"max", "avg"}) {
+    const auto add = [&](std::vector<std::int64_t> kernel_size, std::vector<std::int64_t> stride,
+                         std::vector<std::int64_t> padding) {
+      for (const bool ceil_mode : {false, true}) {
+        for (const bool exclusive : {true, false}) {
+          if (!exclusive && type[0] == 'm') continue;
+          Pool2dParams params;
+          params.kernel_size = kernel_size;
+          params.stride = stride;
+          params.padding = padding;
+          params.ceil_mode = ceil_mode;
+          params.exclusive = exclusive;
+          params.pooltype = type;
+          all.push_back(params);
+        }
+      }
+    };
+    add({1}, {}, {0});
+    add({2, 2}, {}, {0, 0});
+    add({2}, {1}, {1});
+    add({3, 3}, {2, 2}, {1, 1});
+    add({3}, {1}, {0});
+    add({3}, {4}, {1});
+    add({2, 3}, {3, 1}, {1, 0});
+    add({5, 4}, {2, 3}, {1, 2, 2, 0});
+    add({7, 2}, {1, 2}, {3, 1});
+  }
+  return all;
+}
+
+Pool2dParams global(const char* type) {
+  Pool2dParams params;
+  params.pooltype = type;
+  params.global_pooling = true;
+  return params;
+}
+
+TEST_P(Pool2dTest, equals_the_reference_for_all_windows) {
+  for_each_type([&]<class T>() {
+    for (const Pool2dParams& params : all_params()) {
+      for (const bool channels_last : {false, true}) {
+        for (const Extents& extents : {Extents{2, 3, 8, 12}, Extents{1, 8, 9, 7}, Extents{1, 1, 5, 150}}) {
+          check<T>(extents, params, Layout::contiguous, Layout::contiguous, channels_last);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+TEST_P(Pool2dTest, reads_and_writes_any_layout) {
+  for_each_type([&]<class T>() {
+    Pool2dParams params;
+    for (const char* type : {"max", "avg"}) {
+      params.pooltype = type;
+      params.kernel_size = {2};
+      params.stride = {2};
+      params.padding = {0};
+      check_layouts<T>({2, 8, 6, 16}, params);
+      params.kernel_size = {3, 4};
+      params.padding = {1, 2};
+      check_layouts<T>({2, 5, 7, 9}, params);
+      check_layouts<T>({2, 5, 7, 9}, global(type));
+    }
+  });
+}
+
+TEST_P(Pool2dTest, pools_images_of_any_size) {
+  for (const Pool2dParams& params : all_params()) {
+    for (const Extents& extents :
+         {Extents{1, 1, 7, 5}, Extents{3, 70, 7, 3}, Extents{1, 2, 70, 131}, Extents{70, 1, 8, 4}}) {
+      check<float>(extents, params);
+      check<float>(extents, params, Layout::contiguous, Layout::contiguous, true);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Pool2dTest, pools_whole_images) {
+  for_each_type([&]<class T>() {
+    for (const char* type : {"max", "avg"}) {
+      for (const bool channels_last : {false, true}) {
+        for (const Extents& extents : {Extents{2, 3, 1, 1}, Extents{3, 40, 7, 7}, Extents{1, 2, 100, 130}}) {
+          check<T>(extents, global(type), Layout::contiguous, Layout::contiguous, channels_last);
+        }
+      }
+      Pool2dParams params;  // the same by a window as large as the padded image, or larger
+      params.pooltype = type;
+      params.exclusive = false;
+      params.kernel_size = {9, 11};
+      params.padding = {1, 2};
+      check<T>({2, 3, 7, 7}, params);
+      params.padding = {4, 5};
+      params.ceil_mode = true;
+      params.stride = {9};
+      check<T>({2, 3, 3, 2}, params);
+    }
+  });
+}
+
+TEST_P(Pool2dTest, averages_do_not_drift) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const std::int64_t kernel : {2, 13, 64, 0}) {  // 0: whole images
+        TestTensor<T> one(ctx, {1});
+        one.fill([&](std::int64_t) { return constant; });
+        const Extents extents{1, 1, 200, 200};
+        const TensorRef x(static_cast<T*>(one.ref().data()), extents, {0, 0, 0, 0}, one.ref().space());
+        Pool2dParams params = global("avg");
+        params.global_pooling = kernel == 0;
+        params.kernel_size = {std::max<std::int64_t>(kernel, 1)};
+        TestTensor<T> out(ctx, Geometry(extents, params).out);
+        pool2d(ctx, x, out, {}, params);
+        ReferenceSums expected(out.extents());
+        for (std::int64_t i = 0; i < out.size(); ++i) expected.add(i, one[0], std::abs(one[0]));
+        expect_near(out, expected, "out");
+
+        params.stride = {1};  // an element has kernel² windows
+        params.global_pooling = false;
+        const Extents windows = Geometry(extents, params).out;
+        const TensorRef out_grad(static_cast<T*>(one.ref().data()), windows, {0, 0, 0, 0}, one.ref().space());
+        TestTensor<T> x_grad(ctx, extents);
+        pool2d_grad(ctx, TensorRef::without_data(ElementTypeOf<T>::value, extents), out_grad, x_grad, params);
+        x_grad.download();
+        const double tolerance = (std::is_same_v<T, double> ? 1e-12 : 2e-6) + 1.01 * rounding<T>();
+        EXPECT_NEAR(x_grad[100 * 200 + 100], one[0], tolerance * std::abs(one[0])) << kernel;
+      }
+    }
+  });
+}
+
+TEST_P(Pool2dTest, finds_the_first_maximum_and_carries_nan_and_inf) {
+  const double elements[] = {5, 5, nan, 1,   -inf, inf, -inf, -inf,  //
+                             5, 5, 2,   nan, 7,    inf, -inf, -inf};
+  TestTensor<float> x(ctx, {1, 1, 2, 8}), out(ctx, {1, 1, 1, 4});
+  TestTensor<std::int64_t> index(ctx, {1, 1, 1, 4});
+  x.fill([&](std::int64_t i) { return elements[i]; });
+  Pool2dParams params;
+  params.kernel_size = {2};
+  for (const bool with_index : {true, false}) {
+    out.fill([](std::int64_t) { return 3.0; });
+    pool2d(ctx, x, out, with_index ? index.ref() : TensorRef(), params);
+    out.download();
+    EXPECT_EQ(out[0], 5.0);
+    EXPECT_TRUE(std::isnan(out[1]));
+    EXPECT_EQ(out[2], inf);
+    EXPECT_EQ(out[3], -inf);
+  }
+  index.download();
+  EXPECT_EQ(index.element(0), 0);
+  EXPECT_EQ(index.element(1), 8 + 3) << "the last NaN";
+  EXPECT_EQ(index.element(2), 5);
+  EXPECT_EQ(index.element(3), 6);
+  params.pooltype = "avg";
+  pool2d(ctx, x, out, {}, params);
+  out.download();
+  EXPECT_EQ(out[0], 5.0);
+  for (std::int64_t i : {1, 2}) EXPECT_TRUE(std::isnan(out[i])) << i;
+  EXPECT_EQ(out[3], -inf);
+}
+
+TEST_P(Pool2dTest, gradient_agrees_with_central_differences) {
+  for (Pool2dParams params : all_params()) {
+    const Extents extents{1, 2, 5, 6};
+    const Extents windows = Geometry(extents, params).out;
+    TestTensor<double> x(ctx, extents), out(ctx, windows), out_grad(ctx, windows), x_grad(ctx, extents);
+    TestTensor<std::int64_t> index(ctx, windows);
+    x.fill_randomly(1);
+    out_grad.fill_randomly(2);
+    const bool is_max = params.pooltype == "max";
+    pool2d(ctx, x, out, is_max ? index.ref() : TensorRef(), params);
+    Pool2dParams with_index = params;
+    if (is_max) with_index.index = index.ref();
+    pool2d_grad(ctx, x, out_grad, x_grad, with_index);
+    expect_slopes(x, x_grad, [&] {
+      pool2d(ctx, x, out, {}, params);
+      return weighted_sum(out, out_grad);
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Pool2dTest, gives_the_same_bits_on_every_run_in_both_modes_and_every_layout) {
+  Pool2dParams params;
+  params.kernel_size = {5};
+  params.stride = {2};
+  params.padding = {2};
+  for (const char* type : {"max", "avg"}) {
+    params.pooltype = type;
+    const Extents extents{2, 16, 33, 40}, windows = Geometry(extents, params).out;
+    std::vector<float> first;
+    for (int run = 0; run < 4; ++run) {
+      const bool channels_last = run >= 2;
+      Images<float> x(ctx, extents, Layout::contiguous, channels_last), x_grad = x;
+      Images<float> out(ctx, windows, Layout::contiguous, channels_last);
+      Images<std::int64_t> index(ctx, windows, Layout::contiguous, channels_last);
+      x.fill([](std::int64_t i) { return std::sin(static_cast<double>(i)); });
+      x_grad = Images<float>(ctx, extents, Layout::contiguous, channels_last);
+      const Context its = Context(ctx).deterministic(run % 2 == 1);
+      Pool2dParams with_index = params;
+      if (type[0] == 'm') with_index.index = index.ref();
+      pool2d(its, x.ref(), out.ref(), with_index.index, params);
+      pool2d_grad(its, x.ref(), out.ref(), x_grad.ref(), with_index);
+      out.tensor.download();
+      x_grad.tensor.download();
+      std::vector<float> bits;
+      for (std::int64_t i = 0; i < windows.product(); ++i) bits.push_back(out.element(i));
+      for (std::int64_t i = 0; i < extents.product(); ++i) bits.push_back(x_grad.element(i));
+      if (run == 0) first = bits;
+      EXPECT_EQ(std::memcmp(first.data(), bits.data(), bits.size() * sizeof(float)), 0) << run;
+    }
+  }
+}
+
+TEST_P(Pool2dTest, reads_broadcast_images_where_they_lie) {
+  TestTensor<float> row(ctx, {1, 1, 1, 6}), out(ctx, {2, 3, 2, 3}), x_grad(ctx, {2, 3, 4, 6});
+  row.fill([](std::int64_t i) { return static_cast<double>(i); });
+  const TensorRef x(static_cast<float*>(row.ref().data()), {2, 3, 4, 6}, {0, 0, 0, 1}, row.ref().space());
+  Pool2dParams params;
+  params.kernel_size = {2};
+  pool2d(ctx, x, out, {}, params);
+  out.download();
+  for (std::int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], static_cast<double>(i % 3 * 2 + 1));
+  params.pooltype = "avg";
+  pool2d(ctx, x, out, {}, params);
+  out.download();
+  for (std::int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], static_cast<double>(i % 3 * 2) + 0.5);
+  const TensorRef out_grad(static_cast<float*>(row.ref().data()), {2, 3, 2, 3}, {0, 0, 0, 1}, row.ref().space());
+  pool2d_grad(ctx, x, out_grad, x_grad, params);
+  x_grad.download();
+  for (std::int64_t i = 0; i < x_grad.size(); ++i) EXPECT_EQ(x_grad[i], static_cast<double>(i % 6 / 2) / 4);
+}
+
+TEST_P(Pool2dTest, accepts_tensors_without_elements) {
+  for (const char* type : {"max", "avg"}) {
+    Pool2dParams params;
+    params.kernel_size = {3};
+    params.pooltype = type;
+    for (const Extents& extents : {Extents{0, 2, 4, 4}, Extents{2, 0, 4, 4}, Extents{1, 2, 0, 4}, Extents{1, 2, 4, 0},
+                                   Extents{1, 2, 2, 4}, Extents{1, 2, 4, 2}}) {
+      const Extents windows = Geometry(extents, params).out;
+      ASSERT_EQ(windows.product(), 0) << extents.to_string();
+      TestTensor<float> x(ctx, extents), out(ctx, windows), x_grad(ctx, extents);
+      TestTensor<std::int64_t> index(ctx, windows);
+      x_grad.fill([](std::int64_t) { return 7.0; });
+      EXPECT_NO_THROW(pool2d(ctx, x, out, {}, params));
+      Pool2dParams with_index = params;
+      if (type[0] == 'm') with_index.index = index.ref();
+      pool2d_grad(ctx, x, out, x_grad, with_index);
+      x_grad.download();
+      for (std::int64_t i = 0; i < x_grad.size(); ++i) EXPECT_EQ(x_grad[i], 0.0);
+    }
+    TestTensor<float> none(ctx, {2, 3, 0, 4}), out(ctx, {2, 3, 0, 1});
+    EXPECT_NO_THROW(pool2d(ctx, none, out, {}, global(type)));
+  }
+}
+
+TEST_P(Pool2dTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
+  TestTensor<float> one(ctx, {1}), out(ctx, {1, 1, 1, 1});
+  one.fill([](std::int64_t) { return 3.0; });
+  const TensorRef x(static_cast<float*>(one.ref().data()), {1, 1, 1 << 12, 1 << 12}, {0, 0, 0, 0}, one.ref().space());
+  const std::size_t bytes = pool2d_workspace(ctx, x, out, {}, global("avg"));
+  ASSERT_GT(bytes, 0u);
+  EXPECT_EQ(pool2d_workspace(ctx, x, out, {}, global("max")), 0u);
+  LentMemory memory(ctx, bytes);
+  pool2d(Context(ctx).workspace(memory.workspace()), x, out, {}, global("avg"));
+  out.download();
+  EXPECT_EQ(out[0], 3.0);
+  EXPECT_TRUE(memory.is_untouched_outside());
+}
+
+TEST_P(Pool2dTest, a_call_by_name_computes_what_the_function_computes) {
+  TestTensor<float> x(ctx, {1, 2, 5, 6}), out(ctx, {1, 2, 3, 3}), named(ctx, {1, 2, 3, 3}), x_grad(ctx, {1, 2, 5, 6});
+  TestTensor<std::int64_t> index(ctx, {1, 2, 3, 3});
+  x.fill_randomly(1);
+  Pool2dParams params;
+  params.kernel_size = {3, 2};
+  params.stride = {2};
+  params.padding = {1, 0};
+  pool2d(ctx, x, out, {}, params);
+  const auto arguments = Arguments()
+                             .set("x", x.ref())
+                             .set("kernel_size", Attribute(std::vector<std::int64_t>{3, 2}))
+                             .set("stride", Attribute(std::vector<std::int64_t>{2}))
+                             .set("padding", Attribute(std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(infer("pool2d", arguments).at("out").extents, out.extents());
+  EXPECT_EQ(infer("pool2d", arguments).at("index").type, ElementType::i64);
+  run("pool2d", ctx, Arguments(arguments).set("out", named.ref()).set("index", index.ref()));
+  out.download();
+  named.download();
+  for (std::int64_t i = 0; i < out.size(); ++i) EXPECT_EQ(named[i], out[i]);
+  run("pool2d_grad", ctx,
+      Arguments(arguments).set("out_grad", out.ref()).set("index", index.ref()).set("x_grad", x_grad.ref()));
+  x_grad.download();
+  double sum = 0.0, expected = 0.0;
+  for (std::int64_t i = 0; i < x_grad.size(); ++i) sum += x_grad[i];
+  for (std::int64_t i = 0; i < out.size(); ++i) expected += out[i];
+  EXPECT_NEAR(sum, expected, 1e-5);
+}
+
+TEST_P(Pool2dTest, refuses_wrong_calls) {
+  TestTensor<float> x(ctx, {1, 2, 4, 6}), out(ctx, {1, 2, 2, 3}), x_grad(ctx, {1, 2, 4, 6}), plane(ctx, {4, 6});
+  TestTensor<std::int64_t> index(ctx, {1, 2, 2, 3});
+  const auto with = [](std::vector<std::int64_t> kernel_size, std::vector<std::int64_t> stride,
+                       std::vector<std::int64_t> padding, const char* type = "max") {
+    Pool2dParams params;
+    params.kernel_size = std::move(kernel_size);
+    params.stride = std::move(stride);
+    params.padding = std::move(padding);
+    params.pooltype = type;
+    return params;
+  };
+  const auto refused = [&](const std::function<void()>& call, const std::string& message) {
+    expect_error(call, "portops::" + message);
+  };
+  const Pool2dParams good = with({2}, {}, {0}), average = with({2}, {}, {0}, "avg");
+  EXPECT_NO_THROW(pool2d(ctx, x, out, index, good));
+  refused([&] { pool2d(ctx, plane, out, {}, good); },
+          "pool2d: x has extents [4, 6], expected four axes (images, channels, height, width)");
+  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {0}, "min")); },
+          "pool2d: pooltype is 'min', expected max or avg");
+  refused([&] { pool2d(ctx, x, out, {}, with({}, {}, {0})); },
+          "pool2d: kernel_size is [], expected one or two positive numbers up to 2^40");
+  refused([&] { pool2d(ctx, x, out, {}, with({2, 0}, {}, {0})); },
+          "pool2d: kernel_size is [2, 0], expected one or two positive numbers up to 2^40");
+  refused([&] { pool2d(ctx, x, out, {}, with({2}, {1, 2, 3}, {0})); },
+          "pool2d: stride is [1, 2, 3], expected one or two positive numbers up to 2^40");
+  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {1, 0, 0})); },
+          "pool2d: padding is [1, 0, 0], expected one, two or four numbers that are not negative");
+  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {-1})); },
+          "pool2d: padding is [-1], expected one, two or four numbers that are not negative");
+  refused([&] { pool2d(ctx, x, out, {}, with({2, 3}, {}, {1, 1, 1, 2})); },
+          "pool2d: padding is [1, 1, 1, 2], expected at most half of kernel_size, [2, 3]");
+  refused([&] { pool2d(ctx, x, x_grad, {}, good); },
+          "pool2d: out has extents [1, 2, 4, 6], expected [1, 2, 2, 3] (the images and channels of x, and the windows "
+          "down and across)");
+  refused([&] { pool2d(ctx, x, out, index, average); }, "pool2d: index is given, but pooltype is avg, expected max");
+  refused([&] { pool2d(ctx, x, out, out, good); }, "pool2d: index has element type f32, expected i64");
+  refused([&] { pool2d(ctx, x, TestTensor<double>(ctx, {1, 2, 2, 3}), {}, good); },
+          "pool2d: out has element type f64, expected f32 (the element type of x)");
+  refused([&] { pool2d(ctx, {}, out, {}, good); }, "pool2d: x is empty, expected a tensor");
+  const TensorRef inside(static_cast<float*>(x.ref().data()) + 5, {1, 2, 2, 3}, x.ref().space());
+  refused([&] { pool2d(ctx, x, inside, {}, good); }, "pool2d: out overlaps x in memory, expected disjoint tensors");
+  refused([&] { pool2d_grad(ctx, x, out, x_grad, good); },
+          "pool2d_grad: index is not given, expected what pool2d wrote, as pooltype is max");
+  refused([&] { pool2d_grad(ctx, x, plane, x_grad, average); },
+          "pool2d_grad: out_grad has extents [4, 6], expected [1, 2, 2, 3] (the images and channels of x, and the "
+          "windows down and across)");
+  refused([&] { pool2d_grad(ctx, TensorRef::without_data(ElementType::f32, {1, 2, 4, 6}), inside, x, average); },
+          "pool2d_grad: x_grad overlaps out_grad in memory, expected disjoint tensors");
+  EXPECT_NO_THROW(pool2d_grad(ctx, x, out, {}, average));
+  Pool2dParams with_index = good;
+  with_index.index = index.ref();
+  refused([&] { pool2d(ctx, x, out, {}, with_index); },
+          "pool2d: params.index is given, but it is an input of the gradient alone");
+}
+
+}  // namespace
+}  // namespace portops::test
