@@ -20,6 +20,8 @@ struct Product {
   void* c;
   std::int64_t a_stride, b_stride, c_stride;
   Batch batch;
+  const void* bias = nullptr;  ///< of c's type; beta is 0 then
+  std::int64_t bias_stride = 0;
 };
 
 /// c = beta · c, on every backend.
