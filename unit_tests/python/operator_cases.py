@@ -114,6 +114,13 @@ CASES: dict[str, Case] = {
     ),
     "add": Case({"x": _random(3, 4), "y": _random(3, 1)}, lambda x, y: x + y, (X,)),
     "multiply": Case({"x": _random(3, 4), "y": 2.5}, lambda x, y: x * y, (X,)),
+    "matmul": Case(
+        {"x": _random(2, 1, 5, 3), "y": _random(4, 6, 5), "transpose_x": True, "transpose_y": True},
+        lambda x, y, **_: x.swapaxes(-1, -2) @ y.swapaxes(-1, -2),
+    ),
+    "linear": Case(
+        {"x": _random(2, 3, 5), "weight": _random(5, 4), "bias": _random(4)}, lambda x, weight, bias: x @ weight + bias
+    ),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),

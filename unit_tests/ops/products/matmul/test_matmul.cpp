@@ -52,8 +52,8 @@ const std::vector<Shapes> shapes{
     {{2, 3, 1, 2, 1, 3, 4}, {2, 1, 5, 2, 3, 4, 2}},
     {{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 2}},
     // Tiles that are not full, and slices of the inner axis.
-    {{3, 98, 300}, {3, 300, 130}},
-    {{70, 600}, {600, 65}},
+    {{2, 98, 260}, {2, 260, 20}},
+    {{9, 300}, {300, 130}},
 };
 
 constexpr std::array transposes{MatmulParams{false, false}, MatmulParams{true, false}, MatmulParams{false, true},
@@ -87,15 +87,21 @@ TEST_P(MatmulTest, equals_the_reference_for_all_shapes_types_and_products) {
   }
 }
 
+/// Of f32 all layouts; of others one for each transposition.
 TEST_P(MatmulTest, equals_the_reference_for_all_transposes_and_layouts) {
-  for (const Context& context : contexts_of_products(ctx)) {
+  std::vector<Context> contexts{ctx};
+  if (has_kokkos_kernels) contexts.push_back(with_kokkos_kernels(ctx));
+  for (const Context& context : contexts) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
+      std::size_t number = 0;
       for (const auto& [x, y, none] : shapes) {
-        if (x.product() > 5000) continue;
+        if (x.product() > 2000) continue;
         for (const MatmulParams& params : transposes) {
-          for (const Layout layout : all_layouts) {
-            const Layout other = layout == Layout::padded ? Layout::reversed : layout;
+          ++number;
+          for (std::size_t k = 0; k < std::size(all_layouts); ++k) {
+            if (!std::is_same_v<T, float> && k != number % std::size(all_layouts)) continue;
+            const Layout layout = all_layouts[k], other = all_layouts[(k + number) % std::size(all_layouts)];
             MatmulProblem<T>(ctx, turned(x, params.transpose_x), turned(y, params.transpose_y), params, layout, other)
                 .check_all(context, bound_of<T>(context));
             if (HasFailure()) return;
@@ -110,7 +116,7 @@ TEST_P(MatmulTest, equals_the_reference_for_all_transposes_and_layouts) {
 TEST_P(MatmulTest, equals_the_reference_for_large_matrices) {
   need_type<float>();
   for (const MatmulParams& params : transposes) {
-    MatmulProblem<float>(ctx, turned({260, 516}, params.transpose_x), turned({516, 132}, params.transpose_y), params)
+    MatmulProblem<float>(ctx, turned({132, 516}, params.transpose_x), turned({516, 68}, params.transpose_y), params)
         .check_all(ctx);
     MatmulProblem<float>(ctx, turned({2, 64, 128}, params.transpose_x), turned({128, 96}, params.transpose_y), params)
         .check_all(ctx);
@@ -178,7 +184,7 @@ TEST_P(MatmulTest, keeps_its_bound_over_long_inner_axes) {
   for (const Context& context : contexts_of_products(ctx)) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
-      MatmulProblem<T> problem(ctx, {70, 20000}, {20000, 68});
+      MatmulProblem<T> problem(ctx, {64, 3000}, {3000, 68});
       problem.x.fill_randomly(1, 0.5, 1.0);
       problem.y.fill_randomly(2, 0.5, 1.0);
       problem.check(context, bound_of<T>(context));
@@ -323,7 +329,7 @@ TEST_P(MatmulTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
       for (const auto& [x, y, none] : shapes) {
-        if (x.product() > 5000) continue;
+        if (x.product() > 2000) continue;
         for (const Layout layout : {Layout::contiguous, Layout::every_other}) {
           MatmulProblem<T> p(ctx, x, y, {}, layout, layout);
           LentMemory memory(ctx, matmul_workspace(context, p.x, p.y, p.out));
