@@ -16,25 +16,28 @@ using enum TensorProduct::Tensors;
 using enum TensorProduct::Kinds;
 using blas::Transpose;
 
-/// What the two axes of a tensor's matrices are, first those of the rows.
-using MatrixKinds = std::array<TensorProduct::Kinds, 2>;
-constexpr std::array<MatrixKinds, 3> matrix_kinds{MatrixKinds{rows, inner}, MatrixKinds{inner, columns},
-                                                  MatrixKinds{rows, columns}};
-
 std::int64_t least_stride(const Axes& axes, TensorProduct::Tensors tensor) {
   std::int64_t least = INT64_MAX;
   for (const Axis& axis : axes) least = std::min(least, std::abs(axis.stride[tensor]));
   return least;
 }
 
-/// The axes of a tensor in the order of a contiguous copy: of an operand, one that has neighbours along the same axis
-/// as the tensor. A batch that it is broadcast along is not copied.
+/// The kinds of a tensor's axes in the order in which a contiguous copy has them. An operand's copy has neighbours
+/// along the same axis as the operand, but not along one of several rows or columns, of which the matrices may take
+/// another.
+std::array<TensorProduct::Kinds, 3> kinds_in_copy(const TensorProduct& product, TensorProduct::Tensors tensor) {
+  if (tensor == c) return {batch, rows, columns};
+  const TensorProduct::Kinds own = tensor == a ? rows : columns;
+  const bool has_neighbours = product.axes[own].size() == 1 &&
+                              least_stride(product.axes[own], tensor) < least_stride(product.axes[inner], tensor);
+  if (has_neighbours) return {batch, inner, own};
+  return {batch, own, inner};
+}
+
+/// Those axes. A batch that the tensor is broadcast along is not copied.
 std::vector<Axis*> axes_in_copy(TensorProduct& product, TensorProduct::Tensors tensor) {
-  auto [first, second] = matrix_kinds[tensor];
-  const bool has_columns = least_stride(product.axes[first], tensor) < least_stride(product.axes[second], tensor);
-  if (tensor != c && has_columns) std::swap(first, second);
   std::vector<Axis*> result;
-  for (const TensorProduct::Kinds kind : {batch, first, second}) {
+  for (const TensorProduct::Kinds kind : kinds_in_copy(product, tensor)) {
     for (Axis& axis : product.axes[kind]) {
       if (kind != batch || axis.stride[tensor] != 0) result.push_back(&axis);
     }
