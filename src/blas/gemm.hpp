@@ -42,12 +42,12 @@ struct Batch {
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
-/// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it, and on hosts where it does not ask
-///   for own; by the BLAS that Kokkos Kernels was built with, which takes the threads that it is configured for. After
-///   a first call it can be captured in a CUDA graph.
+/// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it; and on hosts, where it is automatic
+///   and Kokkos Kernels was built with a BLAS, products that are no batch. That BLAS takes the threads that it is
+///   configured for. After a first call it can be captured in a CUDA graph.
 /// - cblas: the latter in a build without Kokkos Kernels.
 /// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
-///   add up in another order when its number of threads changes; and where ctx.products() asks for own.
+///   add up in another order when its number of threads changes; batches; and where ctx.products() asks for own.
 /// - scale: alpha = 0, or an inner extent of 0.
 ///
 /// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and

@@ -136,6 +136,11 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("mask", {2, 8, 2, 3}), call.tensor("bias", {2}), call.integers("stride", {2, 2});
     call.integers("padding", {0, 0, 0, 1}), call.integer("groups", 2), call.integer("deformable_groups", 2);
     call.integer("im2col_step", 1);
+  } else if (op == "matmul") {
+    call.tensor("x", {3, 4}), call.tensor("y", {2, 3, 5}), call.values.numbers["transpose_x"] = 1;
+    call.arguments.set("transpose_x", true);
+  } else if (op == "linear") {
+    call.tensor("x", {3, 4}), call.tensor("weight", {4, 5}), call.tensor("bias", {5});
   } else if (op == "reshape") {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {

@@ -7,6 +7,8 @@
 #include <portops/ops/concat.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/linear.hpp>
+#include <portops/ops/matmul.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/p_norm.hpp>
 #include <portops/ops/reshape.hpp>
@@ -41,6 +43,7 @@ double pattern(std::int64_t i, int salt) { return static_cast<double>((i * 37 + 
 AllFamilies::AllFamilies(const Context& ctx, int salt) : salt_(salt) {
   make_elementwise(ctx);
   make_lists(ctx);
+  make_products(ctx);
   make_deform_conv2d(ctx, "f32.", ElementType::f32);
   make_deform_conv2d(ctx, "f64.", ElementType::f64);
   make_sequences(ctx);
@@ -53,6 +56,7 @@ Levels AllFamilies::make_levels() { return Levels::from_lengths(lengths); }
 void AllFamilies::call(const Context& ctx, const Levels& levels) const {
   call_elementwise(ctx);
   call_lists(ctx);
+  call_products(ctx);
   call_deform_conv2d(ctx, "f32.");
   call_deform_conv2d(ctx, "f64.");
   call_sequences(ctx, levels);
@@ -160,6 +164,30 @@ void AllFamilies::call_lists(const Context& ctx) const {
   split(ctx, at("concat"), parts, {.sections = {17, -1, 17}, .axis = 1});
   split_grad(ctx, parts, at("split_grad"), {.sections = {17, -1, 17}, .axis = 1});
   concat_grad(ctx, x, at("split_grad"), parts, {.axis = 1});
+}
+
+// --- products ----------------------------------------------------------------------------------------------
+
+void AllFamilies::make_products(const Context& ctx) {
+  input(ctx, "left", {2, 66, 130});
+  input(ctx, "right", {130, 70});
+  input(ctx, "vector", {130});
+  input(ctx, "layer_bias", {70});
+  for (const char* name : {"matmul", "linear"}) output(ctx, name, {2, 66, 70});
+  output(ctx, "matmul_vector", {2, 66});
+  for (const char* name : {"matmul_left", "linear_left", "vector_left"}) output(ctx, name, {2, 66, 130});
+  for (const char* name : {"matmul_right", "linear_right"}) output(ctx, name, {130, 70});
+  output(ctx, "vector_right", {130});
+  output(ctx, "linear_bias", {70});
+}
+
+void AllFamilies::call_products(const Context& ctx) const {
+  matmul(ctx, at("left"), at("right"), at("matmul"));
+  matmul_grad(ctx, at("left"), at("right"), at("matmul"), at("matmul_left"), at("matmul_right"));
+  matmul(ctx, at("left"), at("vector"), at("matmul_vector"));
+  matmul_grad(ctx, at("left"), at("vector"), at("matmul_vector"), at("vector_left"), at("vector_right"));
+  linear(ctx, at("left"), at("right"), at("linear"), {at("layer_bias")});
+  linear_grad(ctx, at("left"), at("right"), at("linear"), at("linear_left"), at("linear_right"), at("linear_bias"));
 }
 
 // --- deformable convolution --------------------------------------------------------------------------------
