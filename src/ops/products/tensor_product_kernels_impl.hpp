@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/map/map.hpp"
+#include "ops/products/sum_products_host.hpp"
 #include "ops/products/tensor_product_kernels.hpp"
 
 #include <array>
@@ -24,6 +25,12 @@ struct SumOfProducts {
 
 template <Backend B, class T>
 void TensorProductKernels<B, T>::sum(const Context& ctx, ProductOperator op, const Loop& loop) {
+  if constexpr (B != Backend::cuda) {
+    if (SumProductsHost<T>::suits(loop)) {
+      const std::string label = "portops::" + std::string(name_of(op)) + "::sum[host]";
+      return launch_by_items<B>(ctx, label, SumProductsHost<T>(loop));
+    }
+  }
   const auto labels_of = [](ProductOperator each) { return MapLabels(std::string(name_of(each))); };
   static const std::array labels{labels_of(ProductOperator::matmul), labels_of(ProductOperator::matmul_grad),
                                  labels_of(ProductOperator::linear), labels_of(ProductOperator::linear_grad)};
