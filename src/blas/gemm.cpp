@@ -5,6 +5,7 @@
 #include "blas/gemm_paths.hpp"
 #include "blas/gemm_sm90.hpp"
 #include "core/check/check.hpp"
+#include "core/copy/strided_copy.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
@@ -40,7 +41,7 @@ std::int64_t row_stride(const Named& matrix) {
 }
 
 Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-              const TensorRef& b, double beta, const TensorRef& c, const Batch& batch) {
+              const TensorRef& b, double beta, const TensorRef& c, const Batch& batch, const TensorRef& bias) {
   constexpr std::string_view op = "gemm";
   const ElementType type = a.type();
   for (const Named& input : {Named{"a", a}, Named{"b", b}}) {
@@ -61,7 +62,12 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
   const bool widens = size_of(type) == 2 && c.type() == ElementType::f32;
   impl::check_output(op, ctx, {"c", c}, widens ? ElementType::f32 : type, "a", {rows, columns},
                      "the rows of op(a) and the columns of op(b)");
-  impl::check_no_overlap(op, {"c", c}, std::array{Named{"a", a}, Named{"b", b}});
+  impl::check_no_overlap(op, {"c", c}, std::array{Named{"a", a}, Named{"b", b}, Named{"bias", bias}});
+  if (bias) {
+    impl::check_input(op, ctx, {"bias", bias}, c.type(), "c");
+    impl::check_extents(op, {"bias", bias}, {columns}, "the columns of c");
+    if (beta != 0.0) impl::fail("portops::gemm: beta is ", beta, ", expected 0, because there is a bias");
+  }
   check_products(op, ctx, type);
   return {.type = type,
           .c_type = c.type(),
@@ -78,19 +84,35 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
           .a_stride = row_stride({"a", a}),
           .b_stride = row_stride({"b", b}),
           .c_stride = row_stride({"c", c}),
-          .batch = batch};
+          .batch = batch,
+          .bias = bias ? bias.data() : nullptr,
+          .bias_stride = bias ? bias.stride(0) : 0};
 }
 
 bool has_blas(ElementType type) { return type == ElementType::f64 || type == ElementType::f32; }
 
-/// Whether the BLAS of the build can compute it, and the context wants it to.
+/// Whether the BLAS of the build can compute it, and the context wants it to. Where that leaves the choice, batches on
+/// hosts are portops' own: a BLAS computes them one by one.
 bool suits_blas(const Context& ctx, const Product& product) {
-  const bool may_choose =
-      ctx.products() == Products::automatic && ctx.backend() != Backend::cuda && !ctx.deterministic();
+  const bool may_choose = ctx.products() == Products::automatic && ctx.backend() != Backend::cuda &&
+                          !ctx.deterministic() && has_host_blas && product.batch.count == 1;
   const std::int64_t largest =
       std::max({product.rows, product.columns, product.inner, product.a_stride, product.b_stride, product.c_stride});
   return (may_choose || ctx.products() == Products::kokkos_kernels) && has_blas(product.type) &&
          largest <= std::numeric_limits<int>::max();
+}
+
+/// The product without its bias, which is written to c first, in all rows.
+Product with_bias_in_c(const Context& ctx, Product product, const TensorRef& bias, const TensorRef& c) {
+  if (product.bias == nullptr) return product;
+  static const impl::CopyLabels labels("gemm");
+  const Extents extents{product.batch.count, product.rows, product.columns};
+  const TensorRef from(bias.data(), bias.type(), extents, {0, 0, product.bias_stride}, bias.space());
+  const TensorRef to(c.data(), c.type(), extents, {product.batch.c_stride, product.c_stride, 1}, c.space());
+  impl::strided_copy(ctx, labels, impl::make_copy_plan(from, to));
+  product.bias = nullptr;
+  product.beta = 1.0;
+  return product;
 }
 
 #if defined(PORTOPS_HAS_CUDA)
@@ -117,17 +139,17 @@ class ProductMemory {
 }  // namespace
 
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch,
-          [[maybe_unused]] Workspace workspace) {
-  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c, batch);
+          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch, [[maybe_unused]] Workspace workspace,
+          const TensorRef& bias) {
+  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c, batch, bias);
   if (c.size() == 0 || batch.count == 0) return;
   if (product.inner == 0 || alpha == 0.0) {
     const impl::Region region("portops::gemm[scale]");
-    return scale(ctx, product);
+    return scale(ctx, with_bias_in_c(ctx, product, bias, c));
   }
   if (suits_blas(ctx, product)) {
     const impl::Region region(blas_region);
-    return multiply_by_blas(ctx, product);
+    return multiply_by_blas(ctx, with_bias_in_c(ctx, product, bias, c));
   }
 #if defined(PORTOPS_HAS_SM90)
   if (ctx.backend() == Backend::cuda && ctx.math() == Math::ieee && impl::compute_capability(ctx) == 90 &&
@@ -143,7 +165,8 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
 #if defined(PORTOPS_HAS_CUDA)
   if (ctx.backend() == Backend::cuda) {
     const impl::Region region("portops::gemm[cublas]");
-    return multiply_by_cublas(ctx, product, ProductMemory(ctx, workspace, cublas_workspace(ctx)));
+    const ProductMemory memory(ctx, workspace, cublas_workspace(ctx));
+    return multiply_by_cublas(ctx, with_bias_in_c(ctx, product, bias, c), memory);
   }
 #endif
   const impl::Region region("portops::gemm[fallback]");

@@ -24,7 +24,8 @@ struct Batch {
   std::int64_t c_stride = 0;
 };
 
-/// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for.
+/// c = alpha · op(a) · op(b) + beta · c, op being the transposition where it is asked for; or, with a bias,
+/// c = alpha · op(a) · op(b) + bias, which has a number for each column of c.
 ///
 /// Matrices are tensors of two axes, of one element type, with neighbours along the last axis at neighbouring
 /// addresses and rows at least as far apart as they are long; where a and b are of a half type, c may be f32. Products
@@ -32,19 +33,21 @@ struct Batch {
 /// ctx.math() may let f32 operands be rounded to tf32. c must not overlap a or b. With a batch, a, b and c are the
 /// first product's; nobody checks that the others do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
-/// - alpha = 0, or an inner extent of 0, gives beta · c without reading a or b.
+/// - A bias is a tensor of one axis, of any stride and of c's element type. It must not overlap c; beta must be 0. sm90
+///   and the fallback add it as they write c; for the others it is written to c first.
+/// - alpha = 0, or an inner extent of 0, gives beta · c, or the bias, without reading a or b.
 /// - A c without elements is left alone.
 ///
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
-/// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it, and on hosts where it does not ask
-///   for own; by the BLAS that Kokkos Kernels was built with, which takes the threads that it is configured for. After
-///   a first call it can be captured in a CUDA graph.
+/// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it; and on hosts, where it is automatic
+///   and Kokkos Kernels was built with a BLAS, products that are no batch. That BLAS takes the threads that it is
+///   configured for. After a first call it can be captured in a CUDA graph.
 /// - cblas: the latter in a build without Kokkos Kernels.
 /// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
-///   add up in another order when its number of threads changes; and where ctx.products() asks for own.
+///   add up in another order when its number of threads changes; batches; and where ctx.products() asks for own.
 /// - scale: alpha = 0, or an inner extent of 0.
 ///
 /// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and
@@ -53,7 +56,8 @@ struct Batch {
 ///
 /// Throws Error, before anything is enqueued, for arguments that do not fit together, and as check_products does.
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
-          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch = {}, Workspace workspace = {});
+          const TensorRef& b, double beta, const TensorRef& c, const Batch& batch = {}, Workspace workspace = {},
+          const TensorRef& bias = {});
 
 /// Throws Error where the context asks for products of Kokkos Kernels that it cannot have of this element type.
 /// Operators call it among their checks.

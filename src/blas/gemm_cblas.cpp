@@ -22,6 +22,7 @@ void multiply(const Product& p, Multiply&& cblas_gemm) {
 
 }  // namespace
 
+const bool has_host_blas = true;
 const char* const blas_region = "portops::gemm[cblas]";
 
 void multiply_by_blas(const Context& /*ctx*/, const Product& product) {

@@ -12,7 +12,7 @@
 
 namespace portops::blas {
 
-/// c = alpha · op(a) · op(b) + beta · c, a team of one thread taking a tile of c at a time.
+/// c = alpha · op(a) · op(b) + beta · c + bias, a team of one thread taking a tile of c at a time.
 template <Backend B, class T, class C = T>
 class Multiply {
  public:
@@ -23,7 +23,11 @@ class Multiply {
 
   /// Tiles become smaller where there would be fewer than threads.
   Multiply(const Product& product, int threads)
-      : p_(product), a_(static_cast<const T*>(p_.a)), b_(static_cast<const T*>(p_.b)), c_(static_cast<C*>(p_.c)) {
+      : p_(product),
+        a_(static_cast<const T*>(p_.a)),
+        b_(static_cast<const T*>(p_.b)),
+        c_(static_cast<C*>(p_.c)),
+        bias_(static_cast<const C*>(p_.bias)) {
     while (tiles() < threads && tile_columns_ > Sizes::panel_columns) tile_columns_ /= 2;
     while (tiles() < threads && tile_rows_ > Sizes::panel_rows) tile_rows_ /= 2;
   }
@@ -80,12 +84,12 @@ class Multiply {
     A* const sums = tile.finish();
     for (int i = 0; i < rows; ++i) {
       write_row(c_ + product * p_.batch.c_stride + (row + i) * p_.c_stride + column, sums + i * Sizes::tile_columns,
-                columns);
+                bias_ == nullptr ? nullptr : bias_ + column * p_.bias_stride, columns);
     }
   }
 
-  /// Rounds once, also where c joins in.
-  void write_row(C* c, A* sums, int columns) const {
+  /// Rounds once, also where c or the bias joins in.
+  void write_row(C* c, A* sums, const C* bias, int columns) const {
     const auto alpha = static_cast<A>(p_.alpha);
     const auto beta = static_cast<A>(p_.beta);
     for (int j = 0; j < columns; ++j) sums[j] *= alpha;
@@ -94,6 +98,9 @@ class Multiply {
       convert_run(before, c, columns);
       for (int j = 0; j < columns; ++j) sums[j] += beta * before[j];
     }
+    if (bias != nullptr) {
+      for (int j = 0; j < columns; ++j) sums[j] += static_cast<A>(bias[j * p_.bias_stride]);
+    }
     convert_run(c, sums, columns);
   }
 
@@ -101,6 +108,7 @@ class Multiply {
   const T* a_;
   const T* b_;
   C* c_;
+  const C* bias_;
   int tile_rows_ = Sizes::tile_rows;
   int tile_columns_ = Sizes::tile_columns;
 };

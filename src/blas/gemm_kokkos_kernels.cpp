@@ -87,6 +87,11 @@ void multiply(const Context& ctx, const Product& p) {
 
 }  // namespace
 
+#if defined(KOKKOSKERNELS_ENABLE_TPL_BLAS)
+const bool has_host_blas = true;
+#else
+const bool has_host_blas = false;
+#endif
 const char* const blas_region = "portops::gemm[kokkos_kernels]";
 
 void multiply_by_blas(const Context& ctx, const Product& product) {

@@ -20,6 +20,8 @@ struct Product {
   void* c;
   std::int64_t a_stride, b_stride, c_stride;
   Batch batch;
+  const void* bias = nullptr;  ///< of c's type; beta is 0 then
+  std::int64_t bias_stride = 0;
 };
 
 /// c = beta · c, on every backend.
@@ -31,6 +33,8 @@ void multiply_by_fallback(const Context& ctx, const Product& product);
 /// For f64 and f32, whose extents and strides an int can hold. Two source files define it, of which the build takes
 /// one: through Kokkos Kernels on every backend, or through CBLAS on hosts.
 void multiply_by_blas(const Context& ctx, const Product& product);
+/// Whether it hands products of host memory to a BLAS: Kokkos Kernels has loops of its own where it was built without.
+extern const bool has_host_blas;
 /// The region in which multiply_by_blas runs.
 extern const char* const blas_region;
 /// The number of the GPU on which Kokkos Kernels computes.

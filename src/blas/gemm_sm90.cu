@@ -40,6 +40,8 @@ struct GemmArguments {
   GemmOperand a, b;
   float* c;
   std::int64_t c_stride, c_batch_stride;
+  const float* bias;  ///< or null
+  std::int64_t bias_stride;
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
@@ -55,19 +57,20 @@ struct GemmArguments {
     return steps / together_steps * block / gridDim.x * together_steps;
   }
 
-  /// An element of c, or two neighbours.
+  /// An element of c in that column, or two neighbours from there on.
   template <class Number>
-  __device__ __forceinline__ void write(Number* to, Number sum) const {
-    const auto one = [&](float& number, float before) {
+  __device__ __forceinline__ void write(Number* to, Number sum, std::int64_t column) const {
+    const auto one = [&](float& number, float before, std::int64_t own_column) {
       number *= alpha;
       if (beta != 0.0f) number = fmaf(beta, before, number);
+      if (bias != nullptr) number += __ldg(bias + own_column * bias_stride);
     };
     const Number before = beta == 0.0f ? Number{} : *to;
     if constexpr (sizeof(Number) == sizeof(float)) {
-      one(sum, before);
+      one(sum, before, column);
     } else {
-      one(sum.x, before.x);
-      one(sum.y, before.y);
+      one(sum.x, before.x, column);
+      one(sum.y, before.y, column + 1);
     }
     *to = sum;
   }
@@ -228,8 +231,9 @@ __device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums&
   }
 }
 
-/// c = alpha · op(a) · op(b) + beta · c. A block takes one tile of c after the other: while its sums are written, those
-/// of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of all tiles.
+/// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
+/// written, those of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of
+/// all tiles.
 template <bool a_turned, bool b_turned>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments) {
   extern __shared__ __align__(1024) char shared[];
@@ -261,15 +265,15 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
     }
     if (segments.first > 0) collect(arguments, segments.tile, sums);
     const Place place(arguments, segments.tile);
-    float* const c = arguments.c + place.product * arguments.c_batch_stride + place.column;
-    sums.for_pairs([&](int row_in_tile, int column, float2 pair) {
-      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile,
-                         left = arguments.b.lines - place.column - column;
+    float* const c = arguments.c + place.product * arguments.c_batch_stride;
+    sums.for_pairs([&](int row_in_tile, int column_in_tile, float2 pair) {
+      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, column = place.column + column_in_tile,
+                         left = arguments.b.lines - column;
       if (row >= arguments.a.lines || left <= 0) return;
       float* const to = c + row * arguments.c_stride + column;
-      if (arguments.has_pairs && left > 1) return arguments.write(reinterpret_cast<float2*>(to), pair);
-      arguments.write(to, pair.x);
-      if (left > 1) arguments.write(to + 1, pair.y);
+      if (arguments.has_pairs && left > 1) return arguments.write(reinterpret_cast<float2*>(to), pair, column);
+      arguments.write(to, pair.x, column);
+      if (left > 1) arguments.write(to + 1, pair.y, column + 1);
     });
   }
 }
@@ -338,6 +342,8 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
       static_cast<float*>(p.c),
       p.c_stride,
       p.batch.c_stride,
+      static_cast<const float*>(p.bias),
+      p.bias_stride,
       reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_stride % 2 == 0,
       p.inner,
       static_cast<float>(p.alpha),

@@ -247,6 +247,44 @@ TEST_P(GemmTest, scales_by_alpha_and_adds_beta_c) {
   }
 }
 
+/// Where the bias is added as c is written, and where it is in c before.
+TEST_P(GemmTest, adds_a_bias_to_all_rows) {
+  for (const Context& context : contexts()) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const Shape& shape : {Shape{5, 7, 3}, Shape{98, 133, 260}, Shape{68, 129, 64}, Shape{4, 6, 0}}) {
+        for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::every_other}) {
+          // Whole numbers, so that nothing is rounded where a library may round twice.
+          const Layout of_matrices = layout == Layout::every_other ? Layout::contiguous : layout;
+          Product<T> product(ctx, shape, Transpose::no, Transpose::no, of_matrices);
+          product.a.fill([](std::int64_t i) { return static_cast<double>(i % 2); });
+          product.b.fill([](std::int64_t i) { return static_cast<double>(i % 3 == 0 ? 1 : 0); });
+          product.c.fill([](std::int64_t) { return nan; });
+          TestTensor<T> bias(ctx, {shape.columns}, layout);
+          bias.fill([](std::int64_t i) { return static_cast<double>(i % 17) - 8.0; });
+          gemm(context, Transpose::no, Transpose::no, -1.0, product.a, product.b, 0.0, product.c, {}, {}, bias);
+          product.c.download();
+          for (std::int64_t i = 0; i < shape.rows * shape.columns; ++i) {
+            double sum = 0.0;
+            for (std::int64_t k = 0; k < shape.inner; ++k) {
+              sum += product.a[i / shape.columns * shape.inner + k] * product.b[k * shape.columns + i % shape.columns];
+            }
+            ASSERT_EQ(product.c[i], bias[i % shape.columns] - sum) << i << " of " << text(shape);
+          }
+        }
+      }
+    });
+  }
+  Product<float> product(ctx, {4, 3, 2});
+  TestTensor<float> bias(ctx, {3}), wrong(ctx, {4});
+  expect_error(
+      [&] { gemm(ctx, Transpose::no, Transpose::no, 1.0, product.a, product.b, 1.0, product.c, {}, {}, bias); },
+      "portops::gemm: beta is 1, expected 0, because there is a bias");
+  expect_error(
+      [&] { gemm(ctx, Transpose::no, Transpose::no, 1.0, product.a, product.b, 0.0, product.c, {}, {}, wrong); },
+      "portops::gemm: bias has extents [4], expected [3] (the columns of c)");
+}
+
 TEST_P(GemmTest, does_not_read_c_where_beta_is_0) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {

@@ -158,6 +158,11 @@ void give_inputs(Call& call, const std::string& op) {
   } else if (op == "pool2d") {
     call.tensor("x", {2, 3, 5, 6}), call.integers("kernel_size", {3, 2}), call.integers("stride", {2});
     call.integers("padding", {1, 0, 0, 1}), call.arguments.set("ceil_mode", true), call.values.numbers["ceil_mode"] = 1;
+  } else if (op == "matmul") {
+    call.tensor("x", {3, 4}), call.tensor("y", {2, 3, 5}), call.values.numbers["transpose_x"] = 1;
+    call.arguments.set("transpose_x", true);
+  } else if (op == "linear") {
+    call.tensor("x", {3, 4}), call.tensor("weight", {4, 5}), call.tensor("bias", {5});
   } else if (op == "reshape") {
     call.tensor("x", {3, 4}), call.integers("shape", {2, -1});
   } else if (op == "trace") {

@@ -170,6 +170,13 @@ CASES: dict[str, Case] = {
     "silu": Case({"x": _random(3, 4) - 1}, lambda x: x / (1 + np.exp(-x)), (X,)),
     "sigmoid": Case({"x": _random(3, 4) - 1}, lambda x: 1 / (1 + np.exp(-x)), (X,)),
     "tanh": Case({"x": _random(3, 4) - 1}, np.tanh, (X,)),
+    "matmul": Case(
+        {"x": _random(2, 1, 5, 3), "y": _random(4, 6, 5), "transpose_x": True, "transpose_y": True},
+        lambda x, y, **_: x.swapaxes(-1, -2) @ y.swapaxes(-1, -2),
+    ),
+    "linear": Case(
+        {"x": _random(2, 3, 5), "weight": _random(5, 4), "bias": _random(4)}, lambda x, weight, bias: x @ weight + bias
+    ),
     "reshape": Case({"x": _random(3, 4), "shape": [2, -1]}, lambda x, shape: x.reshape(shape), ()),
     "trace": Case({"x": _random(3, 4, 2), "offset": 1}, lambda x, offset: np.trace(x, offset)),
     "sum": Case({"x": _random(3, 4, 2), "axis": (0, -1)}, lambda x, axis: x.sum((0, 2))),

@@ -220,6 +220,10 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "tanh_grad": (x, x, [True]),
         "pool2d": (image, [2, 3], [2, 1], [1, 0], True, True, "max", False, True),
         "pool2d_grad": (image, None, torch.rand(2, 4, 3, 4), [2, 3], [2, 1], [1, 0], True, True, "avg", False, [True]),
+        "matmul": (x, y, True, False),
+        "matmul_grad": (x, y, torch.rand(3, 3), True, False, [True, True]),
+        "linear": (x, torch.rand(3, 5, requires_grad=True), torch.rand(5, requires_grad=True)),
+        "linear_grad": (x, torch.rand(3, 5), torch.rand(4, 5), [True] * 3),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),
@@ -332,6 +336,9 @@ class ChecksTest(unittest.TestCase):
         for axis1, axis2 in itertools.permutations((0, 1, -1), 2):
             given = {"x": x, "axis1": axis1, "axis2": axis2}
             self.assertEqual(_shapes.COMPUTED["trace"](given)["out"], tuple(pt.trace(x, 0, axis1, axis2).shape))
+        for xs, ys in (((4, 3), (3, 4)), ((3,), (2, 3, 5)), ((2, 1, 5, 3), (4, 3, 6)), ((2, 3), (3,))):
+            given = {"x": torch.rand(xs), "y": torch.rand(ys), "transpose_x": False, "transpose_y": False}
+            self.assertEqual(_shapes.COMPUTED["matmul"](given)["out"], tuple(pt.matmul(given["x"], given["y"]).shape))
         for axis, keepdim, asvector in itertools.product(([0], [-1, 0], [1]), (True, False), (True, False)):
             given = {"x": x, "axis": axis, "keepdim": keepdim, "asvector": asvector}
             out = pt.p_norm(x, 2, axis, keepdim=keepdim, asvector=asvector)

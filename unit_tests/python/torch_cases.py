@@ -88,6 +88,13 @@ def cases() -> dict[str, Case]:
         ),
         "transpose": Case(lambda x: pt.transpose(x, [2, 0, 1]), ((3, 2, 4),), lambda x: x.permute(2, 0, 1)),
         "slice": Case(lambda x: pt.slice(x, [1], [1], [4], [2]), ((3, 5),), lambda x: x[:, 1:4:2]),
+        "matmul": Case(pt.matmul, ((2, 1, 3, 4), (3, 4, 2)), torch.matmul),
+        "matmul_transposed": Case(
+            lambda x, y: pt.matmul(x, y, True, True), ((4, 3), (2, 5, 4)), lambda x, y: x.mT @ y.mT
+        ),
+        "matmul_vector": Case(pt.matmul, ((4,), (2, 4, 3)), torch.matmul),
+        "linear": Case(pt.linear, ((2, 3, 4), (4, 5), (5,)), lambda x, w, b: torch.nn.functional.linear(x, w.mT, b)),
+        "linear_without_bias": Case(pt.linear, ((3, 4), (4, 5)), lambda x, w: torch.nn.functional.linear(x, w.mT)),
         "reshape": Case(lambda x: pt.reshape(x, [0, -1, 2]), ((3, 4),), lambda x: x.reshape(3, 2, 2)),
         "trace": Case(lambda x: pt.trace(x, 1, -1, 0), ((3, 2, 4),), lambda x: x.diagonal(1, -1, 0).sum(-1)),
         "sum": Case(lambda x: pt.sum(x, [0, -1], True), ((3, 2, 4),), lambda x: x.sum((0, -1), True)),

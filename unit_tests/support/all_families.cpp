@@ -9,6 +9,8 @@
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/mean.hpp>
+#include <portops/ops/linear.hpp>
+#include <portops/ops/matmul.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/momentum.hpp>
 #include <portops/ops/p_norm.hpp>
@@ -47,6 +49,7 @@ double pattern(std::int64_t i, int salt) { return static_cast<double>((i * 37 + 
 AllFamilies::AllFamilies(const Context& ctx, int salt) : salt_(salt) {
   make_elementwise(ctx);
   make_lists(ctx);
+  make_products(ctx);
   make_deform_conv2d(ctx, "f32.", ElementType::f32);
   make_deform_conv2d(ctx, "f64.", ElementType::f64);
   make_sequences(ctx);
@@ -59,6 +62,7 @@ Levels AllFamilies::make_levels() { return Levels::from_lengths(lengths); }
 void AllFamilies::call(const Context& ctx, const Levels& levels) const {
   call_elementwise(ctx);
   call_lists(ctx);
+  call_products(ctx);
   call_deform_conv2d(ctx, "f32.");
   call_deform_conv2d(ctx, "f64.");
   call_sequences(ctx, levels);
@@ -192,6 +196,30 @@ void AllFamilies::call_lists(const Context& ctx) const {
   const std::vector<TensorRef> moments{at("a_moment"), at("b_moment"), at("c_moment")};
   const std::vector<TensorRef> stepped{at("a_stepped"), at("b_stepped"), at("c_stepped")};
   momentum(ctx, x, parts, x, 0.25, stepped, moments, {}, {.use_nesterov = true});
+}
+
+// --- products ----------------------------------------------------------------------------------------------
+
+void AllFamilies::make_products(const Context& ctx) {
+  input(ctx, "left", {2, 66, 130});
+  input(ctx, "right", {130, 70});
+  input(ctx, "vector", {130});
+  input(ctx, "layer_bias", {70});
+  for (const char* name : {"matmul", "linear"}) output(ctx, name, {2, 66, 70});
+  output(ctx, "matmul_vector", {2, 66});
+  for (const char* name : {"matmul_left", "linear_left", "vector_left"}) output(ctx, name, {2, 66, 130});
+  for (const char* name : {"matmul_right", "linear_right"}) output(ctx, name, {130, 70});
+  output(ctx, "vector_right", {130});
+  output(ctx, "linear_bias", {70});
+}
+
+void AllFamilies::call_products(const Context& ctx) const {
+  matmul(ctx, at("left"), at("right"), at("matmul"));
+  matmul_grad(ctx, at("left"), at("right"), at("matmul"), at("matmul_left"), at("matmul_right"));
+  matmul(ctx, at("left"), at("vector"), at("matmul_vector"));
+  matmul_grad(ctx, at("left"), at("vector"), at("matmul_vector"), at("vector_left"), at("vector_right"));
+  linear(ctx, at("left"), at("right"), at("linear"), {at("layer_bias")});
+  linear_grad(ctx, at("left"), at("right"), at("linear"), at("linear_left"), at("linear_right"), at("linear_bias"));
 }
 
 // --- deformable convolution --------------------------------------------------------------------------------

@@ -152,6 +152,19 @@ def _trace(given: Arguments) -> dict[str, Extents]:
     return {"out": tuple(extent for axis, extent in enumerate(x) if axis not in gone)}
 
 
+def _matmul(given: Arguments) -> dict[str, Extents]:
+    x, y = tuple(given["x"].shape), tuple(given["y"].shape)
+    batch = tuple(torch.broadcast_shapes(x[:-2], y[:-2]))
+    rows = (x[-1 if given["transpose_x"] else -2],) if len(x) > 1 else ()
+    columns = (y[-2 if given["transpose_y"] else -1],) if len(y) > 1 else ()
+    return {"out": (*batch, *rows, *columns)}
+
+
+def _linear(given: Arguments) -> dict[str, Extents]:
+    outputs = given["weight"].shape[1]
+    return {"out": (*given["x"].shape[:-1], outputs), "bias": (outputs,)}
+
+
 def _merge_rows(given: Arguments) -> dict[str, Extents]:
     return {"count": ()}
 
@@ -211,6 +224,8 @@ COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "transpose": _transpose,
     "slice": _slice,
     "trace": _trace,
+    "matmul": _matmul,
+    "linear": _linear,
     "merge_rows": _merge_rows,
     "embedding": _embedding,
     "sequence_pool": _sequence_pool,

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/gemm.hpp"
+#include "core/copy/strided_copy.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "ops/products/tensor_product.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of an operator's copies and temporaries, made once.
+struct ProductLabels {
+  explicit ProductLabels(const std::string& op) : copies(op), workspace("portops::" + op + "::workspace") {}
+
+  CopyLabels copies;
+  std::string workspace;
+};
+
+/// Writes the bias to all of c.
+void spread_bias(const Context& ctx, const ProductLabels& labels, const TensorProduct& product);
+
+/// How the matrix products of blas compute one of tensors. They take a tensor as it lies where its matrices have rows
+/// or columns without gaps; others are copied, and so are those whose inner axes do not make one. What does not make
+/// one axis of rows, columns or batch becomes several batches, one after the other.
+class GemmPlan {
+ public:
+  /// For a product of one element and one term or more.
+  GemmPlan(const Context& ctx, const TensorProduct& product);
+
+  std::size_t workspace() const { return layout_.bytes(); }
+  void run(const Context& ctx, const ProductLabels& labels, void* memory) const;
+
+ private:
+  using Tensors = TensorProduct::Tensors;
+  using Axis = TensorProduct::Axis;
+
+  /// Finds the matrices, given what is copied; says of what else a copy is needed.
+  std::optional<Tensors> find_matrices();
+  void* data_of(Tensors tensor, void* memory) const;
+  void copy(const Context& ctx, const ProductLabels& labels, Tensors tensor, void* memory) const;
+  void multiply(const Context& ctx, void* memory, double beta, const TensorRef& bias) const;
+
+  TensorProduct product_;
+  std::array<bool, 3> is_copied_{};
+  Axis row_, column_, inner_;
+  TensorProduct::Axes batch_;  ///< the last one is that of blas::Batch
+  bool is_turned_ = false;     ///< whether c lies by columns: then its transpose is computed
+
+  MemoryLayout layout_;
+  std::array<TemporaryArray, 3> copies_;
+  TemporaryArray gemm_;
+};
+
+}  // namespace portops::impl

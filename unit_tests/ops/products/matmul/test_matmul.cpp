@@ -1,0 +1,462 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "matmul_problem.hpp"
+#include "support/central_differences.hpp"
+#include "support/lent_memory.hpp"
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace portops::test {
+namespace {
+
+struct Shapes {
+  Extents x, y;
+  MatmulParams params = {};
+};
+
+/// Each group for the code that it reaches.
+const std::vector<Shapes> shapes{
+    // One matrix, and what has one row, column or term.
+    {{5, 7}, {7, 3}},
+    {{33, 70}, {70, 41}},
+    {{1, 9}, {9, 6}},
+    {{6, 9}, {9, 1}},
+    {{6, 1}, {1, 9}},
+    {{1, 40}, {40, 1}},
+    // Vectors.
+    {{7}, {7}},
+    {{7}, {7, 5}},
+    {{5, 7}, {7}},
+    {{7}, {3, 7, 5}},
+    {{3, 5, 7}, {7}},
+    {{1}, {1, 4}},
+    // Batches that both have, in one axis and more.
+    {{4, 5, 7}, {4, 7, 3}},
+    {{2, 3, 5, 7}, {2, 3, 7, 4}},
+    {{2, 3, 1, 7}, {2, 3, 7, 4}},
+    {{2, 3, 5, 7}, {2, 3, 7, 1}},
+    {{2, 3, 5, 1}, {2, 3, 1, 4}},
+    {{2, 1, 1, 1}, {2, 5, 1, 1}},
+    // One matrix for many: rows of a large product, columns that stay a batch.
+    {{4, 5, 7}, {7, 3}},
+    {{2, 4, 5, 7}, {7, 3}},
+    {{5, 7}, {4, 7, 3}},
+    {{1, 5, 7}, {4, 7, 3}},
+    {{4, 5, 7}, {1, 7, 3}},
+    // Batches that cross, and axes of one that lie between those of the other.
+    {{2, 1, 5, 7}, {1, 3, 7, 4}},
+    {{1, 2, 5, 7}, {3, 1, 7, 4}},
+    {{2, 1, 2, 5, 7}, {2, 3, 1, 7, 4}},
+    {{2, 3, 1, 2, 1, 3, 4}, {2, 1, 5, 2, 3, 4, 2}},
+    {{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 2}},
+    // Tiles that are not full, and slices of the inner axis.
+    {{2, 98, 260}, {2, 260, 20}},
+    {{9, 300}, {300, 130}},
+};
+
+constexpr std::array transposes{MatmulParams{false, false}, MatmulParams{true, false}, MatmulParams{false, true},
+                                MatmulParams{true, true}};
+
+/// The extents of the operand that is transposed.
+Extents turned(Extents extents, bool is_turned) {
+  const int last = extents.rank() - 1;
+  if (is_turned && last > 0) std::swap(extents[last], extents[last - 1]);
+  return extents;
+}
+
+class MatmulTest : public OnEveryBackend {
+ protected:
+  /// Of contexts and types whose products portops adds up in trees itself.
+  template <class T>
+  Bound bound_of(const Context& context) const {
+    const bool is_own = context.products() == Products::own || context.deterministic() || sizeof(T) == 2;
+    return ctx.backend() != Backend::cuda && is_own ? Bound::tree : Bound::chain;
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(MatmulTest);
+
+TEST_P(MatmulTest, equals_the_reference_for_all_shapes_types_and_products) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const auto& [x, y, none] : shapes) MatmulProblem<T>(ctx, x, y).check_all(context, bound_of<T>(context));
+    });
+  }
+}
+
+/// Of f32 all layouts; of others one for each transposition.
+TEST_P(MatmulTest, equals_the_reference_for_all_transposes_and_layouts) {
+  std::vector<Context> contexts{ctx};
+  if (has_kokkos_kernels) contexts.push_back(with_kokkos_kernels(ctx));
+  for (const Context& context : contexts) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      std::size_t number = 0;
+      for (const auto& [x, y, none] : shapes) {
+        if (x.product() > 2000) continue;
+        for (const MatmulParams& params : transposes) {
+          ++number;
+          for (std::size_t k = 0; k < std::size(all_layouts); ++k) {
+            if (!std::is_same_v<T, float> && k != number % std::size(all_layouts)) continue;
+            const Layout layout = all_layouts[k], other = all_layouts[(k + number) % std::size(all_layouts)];
+            MatmulProblem<T>(ctx, turned(x, params.transpose_x), turned(y, params.transpose_y), params, layout, other)
+                .check_all(context, bound_of<T>(context));
+            if (HasFailure()) return;
+          }
+        }
+      }
+    });
+  }
+}
+
+/// What a GPU's tensor cores take, and with what they share tiles.
+TEST_P(MatmulTest, equals_the_reference_for_large_matrices) {
+  need_type<float>();
+  for (const MatmulParams& params : transposes) {
+    MatmulProblem<float>(ctx, turned({132, 516}, params.transpose_x), turned({516, 68}, params.transpose_y), params)
+        .check_all(ctx);
+    MatmulProblem<float>(ctx, turned({2, 64, 128}, params.transpose_x), turned({128, 96}, params.transpose_y), params)
+        .check_all(ctx);
+    MatmulProblem<float>(ctx, turned({2, 1, 64, 128}, params.transpose_x), turned({3, 128, 64}, params.transpose_y),
+                         params)
+        .check_all(ctx);
+  }
+}
+
+/// Strides that no layout above has: operands spread over rows, over what is summed, over everything.
+TEST_P(MatmulTest, reads_operands_that_are_broadcast_by_strides) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const Extents& strides : {Extents{0, 7, 1}, Extents{35, 0, 1}, Extents{35, 7, 0}, Extents{0, 0, 1},
+                                     Extents{0, 0, 0}, Extents{1, 4, 20}, Extents{7, 28, 1}, Extents{2, 3, 5}}) {
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + " " + strides.to_string() + describe(context));
+        TestTensor<T> memory(ctx, {140}), y(ctx, {4, 7, 3}), out(ctx, {4, 5, 3}), y_grad(ctx, {4, 7, 3});
+        TestTensor<T> out_grad(ctx, {4, 5, 3}), one(ctx, {}), x_grad(ctx, {4, 5, 7});
+        memory.fill_randomly(1);
+        y.fill_randomly(2);
+        out_grad.fill_randomly(3);
+        one.fill([](std::int64_t) { return 0.75; });
+        const TensorRef x(static_cast<T*>(memory.ref().data()), {4, 5, 7}, strides, memory.ref().space());
+        ReferenceProduct expected({4, 5, 3}), of_y({4, 7, 3}), of_x({4, 5, 7});
+        for (std::int64_t i = 0; i < 4 * 5 * 3 * 7; ++i) {
+          const std::int64_t k = i % 7, n = i / 7 % 3, m = i / 21 % 5, batch = i / 105;
+          const double value = memory[batch * strides[0] + m * strides[1] + k * strides[2]];
+          expected.add((batch * 5 + m) * 3 + n, value, y[(batch * 7 + k) * 3 + n]);
+          of_y.add((batch * 7 + k) * 3 + n, value, out_grad[(batch * 5 + m) * 3 + n]);
+          of_x.add((batch * 5 + m) * 7 + k, one[0], y[(batch * 7 + k) * 3 + n]);
+        }
+        matmul(context, x, y, out);
+        expect_near(out, expected, Bound::chain, "out");
+        matmul_grad(context, x, y, out_grad, {}, y_grad);
+        expect_near(y_grad, of_y, Bound::chain, "y_grad");
+        const TensorRef ones(static_cast<T*>(one.ref().data()), {4, 5, 3}, {0, 0, 0}, one.ref().space());
+        matmul_grad(context, x, y, ones, x_grad, {});
+        expect_near(x_grad, of_x, Bound::chain, "x_grad");
+        if (HasFailure()) return;
+      }
+    });
+  }
+}
+
+TEST_P(MatmulTest, does_not_drift_over_constant_data) {
+  for_each_type([&]<class T>() {
+    const bool is_on_host = ctx.backend() != Backend::cuda;
+    for (const double constant : drifting_constants) {
+      std::vector<Shapes> cases{{{1, 70000}, {70000, 3}}, {{3, 70000}, {70000}}, {{100000}, {100000}}};
+      if (is_on_host) cases.push_back({{3, 20000}, {20000, 5}});
+      for (const auto& [x, y, none] : cases) {
+        MatmulProblem<T> problem(ctx, x, y);
+        problem.x.fill([&](std::int64_t) { return constant; });
+        problem.y.fill([](std::int64_t) { return 0.0875; });
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + " " + x.to_string());
+        problem.check(Context(ctx).deterministic(true), Bound::tree);
+      }
+    }
+  });
+}
+
+/// All of one sign, so that sums grow and every addition rounds: the bound of a chain.
+TEST_P(MatmulTest, keeps_its_bound_over_long_inner_axes) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      MatmulProblem<T> problem(ctx, {64, 1500}, {1500, 68});
+      problem.x.fill_randomly(1, 0.5, 1.0);
+      problem.y.fill_randomly(2, 0.5, 1.0);
+      problem.check(context, bound_of<T>(context));
+    });
+  }
+}
+
+TEST_P(MatmulTest, tf32_rounds_operands_to_11_bits_at_most) {
+  need_type<float>();
+  MatmulProblem<float> problem(ctx, {100, 200}, {200, 72});
+  ReferenceProduct expected(problem.out.extents());
+  problem.for_terms(
+      [&](std::int64_t i, std::int64_t j, std::int64_t k) { expected.add(k, problem.x[i], problem.y[j]); });
+  matmul(Context(ctx).math(Math::tf32), problem.x, problem.y, problem.out);
+  problem.out.download();
+  for (std::int64_t i = 0; i < problem.out.size(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    ASSERT_NEAR(problem.out[i], static_cast<double>(expected.value[k]),
+                (0x1p-10 + error_bound<float>(Bound::chain, 200)) * expected.magnitude[k]);
+  }
+}
+
+TEST_P(MatmulTest, gradients_agree_with_central_differences) {
+  need_type<double>();
+  for (const auto& [x_extents, y_extents, params] :
+       {Shapes{{2, 3}, {3, 2}}, Shapes{{2, 1, 3, 2}, {3, 3, 2}, {true, false}}, Shapes{{3}, {2, 2, 3}, {false, true}},
+        Shapes{{2, 2, 3}, {3}}, Shapes{{3, 2}, {2, 2, 3}, {true, true}}}) {
+    MatmulProblem<double> problem(ctx, x_extents, y_extents, params);
+    auto& [attributes, x, y, out, out_grad, x_grad, y_grad] = problem;
+    matmul_grad(ctx, x, y, out_grad, x_grad, y_grad, attributes);
+    const auto objective = [&] {
+      matmul(ctx, problem.x, problem.y, problem.out, problem.params);
+      return weighted_sum(problem.out, problem.out_grad);
+    };
+    expect_slopes(x, x_grad, objective);
+    expect_slopes(y, y_grad, objective);
+  }
+}
+
+TEST_P(MatmulTest, gives_each_gradient_alone) {
+  for_each_type([&]<class T>() {
+    MatmulProblem<T> problem(ctx, {3, 1, 4, 5}, {2, 5, 3}), both(ctx, {3, 1, 4, 5}, {2, 5, 3});
+    both.check_grad(ctx);
+    const TensorRef no_x = TensorRef::without_data(ElementTypeOf<T>::value, problem.x.extents());
+    matmul_grad(ctx, no_x, problem.y, problem.out_grad, problem.x_grad, {});
+    matmul_grad(ctx, problem.x, problem.y, problem.out_grad, {}, problem.y_grad);
+    EXPECT_NO_THROW(matmul_grad(ctx, no_x, problem.y, problem.out_grad, {}, {}));
+    problem.x_grad.download();
+    problem.y_grad.download();
+    for (std::int64_t i = 0; i < both.x_grad.size(); ++i) ASSERT_EQ(problem.x_grad[i], both.x_grad[i]) << i;
+    for (std::int64_t i = 0; i < both.y_grad.size(); ++i) ASSERT_EQ(problem.y_grad[i], both.y_grad[i]) << i;
+  });
+}
+
+TEST_P(MatmulTest, accepts_tensors_without_elements) {
+  const std::vector<Shapes> cases{
+      {{0, 3}, {3, 4}},       {{4, 3}, {3, 0}},    {{4, 0}, {0, 3}},         {{0}, {0}},
+      {{0}, {0, 3}},          {{3, 0}, {0}},       {{2, 4, 0}, {2, 0, 3}},   {{0, 4, 5}, {0, 5, 3}},
+      {{0, 4, 5}, {1, 5, 3}}, {{4, 5}, {0, 5, 3}}, {{3, 1, 2, 0}, {2, 0, 2}}};
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const auto& [x, y, none] : cases) {
+        for (const Layout layout : {Layout::contiguous, Layout::every_other}) {
+          MatmulProblem<T> problem(ctx, x, y, {}, layout, layout);
+          for (TestTensor<T>* tensor : {&problem.out, &problem.x_grad, &problem.y_grad}) {
+            tensor->fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
+          }
+          problem.check_all(context);
+        }
+      }
+    });
+  }
+}
+
+TEST_P(MatmulTest, follows_the_formula_for_nan_and_inf) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const std::int64_t columns : {1, 6}) {
+        MatmulProblem<T> problem(ctx, {4, 9}, {9, columns});
+        const double inf = std::numeric_limits<double>::infinity();
+        problem.x.fill([&](std::int64_t i) { return i == 3 ? std::nan("") : i == 12 ? inf : 1.0; });
+        problem.y.fill([](std::int64_t) { return 1.0; });
+        problem.out.fill([](std::int64_t) { return std::nan(""); });
+        matmul(context, problem.x, problem.y, problem.out);
+        problem.out.download();
+        for (std::int64_t j = 0; j < columns; ++j) {
+          EXPECT_TRUE(std::isnan(problem.out[j]));
+          EXPECT_EQ(problem.out[columns + j], inf);
+          EXPECT_EQ(problem.out[2 * columns + j], 9.0);
+        }
+      }
+    });
+  }
+}
+
+TEST_P(MatmulTest, gives_the_same_bits_again_in_deterministic_mode) {
+  const Context deterministic = Context(ctx).deterministic(true);
+  for_each_type([&]<class T>() {
+    for (const auto& [x, y, none] :
+         {Shapes{{70, 3000}, {3000, 90}}, Shapes{{3, 70, 300}, {300, 50}}, Shapes{{9000}, {9000, 70}}}) {
+      MatmulProblem<T> first(ctx, x, y), again(ctx, x, y);
+      for (MatmulProblem<T>* problem : {&first, &again, &again, &again}) {
+        matmul(deterministic, problem->x, problem->y, problem->out);
+        matmul_grad(deterministic, problem->x, problem->y, problem->out_grad, problem->x_grad, problem->y_grad);
+        problem->out.download();
+        problem->x_grad.download();
+        problem->y_grad.download();
+        const auto expect_same = [](const TestTensor<T>& a, const TestTensor<T>& b) {
+          for (std::int64_t i = 0; i < a.size(); ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << i;
+        };
+        expect_same(first.out, problem->out);
+        expect_same(first.x_grad, problem->x_grad);
+        expect_same(first.y_grad, problem->y_grad);
+      }
+    }
+  });
+}
+
+TEST_P(MatmulTest, deterministic_bits_do_not_depend_on_the_number_of_threads) {
+  // The host backends of a build have different numbers of threads.
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a GPU's threads are what they are";
+  const Context serial(enabled_backends().back());
+  for_each_type([&]<class T>() {
+    for (const auto& [x, y, none] :
+         {Shapes{{130, 700}, {700, 90}}, Shapes{{4, 7, 900}, {4, 900, 5}}, Shapes{{70000}, {70000}}}) {
+      MatmulProblem<T> here(ctx, x, y), there(serial, x, y);
+      matmul(Context(ctx).deterministic(true), here.x, here.y, here.out);
+      matmul(Context(serial).deterministic(true), there.x, there.y, there.out);
+      here.out.download();
+      there.out.download();
+      for (std::int64_t i = 0; i < here.out.size(); ++i) {
+        ASSERT_TRUE(same_bits(here.out.element(i), there.out.element(i))) << i;
+      }
+    }
+  });
+}
+
+TEST_P(MatmulTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    for_each_type([&]<class T>() {
+      if (!has_products_of<T>(context)) return;
+      for (const auto& [x, y, none] : shapes) {
+        if (x.product() > 2000) continue;
+        for (const Layout layout : {Layout::contiguous, Layout::every_other}) {
+          MatmulProblem<T> p(ctx, x, y, {}, layout, layout);
+          LentMemory memory(ctx, matmul_workspace(context, p.x, p.y, p.out));
+          LentMemory grad_memory(ctx, matmul_grad_workspace(context, p.x, p.y, p.out_grad, p.x_grad, p.y_grad));
+          p.check(Context(context).workspace(memory.workspace()));
+          p.check_grad(Context(context).workspace(grad_memory.workspace()));
+          EXPECT_TRUE(memory.is_untouched_outside());
+          EXPECT_TRUE(grad_memory.is_untouched_outside());
+        }
+      }
+    });
+  }
+}
+
+TEST_P(MatmulTest, refuses_too_small_a_workspace_before_anything_is_written) {
+  need_type<float>();
+  // Both operands of x_grad are copied, because the two axes that are summed are not one in either.
+  MatmulProblem<float> p(ctx, {4, 5}, {3, 5, 6});
+  p.x_grad.fill([](std::int64_t) { return 7.0; });
+  const std::size_t bytes = matmul_grad_workspace(ctx, p.x, p.y, p.out_grad, p.x_grad, p.y_grad);
+  ASSERT_GT(bytes, 0u);
+  LentMemory memory(ctx, bytes - 1);
+  const Context lent = Context(ctx).workspace(memory.workspace());
+  expect_error([&] { matmul_grad(lent, p.x, p.y, p.out_grad, p.x_grad, p.y_grad); },
+               "portops::matmul_grad::workspace: the workspace has " + std::to_string(bytes - 1) +
+                   " bytes, expected at least " + std::to_string(bytes));
+  p.x_grad.download();
+  for (std::int64_t i = 0; i < p.x_grad.size(); ++i) EXPECT_EQ(p.x_grad[i], 7.0);
+}
+
+TEST_P(MatmulTest, copies_nothing_that_can_be_read_as_it_lies) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "cuBLAS wants a workspace";
+  need_type<float>();
+  for (const Layout layout : {Layout::contiguous, Layout::reversed, Layout::padded}) {
+    for (const MatmulParams& params : transposes) {
+      MatmulProblem<float> p(ctx, turned({4, 5}, params.transpose_x), turned({5, 6}, params.transpose_y), params,
+                             layout, layout);
+      EXPECT_EQ(matmul_workspace(ctx, p.x, p.y, p.out, params), 0u);
+      EXPECT_EQ(matmul_grad_workspace(ctx, p.x, p.y, p.out_grad, p.x_grad, p.y_grad, params), 0u);
+    }
+  }
+  // What is broadcast, and the gradient of a matrix that rows of a batch share.
+  MatmulProblem<float> crossing(ctx, {2, 1, 4, 5}, {3, 5, 6}), rows(ctx, {3, 4, 5}, {5, 6});
+  EXPECT_EQ(matmul_workspace(ctx, crossing.x, crossing.y, crossing.out), 0u);
+  EXPECT_EQ(matmul_grad_workspace(ctx, rows.x, rows.y, rows.out_grad, rows.x_grad, rows.y_grad), 0u);
+}
+
+TEST_P(MatmulTest, a_call_by_name_computes_what_the_function_computes) {
+  need_type<float>();
+  MatmulProblem<float> p(ctx, {5, 4}, {3, 6, 5}, {true, true}), named(ctx, {5, 4}, {3, 6, 5}, {true, true});
+  p.check_all(ctx);
+  const auto arguments =
+      Arguments().set("x", p.x.ref()).set("y", p.y.ref()).set("transpose_x", true).set("transpose_y", true);
+  run("matmul", ctx, Arguments(arguments).set("out", named.out.ref()));
+  run("matmul_grad", ctx,
+      Arguments(arguments)
+          .set("out_grad", p.out_grad.ref())
+          .set("x_grad", named.x_grad.ref())
+          .set("y_grad", named.y_grad.ref()));
+  named.out.download();
+  named.x_grad.download();
+  named.y_grad.download();
+  for (std::int64_t i = 0; i < p.out.size(); ++i) EXPECT_EQ(named.out[i], p.out[i]);
+  for (std::int64_t i = 0; i < p.x_grad.size(); ++i) EXPECT_EQ(named.x_grad[i], p.x_grad[i]);
+  for (std::int64_t i = 0; i < p.y_grad.size(); ++i) EXPECT_EQ(named.y_grad[i], p.y_grad[i]);
+}
+
+TEST_P(MatmulTest, refuses_wrong_calls) {
+  need_type<float>();
+  need_type<double>();
+  TestTensor<float> x(ctx, {4, 5}), y(ctx, {5, 3}), out(ctx, {4, 3}), scalar(ctx, {}), batch(ctx, {2, 5, 3});
+  const auto refused = [&](const std::function<void()>& call, const std::string& message) {
+    expect_error(call, "portops::" + message);
+  };
+  refused([&] { matmul(ctx, scalar, y, out); }, "matmul: x has extents [], expected one axis or more");
+  refused([&] { matmul(ctx, x, scalar, out); }, "matmul: y has extents [], expected one axis or more");
+  refused([&] { matmul(ctx, x, x, out); },
+          "matmul: y has extents [4, 5], which are 4 along its inner axis, expected 5 (x has extents [4, 5])");
+  refused(
+      [&] { matmul(ctx, x, y, out, {true, true}); },
+      "matmul: y has extents [5, 3], which are 3 along its inner axis (transposed), expected 4 (x has extents [4, 5], "
+      "transposed)");
+  refused(
+      [&] { matmul(ctx, TestTensor<float>(ctx, {3, 4, 5}), batch, out); },
+      "matmul: the extents of the batch of x [3], of the batch of y [2] do not broadcast; aligned at the last axis, "
+      "extents must be equal or 1");
+  refused([&] { matmul(ctx, x, y, scalar); },
+          "matmul: out has extents [], expected [4, 3] (the batch, the rows of x and the columns of y)");
+  refused([&] { matmul(ctx, x, y, TestTensor<double>(ctx, {4, 3})); },
+          "matmul: out has element type f64, expected f32 (the element type of x)");
+  refused([&] { matmul(ctx, x, {}, out); }, "matmul: y is empty, expected a tensor");
+  const TensorRef inside(static_cast<float*>(x.ref().data()), {4, 3}, x.ref().space());
+  refused([&] { matmul(ctx, x, y, inside); }, "matmul: out overlaps x in memory, expected disjoint tensors");
+  refused([&] { matmul_grad(ctx, x, y, x, x, {}); },
+          "matmul_grad: out_grad has extents [4, 5], expected [4, 3] (the batch, the rows of x and the columns of y)");
+  refused([&] { matmul_grad(ctx, x, y, out, y, {}); },
+          "matmul_grad: x_grad has extents [5, 3], expected [4, 5] (the extents of x)");
+  refused([&] { matmul_grad(ctx, x, y, out, x, {}); },
+          "matmul_grad: x_grad overlaps x in memory, expected disjoint tensors");
+  const TensorRef no_x = TensorRef::without_data(ElementType::f32, {4, 5});
+  TestTensor<float> y_grad(ctx, {5, 3});
+  refused([&] { matmul_grad(ctx, no_x, y, out, {}, y_grad); },
+          "matmul_grad: x has no data, but its elements are needed");
+}
+
+TEST_P(MatmulTest, refuses_products_that_kokkos_kernels_lacks) {
+  const Context context = with_kokkos_kernels(ctx);
+  const auto message = [](const std::string& op) {
+    return "portops::" + op + ": the context's products are kokkos_kernels, expected automatic or own ";
+  };
+  const auto refused = [&]<class T>(const Context& wrong, const std::string& where) {
+    MatmulProblem<T> p(ctx, {2, 3}, {3});
+    expect_error([&] { matmul(wrong, p.x, p.y, p.out); }, message("matmul") + where);
+    expect_error([&] { matmul_grad(wrong, p.x, p.y, p.out_grad, p.x_grad, p.y_grad); }, message("matmul_grad") + where);
+  };
+  for_each_type([&]<class T>() {
+    if (!has_kokkos_kernels) {
+      refused.template operator()<T>(context, "in a build without Kokkos Kernels (PORTOPS_ENABLE_KOKKOS_KERNELS)");
+    } else if (sizeof(T) == 2) {
+      refused.template operator()<T>(
+          context, "for " + std::string(name_of(ElementTypeOf<T>::value)) + " (Kokkos Kernels multiplies f64 and f32)");
+    } else {
+      refused.template operator()<T>(Context(context).deterministic(true),
+                                     "in deterministic mode (Kokkos Kernels promises no order of additions)");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace portops::test
