@@ -8,9 +8,9 @@
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/lerp.hpp>
-#include <portops/ops/mean.hpp>
 #include <portops/ops/linear.hpp>
 #include <portops/ops/matmul.hpp>
+#include <portops/ops/mean.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/momentum.hpp>
 #include <portops/ops/p_norm.hpp>
