@@ -74,6 +74,13 @@ class ValuesTest(unittest.TestCase):
         with self.assertRaisesRegex(portops.Error, "porder is 'two'"):
             pt.p_norm(x, "two")
 
+    def test_padding_of_an_embedding(self) -> None:
+        ids = torch.tensor([[2, 0], [2, 1]])
+        tables = [torch.ones(3, 4, requires_grad=True) for _ in range(2)]
+        pt.embedding(tables[0], ids, 2).sum().backward()
+        torch.nn.functional.embedding(ids, tables[1], 2).sum().backward()
+        torch.testing.assert_close(tables[0].grad, tables[1].grad)
+
     def test_unused_parts(self) -> None:
         x = torch.rand(2, 4, requires_grad=True)
         pt.split(x, [1, 2, 1], 1)[1].sum().backward()

@@ -115,9 +115,9 @@ def cases() -> dict[str, Case]:
             lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 1),
         ),
         "embedding": Case(
-            lambda x: pt.embedding(x, torch.tensor([[2, 0], [2, 1]], device=x.device), 1),
+            lambda x: pt.embedding(x, torch.tensor([[2, 0], [2, 1]], device=x.device)),
             ((3, 4),),
-            lambda x: torch.nn.functional.embedding(torch.tensor([[2, 0], [2, 1]], device=x.device), x, 1),
+            lambda x: torch.nn.functional.embedding(torch.tensor([[2, 0], [2, 1]], device=x.device), x),
         ),
         "concat": Case(lambda x, y: pt.concat([x, y], 1), ((2, 3), (2, 1)), lambda x, y: torch.cat([x, y], 1)),
         "split": Case(lambda x: pt.split(x, [1, -1], 1), ((2, 4),), lambda x: torch.split(x, [1, 3], 1)),
