@@ -16,13 +16,11 @@ struct Shape {
   bool global_pooling = false;
 
   Pool2dParams params() const {
-    Pool2dParams params;
-    params.kernel_size = kernel_size;
-    params.stride = stride;
-    params.padding = padding;
-    params.pooltype = pooltype;
-    params.global_pooling = global_pooling;
-    return params;
+    return {.kernel_size = kernel_size,
+            .stride = stride,
+            .padding = padding,
+            .pooltype = pooltype,
+            .global_pooling = global_pooling};
   }
   Extents out() const {
     return infer("pool2d", Arguments()
