@@ -41,26 +41,24 @@ AxisSlice ascending(const AxisSlice& slice) {
 }
 
 FilledTensor make_filled(const TensorRef& tensor, const std::array<AxisSlice, max_rank>& slices) {
+  const auto joins_run = [&](int axis, std::int64_t run) {
+    const std::int64_t extent = tensor.extent(axis);
+    return slices[static_cast<std::size_t>(axis)].count == extent && (extent == 1 || tensor.stride(axis) == run);
+  };
   int end = tensor.rank();  // of the axes in front of a run
   std::int64_t run = 1;
-  while (end > 0 && slices[static_cast<std::size_t>(end - 1)].count == tensor.extent(end - 1) &&
-         (tensor.extent(end - 1) == 1 || tensor.stride(end - 1) == run)) {
-    run *= tensor.extent(--end);
-  }
+  for (; end > 0 && joins_run(end - 1, run); --end) run *= tensor.extent(end - 1);
   FilledTensor filled;
   filled.data = static_cast<std::byte*>(tensor.data());
   const auto element = static_cast<std::int64_t>(size_of(tensor.type()));
+  const auto fits = [&](std::int64_t bytes) {
+    const auto divides = [&](std::int64_t elements) { return elements * element % bytes == 0; };
+    bool all = divides(run) && reinterpret_cast<std::uintptr_t>(filled.data) % static_cast<std::size_t>(bytes) == 0;
+    for (int axis = 0; axis < end; ++axis) all = all && (tensor.extent(axis) == 1 || divides(tensor.stride(axis)));
+    return all;
+  };
   std::int64_t bytes = 16;
-  const auto fits = [&](std::int64_t elements) { return elements * element % bytes == 0; };
-  while (bytes > element &&
-         !(fits(run) && reinterpret_cast<std::uintptr_t>(filled.data) % static_cast<std::size_t>(bytes) == 0 && [&] {
-           for (int axis = 0; axis < end; ++axis) {
-             if (tensor.extent(axis) > 1 && !fits(tensor.stride(axis))) return false;
-           }
-           return true;
-         }())) {
-    bytes /= 2;
-  }
+  while (bytes > element && !fits(bytes)) bytes /= 2;
   filled.word_bytes = static_cast<int>(bytes);
   const std::int64_t per_word = bytes / element;
   for (int axis = 0; axis < end; ++axis) {
