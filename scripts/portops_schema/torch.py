@@ -86,7 +86,7 @@ def _result_type(op: Operator) -> str:
     if len(op.outputs) > 1:
         return f"_operators.{result_name(op)}"
     if any(entry.ragged == "values" for entry in op.inputs):
-        return "T"
+        return "T" if op.typed_input and op.typed_input.ragged == "values" else "Any"
     if op.outputs[0].levels and op.outputs[0].levels.function != "drops":
         return "Any"
     return "list[Tensor]" if op.outputs[0].list else "Tensor"
