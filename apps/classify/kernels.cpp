@@ -25,21 +25,6 @@ template <class Space>
 using Team = typename Kokkos::TeamPolicy<Space>::member_type;
 
 template <class Space, class T>
-struct GatherRows {
-  const T* table;
-  const std::int64_t* rows;
-  T* out;
-  std::int64_t columns;
-
-  KOKKOS_FUNCTION void operator()(const Team<Space>& team) const {
-    const std::int64_t i = team.league_rank();
-    const T* const from = table + rows[i] * columns;
-    T* const to = out + i * columns;
-    for (std::int64_t c = team.team_rank(); c < columns; c += team_threads<Space>) to[c] = from[c];
-  }
-};
-
-template <class Space, class T>
 struct SoftmaxLoss {
   using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -112,16 +97,6 @@ T* elements(const TensorRef& tensor) {
 }
 
 }  // namespace
-
-void gather_rows(const Context& ctx, const TensorRef& table, const TensorRef& rows, const TensorRef& out) {
-  with_type(table.type(), [&]<class T>(std::type_identity<T>) {
-    on_instance(ctx, [&]<class Space>(const Space& space) {
-      const GatherRows<Space, T> functor{elements<T>(table), elements<std::int64_t>(rows), elements<T>(out),
-                                         table.extent(1)};
-      launch("portops_classify::gather_rows", space, rows.extent(0), functor);
-    });
-  });
-}
 
 void softmax_loss(const Context& ctx, const TensorRef& scores, const TensorRef& labels, const TensorRef& measures,
                   const TensorRef& scores_grad, double scale) {

@@ -10,13 +10,6 @@
 
 namespace portops::apps {
 
-/// out[i] = table[rows[i]]
-///
-/// table   [height, columns]
-/// rows    i64 [n], each from 0 to height − 1
-/// out     [n, columns]
-void gather_rows(const Context& ctx, const TensorRef& table, const TensorRef& rows, const TensorRef& out);
-
 /// The cross entropy of the softmax of scores, and its gradient:
 ///
 ///   loss[i]          = log Σ_c exp(scores[i, c]) − scores[i, labels[i]]

@@ -7,6 +7,7 @@
 #include "kernels.hpp"
 
 #include <portops/core/runtime.hpp>
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/sequence_pool.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
@@ -44,7 +45,7 @@ TensorRef Model::measures_of(std::int64_t lines) {
 void Model::forward(const Batch& batch, const TensorRef& measures, bool with_gradient) {
   const TensorRef gathered = this->gathered(batch);
   const TensorRef gradient = with_gradient ? scores_grad(batch) : TensorRef();
-  gather_rows(ctx_, table_, batch.words, gathered);
+  embedding(ctx_, table_, batch.words, gathered);
   sequence_pool(ctx_, {gathered, batch.levels}, scores(batch), {}, {.pooltype = "average"});
   softmax_loss(ctx_, scores(batch), batch.labels, measures, gradient, 1.0 / static_cast<double>(batch.lines()));
 }

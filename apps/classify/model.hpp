@@ -19,7 +19,7 @@
 // words and classes, and an embedding bag as wide as there are classes. A step of learning is a few calls, one enqueued
 // behind the other:
 //
-//   gather_rows(table, words) -> gathered               [words of the batch, classes], ragged
+//   embedding(table, words) -> gathered                 [words of the batch, classes], ragged
 //   sequence_pool(gathered) -> scores                   [lines of the batch, classes]
 //   softmax_loss(scores, labels) -> measures, scores_grad
 //   sequence_pool_grad(scores_grad) -> gathered_grad

@@ -93,25 +93,6 @@ TestTensor<std::int64_t> indices(const Context& ctx, const std::vector<std::int6
   return tensor;
 }
 
-TEST_P(ClassifyTest, RowsAreGathered) {
-  for_each_type([&]<class T>() {
-    for (const std::int64_t columns : {0, 1, 2, 31, 33, 66, 200}) {
-      TestTensor<T> table(ctx, {5, columns});
-      table.fill_randomly(1);
-      const std::vector<std::int64_t> rows{4, 0, 4, 1};
-      TestTensor<T> out(ctx, {4, columns});
-      gather_rows(ctx, table, indices(ctx, rows), out);
-      out.download();
-      for (std::int64_t i = 0; i < out.extents().product(); ++i) {
-        const std::int64_t from = rows[static_cast<std::size_t>(i / columns)] * columns + i % columns;
-        EXPECT_TRUE(same_bits(out.element(i), table.element(from))) << i;
-      }
-    }
-    TestTensor<T> table(ctx, {5, 3});
-    gather_rows(ctx, table, indices(ctx, {}), TestTensor<T>(ctx, {0, 3}));
-  });
-}
-
 template <class T>
 void check_softmax_loss(const Context& ctx, std::int64_t lines, std::int64_t classes) {
   using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
