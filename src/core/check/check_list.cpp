@@ -16,16 +16,6 @@ bool is_like_checked(const TensorRef& tensor, const TensorRef& checked) {
          reinterpret_cast<std::uintptr_t>(tensor.data()) % size_of(tensor.type()) == 0;
 }
 
-/// Whether elements lie side by side, last axis fastest. Then no two share an address.
-bool is_row_major(const TensorRef& tensor) {
-  std::int64_t expected = 1;
-  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-    if (tensor.extent(axis) != 1 && tensor.stride(axis) != expected) return false;
-    if (__builtin_mul_overflow(expected, tensor.extent(axis), &expected)) return false;
-  }
-  return expected != 0;
-}
-
 /// The bytes from a tensor's lowest to its highest; none where it has no elements.
 struct ByteRange {
   std::int64_t first = 0;

@@ -137,6 +137,15 @@ bool may_overlap_itself(const TensorRef& tensor) {
   return false;
 }
 
+bool is_row_major(const TensorRef& tensor) {
+  std::int64_t expected = 1;
+  for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
+    if (tensor.extent(axis) != 1 && tensor.stride(axis) != expected) return false;
+    if (__builtin_mul_overflow(expected, tensor.extent(axis), &expected)) return false;
+  }
+  return expected != 0;
+}
+
 bool coincide(const TensorRef& a, const TensorRef& b) {
   if (a.data() != b.data() || a.type() != b.type() || a.extents() != b.extents()) return false;
   for (int axis = 0; axis < a.rank(); ++axis) {

@@ -13,6 +13,9 @@ bool may_overlap(const TensorRef& a, const TensorRef& b);
 /// Whether two elements of the tensor may share an address. Exact whenever the axes nest, as those of all subviews do.
 bool may_overlap_itself(const TensorRef& tensor);
 
+/// Whether the tensor has elements and they lie side by side, last axis fastest. Then no two share an address.
+bool is_row_major(const TensorRef& tensor);
+
 /// Whether both have the same elements at the same addresses.
 bool coincide(const TensorRef& a, const TensorRef& b);
 

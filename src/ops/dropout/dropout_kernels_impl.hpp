@@ -7,6 +7,7 @@
 #include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/philox.hpp"
+#include "core/types/overlap.hpp"
 #include "ops/dropout/dropout_kernels.hpp"
 
 #include <cmath>
@@ -199,15 +200,7 @@ void DropoutKernels<B, T>::dropout(const Context& ctx, bool is_gradient, const T
       {"portops::dropout_grad::drop[strided]", "portops::dropout_grad::drop[flat]"}};
   const DropoutWords words(numbers.seed, numbers.offset, numbers.step);
   const Drop<Arithmetic<T>> drop(numbers.p);
-  const auto is_flat = [](const TensorRef& tensor) {
-    std::int64_t expected = 1;
-    for (int axis = tensor.rank() - 1; axis >= 0; --axis) {
-      if (tensor.extent(axis) != 1 && tensor.stride(axis) != expected) return false;
-      expected *= tensor.extent(axis);
-    }
-    return true;
-  };
-  if (is_flat(x) && is_flat(out)) {
+  if (is_row_major(x) && is_row_major(out)) {
     launch_by_items<B>(ctx, labels[is_gradient][true], DropoutFlat<B, T>(x, out, words, drop));
   } else {
     launch_by_items<B>(ctx, labels[is_gradient][false], DropoutStrided<B, T>(x, out, words, drop));
