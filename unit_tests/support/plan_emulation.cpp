@@ -136,7 +136,7 @@ class Tiles {
       case Access::row: at = row_offset(operand, outer, row); break;
       case Access::packs:
         at = row_offset(operand, outer, row) + column;
-        if (backend_ == Backend::cuda && plan_.walk != Walk::along && column % pack == 0) {
+        if (backend_ == Backend::cuda && (plan_.walk == Walk::down || plan_.walk == Walk::none) && column % pack == 0) {
           EXPECT_EQ(address(operand.data, at, loop_.type) % 16, 0u) << "a misaligned pack";
         }
         break;

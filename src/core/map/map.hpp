@@ -23,6 +23,7 @@ struct MapLabels {
         gather("portops::" + op + "::map[gather]"),
         down("portops::" + op + "::map[down]"),
         along("portops::" + op + "::map[along]"),
+        interleaved("portops::" + op + "::map[interleaved]"),
         tiles("portops::" + op + "::map[tiles]"),
         sum("portops::" + op + "::sum[partials]"),
         partials("portops::" + op + "::partials") {}
@@ -32,6 +33,7 @@ struct MapLabels {
   std::string gather;
   std::string down;
   std::string along;
+  std::string interleaved;
   std::string tiles;
   std::string sum;
   std::string partials;
@@ -83,13 +85,16 @@ void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& lo
       launch_teams<B, Tiles::blocks>(ctx, label, functor, plan.tiles(), plan.lanes * plan.slots,
                                      functor.scratch_bytes());
     };
-    with_inputs_in_packs<F>(inputs_in_packs_of(plan, F::inputs), [&]<unsigned in_packs>() {
-      switch (plan.walk) {
-        case Walk::down: launch.template operator()<MapTiles<B, T, F, Walk::down, in_packs>>(labels.down); break;
-        case Walk::along: launch.template operator()<MapTiles<B, T, F, Walk::along, in_packs>>(labels.along); break;
-        case Walk::none: launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles); break;
-      }
-    });
+    if (plan.walk == Walk::interleaved) {
+      launch.template operator()<MapTiles<B, T, F, Walk::interleaved, unknown_inputs>>(labels.interleaved);
+    } else if (plan.walk == Walk::none) {
+      launch.template operator()<MapAnyTiles<B, T, F>>(labels.tiles);
+    } else {
+      with_inputs_in_packs<F>(inputs_in_packs_of(plan, F::inputs), [&]<unsigned in_packs>() {
+        plan.walk == Walk::down ? launch.template operator()<MapTiles<B, T, F, Walk::down, in_packs>>(labels.down)
+                                : launch.template operator()<MapTiles<B, T, F, Walk::along, in_packs>>(labels.along);
+      });
+    }
   } else {
     launch_by_items<B>(ctx, labels.tiles, MapHostTiles<B, T, F>(f, plan, sums_of_tiles));
   }

@@ -22,13 +22,17 @@ namespace portops::impl {
 /// threads' sums: over the slots, or over the lanes. A walk down may sum over the columns too, which takes a tree over
 /// the lanes in every row.
 ///
+/// Interleaved, element i of the pack of lane l is column i · lanes + l of the tile: neighbouring threads read and
+/// write neighbouring elements, one by one, wherever rows start and end.
+///
 /// `in_packs` tells, bit by bit, which inputs are read by packs; unknown_inputs leaves that to the plan.
 template <Backend B, class T, class F, Walk walk, unsigned in_packs>
 class MapTiles {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr bool down = walk == Walk::down;
+  static constexpr bool interleaved = walk == Walk::interleaved;
+  static constexpr bool down = walk == Walk::down || interleaved;
   static constexpr TileShape shape = tile_shape(B, ElementTypeOf<T>::value);
   static constexpr int pack = shape.pack;
   static constexpr int warp = shape.most_lanes;
@@ -73,8 +77,8 @@ class MapTiles {
     seek(at, tile);
     const Range range = down ? range_down(tile) : range_along(tile, at);
     A in[inputs][pack];
-    if (range.steps > 0 || range.head + range.tail > 0) read_steady(tile, at, in);
-    const int first_pack = range.head + tile.lane * pack;
+    if (range.steps > 0 || range.head + range.tail > 0) read_steady(tile, range, at, in);
+    const int first_pack = interleaved ? tile.lane : range.head + tile.lane * pack;
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) at[k] += moves_by_packs(k) ? first_pack : 0;
     A sums[outputs][pack];
@@ -84,8 +88,8 @@ class MapTiles {
       for (int i = 0; i < pack; ++i) sums[k][i] = A(0);
     }
     int step = 0;
-    for (; step + batch <= range.steps; step += batch) map_steps<batch>(tile, step, at, in, sums);
-    for (; step < range.steps; ++step) map_steps<1>(tile, step, at, in, sums);
+    for (; step + batch <= range.steps; step += batch) map_steps<batch>(tile, range, step, at, in, sums);
+    for (; step < range.steps; ++step) map_steps<1>(tile, range, step, at, in, sums);
     if constexpr (!down) map_ends(tile, range, at, in, sums);
     if constexpr (F::sums) write_sums(team, tile, scratch_of<A>(team), at, sums);
   }
@@ -103,12 +107,19 @@ class MapTiles {
   };
 
   /// What a thread works on. A row along which it walks may have elements before its first whole pack and behind its
-  /// last.
+  /// last; one of an interleaved walk may end within a pack, that of `last_step` earlier.
   struct Range {
-    int head;
-    int packs;
-    int tail;
-    int steps;
+    int head = 0;
+    int packs = 0;
+    int tail = 0;
+    int steps = 0;
+    int last_step = -1;
+    int columns = pack;       ///< of a pack
+    int last_columns = pack;  ///< of that of the last step
+
+    KOKKOS_FORCEINLINE_FUNCTION int count(int step) const {
+      return !interleaved ? pack : step == last_step ? last_columns : columns;
+    }
   };
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
@@ -140,13 +151,32 @@ class MapTiles {
     return begin < end ? ((end - begin - 1) >> bits) + 1 : 0;
   }
 
-  /// Down the rows of the thread's slot.
+  /// Down the rows of the thread's slot. (A folded loop's last row is shorter.)
   KOKKOS_FORCEINLINE_FUNCTION Range range_down(const Tile& tile) const {
-    const std::int64_t column = first_column(tile) + tile.lane * pack;
-    if (column >= columns_) return {0, 0, 0, 0};
-    const std::int64_t rows = column < last_row_columns_ ? rows_ : rows_ - 1;  // a folded loop's last row is shorter
+    Range range;
+    std::int64_t rows = rows_;
+    if constexpr (interleaved) {
+      // All lanes walk as far, since they add up rows together.
+      range.columns = own_columns(tile, columns_);
+      range.last_columns = own_columns(tile, last_row_columns_);
+    } else {
+      const std::int64_t column = first_column(tile) + tile.lane * pack;
+      if (column >= columns_) return range;
+      if (column >= last_row_columns_) --rows;
+    }
     const std::int64_t left = rows - static_cast<std::int64_t>(tile.row_block) * tile_rows_;
-    return {0, 0, 0, steps_between(tile.slot, left < tile_rows_ ? static_cast<int>(left) : tile_rows_, slot_bits_)};
+    range.steps = steps_between(tile.slot, left < tile_rows_ ? static_cast<int>(left) : tile_rows_, slot_bits_);
+    if (left <= tile_rows_) {
+      const int behind = static_cast<int>(left) - 1 - tile.slot;
+      if ((behind & (slots() - 1)) == 0) range.last_step = behind >> slot_bits_;
+    }
+    return range;
+  }
+
+  /// The columns of a row of `length` among those of the thread in an interleaved tile.
+  KOKKOS_FORCEINLINE_FUNCTION int own_columns(const Tile& tile, std::int64_t length) const {
+    const std::int64_t left = length - first_column(tile) - tile.lane;
+    return left <= 0 ? 0 : left > (pack - 1) * warp ? pack : static_cast<int>((left - 1) / warp) + 1;
   }
 
   /// Along the thread's row, where `at` is.
@@ -159,13 +189,17 @@ class MapTiles {
       }
     }
     const std::int64_t row = first_row(tile);
-    if (row >= rows_) return {0, 0, 0, 0};
+    Range range;
+    if (row >= rows_) return range;
     const std::int64_t left = (row == rows_ - 1 ? last_row_columns_ : columns_) - first_column(tile);
     const int columns = left >= tile_columns_ ? tile_columns_ : left > 0 ? static_cast<int>(left) : 0;
     const int to_pack = (pack - mismatch) % pack;
     const int head = to_pack < columns ? to_pack : columns;
-    const int packs = (columns - head) / pack;
-    return {head, packs, (columns - head) % pack, steps_between(tile.lane, packs, lane_bits_)};
+    range.head = head;
+    range.packs = (columns - head) / pack;
+    range.tail = (columns - head) % pack;
+    range.steps = steps_between(tile.lane, range.packs, lane_bits_);
+    return range;
   }
 
   /// How an input is read in each step; neither is what is the same in all of them.
@@ -194,19 +228,20 @@ class MapTiles {
   }
 
   /// Reads what is the same in all steps of the walk.
-  KOKKOS_FORCEINLINE_FUNCTION void read_steady(const Tile& tile, T* const (&at)[operands],
+  KOKKOS_FORCEINLINE_FUNCTION void read_steady(const Tile& tile, const Range& range, T* const (&at)[operands],
                                                A (&in)[inputs][pack]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) {
       const Operand& operand = operand_[k];
       if (reads_packs(k) || reads_elements(k)) continue;
       if (operand.access == Access::staged) {
-        std::int64_t column = first_column(tile) + tile.lane * pack;
+        std::int64_t column = first_column(tile) + tile.lane * (interleaved ? 1 : pack);
         if (operand.period != 0) column -= quotient(column, operand.period) * operand.period;
         PORTOPS_UNROLL
         for (int i = 0; i < pack; ++i) {
-          in[k][i] = static_cast<A>(at[k][column * operand.column_stride]);
-          if (++column == operand.period) column = 0;
+          in[k][i] = i < range.columns ? static_cast<A>(at[k][column * operand.column_stride]) : A(0);
+          column += interleaved ? warp : 1;
+          while (operand.period != 0 && column >= operand.period) column -= operand.period;
         }
       } else {
         const A value = operand.access == Access::none ? operand.number : static_cast<A>(*at[k]);
@@ -224,8 +259,8 @@ class MapTiles {
 
   /// `count` steps of the walk from `first` on: loads first, so that they are under way together.
   template <int count>
-  KOKKOS_FORCEINLINE_FUNCTION void map_steps(const Tile& tile, int first, T* (&at)[operands], A (&in)[inputs][pack],
-                                             A (&sums)[outputs][pack]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void map_steps(const Tile& tile, const Range& range, int first, T* (&at)[operands],
+                                             A (&in)[inputs][pack], A (&sums)[outputs][pack]) const {
     Pack<T, pack> loaded[count][inputs];
     PORTOPS_UNROLL
     for (int step = 0; step < count; ++step) {
@@ -233,20 +268,41 @@ class MapTiles {
       for (int k = 0; k < inputs; ++k) {
         const T* from = behind(at[k], step, operand_[k]);
         if (reads_packs(k)) {
-          loaded[step][k] = read_pack<B, T, pack>(from);
+          loaded[step][k] = read(from, range.count(first + step));
         } else if (reads_elements(k)) {
           loaded[step][k].element[0] = *from;
         }
       }
     }
     PORTOPS_UNROLL
-    for (int step = 0; step < count; ++step) map_pack(tile, first, step, loaded[step], at, in, sums);
+    for (int step = 0; step < count; ++step) {
+      map_pack(tile, first, step, range.count(first + step), loaded[step], at, in, sums);
+    }
     PORTOPS_UNROLL
     for (int k = 0; k < operands; ++k) at[k] = behind(at[k], count, operand_[k]);
   }
 
-  /// Computes a pack of each output, `step` steps from where `at` and the step `first` are, and stores or adds it.
-  KOKKOS_FORCEINLINE_FUNCTION void map_pack(const Tile& tile, int first, int step,
+  /// Reads the first `count` columns of a pack.
+  KOKKOS_FORCEINLINE_FUNCTION static Pack<T, pack> read(const T* from, [[maybe_unused]] int count) {
+    if constexpr (interleaved) {
+      Pack<T, pack> result;
+      read_elements<B, T, pack>(result, from, warp, count);
+      return result;
+    } else {
+      return read_pack<B, T, pack>(from);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static void store(T* to, const A (&values)[pack], [[maybe_unused]] int count) {
+    if constexpr (interleaved) {
+      store_elements<B, T, pack>(to, values, warp, count);
+    } else {
+      store_pack<B, T, pack>(to, values, false);
+    }
+  }
+
+  /// Computes a pack of each output, of which it has `count` columns, `step` steps from where `at` and the step `first`
+  /// are, and stores or adds it.
+  KOKKOS_FORCEINLINE_FUNCTION void map_pack(const Tile& tile, int first, int step, int count,
                                             const Pack<T, pack> (&loaded)[inputs], T* const (&at)[operands],
                                             A (&in)[inputs][pack], A (&sums)[outputs][pack]) const {
     PORTOPS_UNROLL
@@ -262,13 +318,20 @@ class MapTiles {
     A out[outputs][pack];
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) apply<pack>(f_, in, out, i);
+    if constexpr (F::sums && interleaved) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < pack; ++i) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < outputs; ++k) out[k][i] = i < count ? out[k][i] : A(0);
+      }
+    }
     PORTOPS_UNROLL
     for (int k = 0; k < outputs; ++k) {
       const Operand& operand = operand_[inputs + k];
       if (operand.access == Access::none) continue;
       T* const to = behind(at[inputs + k], step, operand);
       if (operand.sum == TileSum::elements) {
-        store_pack<B, T, pack>(to, out[k], false);
+        store(to, out[k], count);
       } else if constexpr (F::sums) {
         if (down && operand.sum == TileSum::columns) {
           write_row(operand, tile, first_row(tile) + ((first + step) << slot_bits_), to, sum_of<pack>(out[k]));
@@ -363,7 +426,7 @@ class MapTiles {
     const std::int64_t i = static_cast<std::int64_t>(tile.outer) * row_blocks_.value() + tile.row_block;
     const std::int64_t first = first_column(tile);
     for (int c = team.team_rank(); c < tile_columns_ && first + c < columns_; c += team.team_size()) {
-      const A sum = scratch[(c % pack << lane_bits_) + c / pack];
+      const A sum = scratch[interleaved ? c : (c % pack << lane_bits_) + c / pack];
       write(operand, to + (first + c) * operand.column_stride, i * columns_ + first + c, sum);
     }
   }

@@ -16,7 +16,7 @@ namespace {
 /// add up rows of a 16-bit type: a tile ends in a tree and leaves partial sums, for half the bytes.
 std::int64_t wanted_tiles(const TilePlan& plan, const TileShape& shape) {
   if (plan.walk == Walk::none) return 2048;
-  return plan.walk == Walk::down && plan.sums_rows && shape.pack == 8 ? 1024 : 4096;
+  return plan.walk != Walk::along && plan.sums_rows && shape.pack == 8 ? 1024 : 4096;
 }
 /// The most rows that one thread adds up one after the other before its sum joins a tree, or packs of a row.
 constexpr int most_rows_per_slot = 64;
@@ -28,6 +28,8 @@ constexpr int least_host_tiles = 64;
 /// The columns that make rows worth no folding, and that folded rows have at least. Hosts' tiles may be wider, but such
 /// rows are long enough, and lie one behind the other anyway.
 constexpr int long_row(const TileShape& shape) { return shape.most_threads == 1 ? 1024 : shape.columns(); }
+/// The fewest rows of a folded loop. A GPU reads few long rows well without packs, and sums them in one tile.
+constexpr int least_folded_rows(const TileShape& shape) { return shape.most_threads == 1 ? 2 : 8; }
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
 /// The most threads that walk along one row: more take longer to add up their sums.
@@ -130,7 +132,7 @@ bool worth_folding(const Loop& loop, const TileShape& shape) {
   if (loop.rank == 1) return true;
   const std::int64_t columns = loop.extent[1];
   const bool fills_tiles = columns % shape.pack == 0 && columns >= long_row(shape);
-  return !fills_tiles && folded_columns(columns, shape) < loop.size();
+  return !fills_tiles && ceil_div(loop.size(), folded_columns(columns, shape)) >= least_folded_rows(shape);
 }
 
 void set_fold(TilePlan& plan, const Loop& loop, const TileShape& shape) {
@@ -218,7 +220,8 @@ std::array<std::int64_t, max_rank + 1> misalignment(const TilePlan& plan, const 
 }
 
 /// Down the rows where that is the direction of the sums, or where something is the same in all rows; else along them.
-/// Down, too, where sums go in both directions, if each row of a tile falls to a whole warp.
+/// Down, too, where sums go in both directions, if each row of a tile falls to a whole warp. Interleaved where a walk
+/// down would do but for packs.
 Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const int pack = shape.pack;
   bool sums_rows = false;
@@ -226,6 +229,7 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
   bool stages = false;
   bool down = plan.columns % pack == 0 && plan.size % pack == 0 && plan.row_rank <= 1;
   bool along = true;
+  bool interleaved = plan.row_rank <= 1;
   std::optional<std::array<std::int64_t, max_rank + 1>> shared;  // misalignment of all operands that are read by packs
   for (int k = 0; k < loop.operands(); ++k) {
     const TileOperand& operand = plan.operand[k];
@@ -237,6 +241,7 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
     const bool stays = k < loop.inputs && is_same_in_all_rows(plan, operand);
     stages = stages || stays;
     down = down && (stays || has_aligned_packs(plan, operand, loop.operand[k].data, loop.type, gpu_pack_bytes));
+    interleaved = interleaved && (stays || operand.column_stride == 1);
     const auto own = misalignment(plan, loop.operand[k], operand, loop.type);
     along = along && operand.column_stride == 1 && operand.period == 0 && own == shared.value_or(own);
     shared = own;
@@ -245,7 +250,8 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
   if (down && !sums_columns && (sums_rows || stages)) return Walk::down;
   if (along) return Walk::along;
   const bool has_whole_warps = plan.columns % (shape.most_lanes * pack) == 0 && plan.size == plan.rows * plan.columns;
-  return down && sums_rows && has_whole_warps ? Walk::down : Walk::none;
+  if (down && sums_rows && has_whole_warps) return Walk::down;
+  return interleaved ? Walk::interleaved : Walk::none;
 }
 
 /// As many rows at once as there are threads for, in whole warps.
@@ -295,12 +301,13 @@ int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   return static_cast<int>(ceil_div(packs, ceil_div(packs, most_columns / shape.pack)));
 }
 
-/// Tiles for walks down rows, and for none.
+/// Tiles for walks down rows, interleaved or not, and for none.
 void set_tiles_down(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const bool on_host = shape.most_threads == 1;
-  const int packs_of_lane = plan.walk == Walk::down ? 1 : (on_host ? host_packs(plan, loop, shape) : shape.packs);
+  const int packs_of_lane = plan.walk != Walk::none ? 1 : (on_host ? host_packs(plan, loop, shape) : shape.packs);
   const std::int64_t packs = ceil_div(plan.columns, shape.pack);
-  plan.lanes = power_of_two_at_least(ceil_div(packs, packs_of_lane), shape.most_lanes);
+  plan.lanes = plan.walk == Walk::interleaved ? shape.most_lanes
+                                              : power_of_two_at_least(ceil_div(packs, packs_of_lane), shape.most_lanes);
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
   set_slots(plan, shape);
@@ -326,7 +333,8 @@ void set_access(TilePlan& plan, const Loop& loop, Backend backend) {
       ++plan.staged;
     } else if (operand.column_stride == 0) {
       operand.access = Access::row;
-    } else if (plan.walk == Walk::along || has_aligned_packs(plan, operand, operand.data, loop.type, alignment)) {
+    } else if (plan.walk == Walk::along || plan.walk == Walk::interleaved ||
+               has_aligned_packs(plan, operand, operand.data, loop.type, alignment)) {
       operand.access = Access::packs;
     } else {
       operand.access = Access::elements;
@@ -342,7 +350,7 @@ bool set_steps(TilePlan& plan, const Loop& loop) {
   for (int k = 0; k < loop.operands(); ++k) {
     TileOperand& operand = plan.operand[k];
     std::int64_t step = 0;
-    if (plan.walk == Walk::down && plan.tile_rows > plan.slots && operand.access != Access::staged) {
+    if (plan.walk != Walk::along && plan.tile_rows > plan.slots && operand.access != Access::staged) {
       step = plan.slots * operand.stride[plan.outer_rank] * bytes;
     } else if (plan.walk == Walk::along && operand.access == Access::packs) {
       step = plan.lanes * gpu_pack_bytes;
@@ -392,8 +400,13 @@ bool suits_tiles(const Loop& loop, Backend backend) {
   const std::int64_t columns = loop.extent[loop.rank - 1];
   if (backend != Backend::cuda) return columns >= shape.pack;
   if (columns < gpu_least_columns) return false;
-  return begin_tile_plan(loop, backend).walk != Walk::none ||
-         (columns % shape.pack == 0 && columns >= shape.columns() / 2);
+  switch (begin_tile_plan(loop, backend).walk) {
+    case Walk::down:
+    case Walk::along: return true;
+    case Walk::interleaved: return columns >= shape.columns();
+    case Walk::none: break;
+  }
+  return columns % shape.pack == 0 && columns >= shape.columns() / 2;
 }
 
 TilePlan make_tile_plan(const Loop& loop, Backend backend) {

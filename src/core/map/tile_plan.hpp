@@ -30,9 +30,11 @@ enum class TileSum : std::int32_t { elements, none, rows, columns, both };
 /// in that direction, or in both, or, where the walk is down and a row of a tile falls to a whole warp, in either;
 /// operands are read and written by packs, are the same in all rows, or are one element a row. Walks down need one row
 /// axis at most, rows of whole packs, and all packs aligned. Along a row it is enough if all operands miss the
-/// alignment by as many elements: those before the first whole pack and after the last are taken one by one. Other
-/// plans have no walk but a kernel that can do everything.
-enum class Walk : std::int32_t { none, down, along };
+/// alignment by as many elements: those before the first whole pack and after the last are taken one by one. Walks
+/// interleaved are walks down in which the columns of a thread are a warp apart, so that neighbouring threads take
+/// neighbouring elements one by one: they need no alignment, no whole packs, and sum in either direction. Other plans
+/// have no walk but a kernel that can do everything.
+enum class Walk : std::int32_t { none, down, along, interleaved };
 
 /// An operand over the axes of a TilePlan.
 struct TileOperand {

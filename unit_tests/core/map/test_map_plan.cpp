@@ -110,7 +110,7 @@ TEST_P(MapPlanTest, of_tiles_suits_the_machine_for_random_calls) {
       ASSERT_LE(plan.tile_rows, plan.slots) << call.describe();
       ASSERT_EQ(plan.staged, 0) << call.describe();
     } else if (backend() == Backend::cuda) {
-      const int packs = plan.walk == Walk::down ? 1 : shape.packs;
+      const int packs = plan.walk == Walk::none ? shape.packs : 1;
       ASSERT_EQ(plan.tile_columns, plan.lanes * packs * shape.pack) << call.describe();
     } else {
       ASSERT_LE(plan.tile_columns, shape.columns()) << call.describe();
@@ -150,25 +150,27 @@ TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_packs
   const int pack = impl::tile_shape(backend(), type()).pack;
   int down = 0;
   int along = 0;
+  int interleaved = 0;
   for (int i = 0; i < 10000; ++i) {
     const Call call = random.next(type());
     const Loop loop = call.loop();
     if (impl::is_flat(loop, backend())) continue;
     const TilePlan plan = impl::make_tile_plan(loop, backend());
     if (plan.walk == Walk::none) continue;
-    ++(plan.walk == Walk::down ? down : along);
+    ++(plan.walk == Walk::down ? down : plan.walk == Walk::along ? along : interleaved);
     ASSERT_EQ(backend(), Backend::cuda) << call.describe();
     if (plan.walk == Walk::down) {
       ASSERT_EQ(plan.columns % pack, 0) << call.describe();
       ASSERT_EQ(plan.size % pack, 0) << call.describe();
-      ASSERT_LE(plan.row_rank, 1) << call.describe();
     }
+    if (plan.walk != Walk::along) ASSERT_LE(plan.row_rank, 1) << call.describe();
+    if (plan.walk == Walk::interleaved) ASSERT_EQ(plan.lanes, 32) << call.describe();
     for (int k = 0; k < loop.operands(); ++k) {
       const TileOperand& operand = plan.operand[k];
       if (operand.access == impl::Access::none) continue;
       std::int64_t step = 0;
       if (plan.walk == Walk::along && operand.access == impl::Access::packs) step = plan.lanes * 16;
-      if (plan.walk == Walk::down && operand.access != impl::Access::staged && plan.tile_rows > plan.slots) {
+      if (plan.walk != Walk::along && operand.access != impl::Access::staged && plan.tile_rows > plan.slots) {
         step = plan.slots * operand.stride[plan.outer_rank] * static_cast<std::int64_t>(size_of(type()));
       }
       ASSERT_EQ(operand.step_bytes, step) << call.describe();
@@ -177,14 +179,15 @@ TEST_P(MapPlanTest, has_a_walk_only_where_all_rows_are_read_and_written_by_packs
         ASSERT_NE(operand.sum, impl::TileSum::rows) << call.describe();
       } else if (operand.sum == impl::TileSum::columns) {
         ASSERT_EQ(plan.lanes, 32) << call.describe();
-        ASSERT_EQ(plan.columns % plan.tile_columns, 0) << call.describe();
+        ASSERT_TRUE(plan.walk == Walk::interleaved || plan.columns % plan.tile_columns == 0) << call.describe();
       }
       const bool is_sum = operand.sum != impl::TileSum::elements;
       ASSERT_TRUE(is_sum || operand.access != impl::Access::elements) << call.describe();
       ASSERT_TRUE(k < loop.inputs || is_sum || operand.access == impl::Access::packs) << call.describe();
     }
   }
-  EXPECT_EQ(down > 20 && along > 20, backend() == Backend::cuda) << down << " and " << along;
+  EXPECT_EQ(down > 20 && along > 20 && interleaved > 20, backend() == Backend::cuda)
+      << down << ", " << along << " and " << interleaved;
 }
 
 TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
@@ -208,7 +211,7 @@ TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
   const Extents narrow{512, 1000};
   const Call uneven{
       type(), narrow, {tensor_at(1 << 24, narrow)}, {tensor_at(2 << 24, {1000}), tensor_at(3 << 24, {512, 1})}};
-  EXPECT_EQ(impl::make_tile_plan(uneven.loop(), backend()).walk, Walk::none) << "rows that are no whole warps";
+  EXPECT_EQ(impl::make_tile_plan(uneven.loop(), backend()).walk, Walk::interleaved) << "rows that are no whole warps";
   const TensorRef backwards(reinterpret_cast<void*>(1 << 26), type(), all, {-1024, 1}, MemorySpace::host);
   const Call reversed{type(), all, {backwards, tensor_at(1 << 24, {1024})}, {tensor_at(2 << 24, all)}};
   EXPECT_EQ(impl::make_tile_plan(reversed.loop(), backend()).walk, Walk::none) << "rows that run backwards";
@@ -219,7 +222,14 @@ TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
   const TensorRef shifted(reinterpret_cast<void*>((1 << 24) + size_of(type())), type(), odd, {1023, 1},
                           MemorySpace::host);
   const Call apart{type(), odd, {shifted, tensor_at(2 << 24, odd)}, {tensor_at(3 << 24, {512, 1})}};
-  EXPECT_EQ(impl::make_tile_plan(apart.loop(), backend()).walk, Walk::none) << "rows not aligned alike";
+  EXPECT_EQ(impl::make_tile_plan(apart.loop(), backend()).walk, Walk::interleaved) << "rows not aligned alike";
+  const Extents few{7, 100003};
+  EXPECT_EQ(impl::make_tile_plan(loop(few, few, few, {few[1]}), backend()).walk, Walk::interleaved)
+      << "too few to fold";
+  const Extents three{8, 3, 5000};
+  const Call between{
+      type(), three, {tensor_at(1 << 24, three)}, {tensor_at(2 << 24, {8, 1, 5000}), tensor_at(3 << 24, {3, 1})}};
+  EXPECT_EQ(impl::make_tile_plan(between.loop(), backend()).walk, Walk::interleaved) << "uneven sums of both kinds";
 }
 
 TEST_P(MapPlanTest, is_flat_for_contiguous_operands_and_single_values) {
