@@ -13,8 +13,12 @@ namespace {
 /// The most rows of a move: enough that finding a team costs little beside it.
 constexpr std::int64_t most_move_rows = 256;
 
+/// A piece is long if it has more rows than this, and more than so many times the mean.
+constexpr std::int64_t least_long_rows = 128;
+constexpr std::int64_t long_times_mean = 4;
+
 template <class Entry>
-std::int64_t mean(const std::vector<Entry>& entries) {
+std::int64_t mean(std::span<const Entry> entries) {
   std::int64_t rows = 0;
   for (const Entry& entry : entries) rows += entry.rows;
   return entries.empty() ? 0 : ceil_div(rows, static_cast<std::int64_t>(entries.size()));
@@ -63,9 +67,18 @@ PiecePlan make_pieces(std::span<const Sequence> sequences, std::int64_t most_row
   if (order == PieceOrder::longest_first) {
     std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.rows > b.rows; });
   }
+  const std::span<const Piece> all(pieces);
   plan.partials = partials;
-  plan.mean_rows = mean(pieces);
-  plan.mean_join = mean(joins);
+  plan.mean_rows = mean(all);
+  plan.mean_join = mean(std::span<const Piece>(joins));
+  if (order == PieceOrder::longest_first) {
+    const std::int64_t limit = std::max(least_long_rows, long_times_mean * plan.mean_rows);
+    plan.long_pieces =
+        std::partition_point(all.begin(), all.end(), [&](const Piece& p) { return p.rows > limit; }) - all.begin();
+  }
+  const auto long_pieces = static_cast<std::size_t>(plan.long_pieces);
+  plan.mean_long_rows = mean(all.first(long_pieces));
+  plan.mean_other_rows = mean(all.subspan(long_pieces));
   plan.pieces = Table(std::move(pieces));
   plan.joins = Table(std::move(joins));
   plan.cut = Table(std::move(cut));
@@ -94,7 +107,7 @@ MovePlan make_moves(std::span<const Move> moves) {
     }
   }
   MovePlan plan;
-  plan.mean_rows = mean(cut);
+  plan.mean_rows = mean(std::span<const Move>(cut));
   plan.moves = Table(std::move(cut));
   return plan;
 }

@@ -40,6 +40,10 @@ struct PiecePlan {
   std::int64_t partials = 0;
   std::int64_t mean_rows = 0;  ///< of a piece, rounded up
   std::int64_t mean_join = 0;
+  /// Where the longest pieces come first: those that are much longer than the mean, and the mean rows of both kinds.
+  std::int64_t long_pieces = 0;
+  std::int64_t mean_long_rows = 0;
+  std::int64_t mean_other_rows = 0;
 
   bool is_in_graph() const { return pieces.is_in_graph(); }
 };

@@ -111,8 +111,8 @@ class PoolStepsDown {
   /// at.
   static constexpr int blocks = F::keeps_rows ? 3 : 4;
 
-  PoolStepsDown(const PoolArguments<X, T, F>& arguments, std::int64_t entries, std::int64_t mean_rows)
-      : arguments_(arguments), tiles_(arguments.columns, entries, mean_rows, 4 * batch) {}
+  PoolStepsDown(const PoolArguments<X, T, F>& arguments, const StepEntries& longest, const StepEntries& others)
+      : arguments_(arguments), tiles_(arguments.columns, longest, others, 4 * batch) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;
@@ -120,15 +120,17 @@ class PoolStepsDown {
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const scratch = scratch_of<State>(team);
-    const auto tile = tiles_.locate(first_team + team.league_rank(), team.team_rank());
+    const std::int64_t index = first_team + team.league_rank();
+    const auto tile = tiles_.locate(index, team.team_rank());
+    const int slots = tiles_.slots(index);
     Piece piece{};
     if (tile.active) piece = arguments_.pieces[tile.entry];
     with_access<widest>(arguments_.columns.pack, true, [&]<class Access>(Access) {
       State states[Access::width];
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) states[i] = arguments_.f.identity();
-      add_up<Access>(piece, tile, scratch + team.team_rank(), states);
-      join_over_slots(team, scratch, tiles_.slots(), tiles_.lanes(), states, arguments_.f);
+      add_up<Access>(piece, tile, slots, scratch + team.team_rank(), states);
+      join_over_slots(team, scratch, slots, tiles_.lanes(), states, arguments_.f);
       if (tile.active && tile.slot == 0) write<Access>(piece, tile.column, states);
     });
   }
@@ -141,26 +143,25 @@ class PoolStepsDown {
 
   /// The sums of chains are kept, every `threads`-th of `kept`, in scratch: they would take registers of the loop's.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_up(const Piece& piece, const StepTiles::Tile& tile, State* kept,
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const Piece& piece, const StepTiles::Tile& tile, int slots, State* kept,
                                           State (&states)[Access::width]) const {
     const StepStrides& x = arguments_.x;
-    const int slots = tiles_.slots();
     const std::int64_t stride = slots * piece.stride * x.row;
     const X* at = static_cast<const X*>(x.data) + column_offset(arguments_.columns, x.column, tile.column) +
                   (piece.first + tile.slot * piece.stride) * x.row;
     if constexpr (F::keeps_rows) {
-      add_rows<Access>(at, stride, piece.rows, tile.slot, piece.rows, states);
+      add_rows<Access>(at, stride, piece.rows, slots, tile.slot, piece.rows, states);
     } else {
       const int rows_of_chain = chain * batch * slots;
       if (piece.rows - tile.slot <= rows_of_chain) {
-        add_rows<Access>(at, stride, piece.rows, tile.slot, piece.rows, states);
+        add_rows<Access>(at, stride, piece.rows, slots, tile.slot, piece.rows, states);
         return;
       }
       bool is_last = false;
       PORTOPS_NO_UNROLL
       for (int row = tile.slot; !is_last; row += rows_of_chain) {
         is_last = piece.rows - row <= rows_of_chain;
-        add_rows<Access>(at, stride, piece.rows, row, is_last ? piece.rows : row + rows_of_chain, states);
+        add_rows<Access>(at, stride, piece.rows, slots, row, is_last ? piece.rows : row + rows_of_chain, states);
         PORTOPS_UNROLL
         for (int i = 0; i < Access::width; ++i) {
           State& sum = kept[i * threads];
@@ -173,9 +174,8 @@ class PoolStepsDown {
 
   /// Adds the slot's rows from `row` on that are before `end`, which is `rows` or behind whole batches; `at` goes on.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t stride, int rows, int row, int end,
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t stride, int rows, int slots, int row, int end,
                                             State (&states)[Access::width]) const {
-    const int slots = tiles_.slots();
     PORTOPS_NO_UNROLL
     for (; row < end; row += batch * slots) {
       Word<X, Access::width> loaded[batch];
@@ -241,7 +241,7 @@ class PoolStepsDown {
   }
 
   PoolArguments<X, T, F> arguments_;
-  StepTiles tiles_;
+  UnevenStepTiles tiles_;
 };
 
 /// Pools on a host: an item adds up its columns, row by row.
@@ -252,8 +252,8 @@ class PoolStepsHost {
   using State = typename F::State;
   static constexpr int blocks = 0;
 
-  PoolStepsHost(const PoolArguments<X, T, F>& arguments, std::int64_t entries, std::int64_t)
-      : arguments_(arguments), items_(arguments.columns, entries) {}
+  PoolStepsHost(const PoolArguments<X, T, F>& arguments, const StepEntries& longest, const StepEntries& others)
+      : arguments_(arguments), items_(arguments.columns, longest.count + others.count) {}
 
   std::int64_t items() const { return items_.items(); }
 

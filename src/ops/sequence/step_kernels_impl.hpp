@@ -61,7 +61,9 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
   const PoolArguments<T, T, F> arguments{
       f,        pieces.data(), pool.columns, pool.x, pool.out, pool.index, static_cast<A>(pool.pad_value),
       partials, partial_index, nullptr};
-  launch_steps<B>(ctx, prefix + "pool[steps]", PoolSteps<B, T, T, F>(arguments, pieces.size(), plan.mean_rows));
+  launch_steps<B>(ctx, prefix + "pool[steps]",
+                  PoolSteps<B, T, T, F>(arguments, {plan.long_pieces, plan.mean_long_rows},
+                                        {pieces.size() - plan.long_pieces, plan.mean_other_rows}));
   if (plan.partials == 0) return;
   const PoolArguments<A, T, F> rest{f,
                                     joins.data(),
@@ -73,7 +75,7 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
                                     nullptr,
                                     nullptr,
                                     partial_index};
-  launch_steps<B>(ctx, prefix + "join[partials]", PoolSteps<B, A, T, F>(rest, joins.size(), plan.mean_join));
+  launch_steps<B>(ctx, prefix + "join[partials]", PoolSteps<B, A, T, F>(rest, {}, {joins.size(), plan.mean_join}));
 }
 
 template <Backend B, class T>

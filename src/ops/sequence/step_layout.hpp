@@ -116,6 +116,44 @@ class StepTiles {
   int group_bits_;
 };
 
+/// Entries of a plan, one behind the other, and the rows that they have on average.
+struct StepEntries {
+  std::int64_t count = 0;
+  std::int64_t mean_rows = 0;
+};
+
+/// What a group of threads takes where some entries, the first ones, are much longer than the others: groups of more
+/// threads take them.
+class UnevenStepTiles {
+ public:
+  UnevenStepTiles(const StepColumns& columns, const StepEntries& longest, const StepEntries& others, int rows_of_thread)
+      : longest_(columns, longest.count, longest.mean_rows, rows_of_thread),
+        others_(columns, others.count, others.mean_rows, rows_of_thread),
+        longest_entries_(longest.count),
+        longest_teams_(longest_.teams()) {}
+
+  std::int64_t teams() const { return longest_teams_ + others_.teams(); }
+  PORTOPS_FUNCTION bool takes_longest(std::int64_t team) const { return team < longest_teams_; }
+
+  PORTOPS_FUNCTION StepTiles::Tile locate(std::int64_t team, int thread) const {
+    if (takes_longest(team)) return longest_.locate(team, thread);
+    StepTiles::Tile tile = others_.locate(team - longest_teams_, thread);
+    tile.entry += longest_entries_;
+    return tile;
+  }
+
+  PORTOPS_FUNCTION int lanes() const { return others_.lanes(); }
+  PORTOPS_FUNCTION int slots(std::int64_t team) const {
+    return takes_longest(team) ? longest_.slots() : others_.slots();
+  }
+
+ private:
+  StepTiles longest_;
+  StepTiles others_;
+  std::int64_t longest_entries_;
+  std::int64_t longest_teams_;
+};
+
 /// The most rows of a piece whose rows are joined: a few dozen a thread where the piece has a team to itself.
 std::int64_t most_joined_rows(const StepColumns& columns);
 /// The same where a piece's rows are only written: few, so that what all teams write at a time lies close together.

@@ -90,6 +90,20 @@ TEST_P(SequencePoolTest, equals_the_reference_for_long_sequences_among_short_one
   });
 }
 
+TEST_P(SequencePoolTest, equals_the_reference_for_few_long_sequences_among_many_short_ones) {
+  Offsets lengths;
+  for (std::int64_t i = 0; i < 400; ++i) lengths.push_back(i * 7919 % 9);
+  for (const auto& [at, length] : {std::pair{0, 3000}, {17, 700}, {200, 129}, {399, 513}}) {
+    lengths[static_cast<std::size_t>(at)] = length;
+  }
+  const std::vector<std::string> types{"sum", "average", "max"};
+  for_each_type([&]<class T>() {
+    for (const std::int64_t columns : {1, 24, 300}) {
+      check<T>(lengths, {columns}, Layout::contiguous, Layout::contiguous, types);
+    }
+  });
+}
+
 TEST_P(SequencePoolTest, equals_the_reference_for_many_short_sequences) {
   Offsets lengths;
   for (std::int64_t i = 0; i < 5000; ++i) lengths.push_back(i * 7919 % 5);
