@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times portops and PyTorch on the same cases, in one process and on the same memory, and prints the ratios.
 
-    compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter TEXT]
+    compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter PATTERN]
 
 On a GPU a time is the sum of the kernels' own time a call (memset and memcpy on the device are kernels too), read by
 PyTorch's profiler for both; on a CPU it is wall time. Every case rotates through enough sets of inputs that caches
@@ -16,6 +16,7 @@ they are timed. The cases are in pytorch_cases; those of deform_conv2d need torc
 """
 import argparse
 import json
+import re
 import statistics
 import sys
 import time
@@ -163,7 +164,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bridge", required=True, help="libportops_bridge.so of a build with benchmarks")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--filter", default="", help="only cases whose name has this regular expression")
     parser.add_argument("--rounds", type=int, default=40, help="least number of timed calls a case")
     parser.add_argument("--compiled", action="store_true", help="time torch.compile too")
     parser.add_argument("--json", help="write the rows there")
@@ -177,7 +178,7 @@ def main():
           f"{'compiled':>8s} {'ratio':>6s} {'conv':>8s} {'ratio':>6s}  [µs]")
     rows = []
     for case in cases(device):
-        if arguments.filter not in case.name():
+        if not re.search(arguments.filter, case.name()):
             continue
         try:
             row = measure_case(case, portops, rates, arguments)

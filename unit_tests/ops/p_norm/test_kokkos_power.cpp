@@ -142,7 +142,8 @@ TYPED_TEST(PowerTest, is_quick_and_the_same_where_there_is_no_doubt) {
     EXPECT_EQ(power.quickly(TypeParam(1), none), TypeParam(1));
     EXPECT_EQ(power.quickly(TypeParam(5), impl::PowerOfQuotient<TypeParam>::zero(), none), TypeParam(0));
     EXPECT_FALSE(Power::is_doubtful(none));
-    for (const TypeParam x : {this->infinity, this->nan, -this->nan, Limits::denorm_min(), Limits::min() / 2}) {
+    const TypeParam doubtful[] = {this->infinity, this->nan, -this->nan, Limits::denorm_min(), Limits::min() / 2};
+    for (const TypeParam x : doubtful) {
       typename Power::Doubt doubt = 0, doubt_of_quotient = 0;
       power.quickly(x, doubt);
       power.quickly(x, {TypeParam(3), TypeParam(2)}, doubt_of_quotient);
