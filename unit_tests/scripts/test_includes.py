@@ -28,6 +28,7 @@ ROOMS = (
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 # Nothing in these knows Kokkos.
 PLAIN = ("core/types", "core/check", "core/loop", "core/schema")
+CONFIG = "portops/core/config.hpp"
 
 
 class House:
@@ -45,13 +46,14 @@ class House:
             elif folder_name.endswith(f"/{name[: -len('.hpp')]}"):
                 self.public[f"portops/ops/{name}"] = file
         self.includes = {path.relative_to(folder).as_posix(): self._read(path, folder) for path in paths}
+        self.asking = [path.relative_to(folder).as_posix() for path in paths if _asks_unknowingly(path)]
         self.kokkos = {file for file in self.files if "#include <Kokkos_" in (folder / file).read_text(encoding="utf-8")}
 
     def _read(self, path: pathlib.Path, folder: pathlib.Path) -> list[str]:
         file = path.relative_to(folder).as_posix()
         found = []
         for name in re.findall(r'#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8")):
-            if name == "portops/core/config.hpp":  # made when the build is configured; includes nothing
+            if name == CONFIG:  # made when the build is configured; includes nothing
                 continue
             target = self.public.get(name, name)
             if target in self.files:
@@ -69,6 +71,8 @@ class House:
                 self._check_arrow(file, target)
         self._check_circles()
         self._check_kokkos()
+        for file in self.asking:
+            self.problems.append(f"{file} asks for PORTOPS_HAS_... before it includes {CONFIG}: it may go without")
         return self.problems
 
     def _check_arrow(self, file: str, target: str) -> None:
@@ -122,6 +126,12 @@ class House:
                 fresh = set(self.includes[name]) - seen
                 seen |= fresh
                 rest += sorted(fresh)
+
+
+def _asks_unknowingly(path: pathlib.Path) -> bool:
+    """Whether a file asks what the library was configured with where nothing has told it: then the answer is no."""
+    before, asked, _ = path.read_text(encoding="utf-8").partition("defined(PORTOPS_HAS_")
+    return bool(asked) and f'#include "{CONFIG}"' not in before
 
 
 def _room(file: str) -> str | None:
@@ -192,6 +202,16 @@ class IncludesTest(unittest.TestCase):
                 for name in "ab"
             ],
         )
+
+    def test_a_question_that_nothing_before_it_answers(self):
+        question = "#if defined(PORTOPS_HAS_CUDA)\n#endif\n"
+        config = '#include "portops/core/config.hpp"\n'
+        self.assertEqual(self.problems_of({"blas/a.hpp": config + question}), [])
+        for text in (question, question + config):
+            self.assertEqual(
+                self.problems_of({"blas/a.hpp": text}),
+                ["blas/a.hpp asks for PORTOPS_HAS_... before it includes portops/core/config.hpp: it may go without"],
+            )
 
     def test_a_file_in_no_room_and_one_that_is_not_there(self):
         self.assertEqual(

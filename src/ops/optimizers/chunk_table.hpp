@@ -5,6 +5,7 @@
 #include "core/exec/kernel_table.hpp"
 #include "core/exec/launch.hpp"
 #include "core/types/macros.hpp"
+#include "portops/core/config.hpp"
 #if defined(PORTOPS_HAS_CUDA)
 #include "core/exec/cuda/table_launch.hpp"
 #endif

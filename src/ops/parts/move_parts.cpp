@@ -6,6 +6,7 @@
 #include "core/exec/launch.hpp"
 #include "ops/parts/move_parts_kernel.hpp"
 #include "ops/parts/parts_groups.hpp"
+#include "portops/core/config.hpp"
 #if defined(PORTOPS_HAS_CUDA)
 #include "core/exec/cuda/table_launch.hpp"
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/exec/dispatch.hpp"
 #include "ops/sparse_rows/row_order_host.hpp"
+#include "portops/core/config.hpp"
 #if defined(PORTOPS_HAS_CUDA)
 #include "ops/sparse_rows/row_order_cuda.hpp"
 #endif
