@@ -166,6 +166,8 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
   if (ctx.backend() == Backend::cuda) {
     const impl::Region region("portops::gemm[cublas]");
     const ProductMemory memory(ctx, workspace, cublas_workspace(ctx));
+    const bool may_add_bias = product.bias != nullptr && product.bias_stride == 1 && batch.count == 1;
+    if (may_add_bias && multiply_with_bias_by_cublas(ctx, product, memory)) return;
     return multiply_by_cublas(ctx, with_bias_in_c(ctx, product, bias, c), memory);
   }
 #endif

@@ -34,7 +34,8 @@ struct Batch {
 /// first product's; nobody checks that the others do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
 /// - A bias is a tensor of one axis, of any stride and of c's element type. It must not overlap c; beta must be 0. sm90
-///   and the fallback add it as they write c; for the others it is written to c first.
+///   and the fallback add it as they write c, and so does cublas where it has no gaps and the product is no batch; for
+///   the others it is written to c first.
 /// - alpha = 0, or an inner extent of 0, gives beta · c, or the bias, without reading a or b.
 /// - A c without elements is left alone.
 ///

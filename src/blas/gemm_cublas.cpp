@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blas/gemm_paths.hpp"
-#include "core/check/check.hpp"
+#include "blas/cublas_names.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/spaces.hpp"
-
-#include <cublas_v2.h>
 
 #include <array>
 #include <mutex>
@@ -13,12 +10,6 @@
 
 namespace portops::blas {
 namespace {
-
-void check(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    impl::fail("portops::gemm: ", call, " failed: ", cublasGetStatusString(status));
-  }
-}
 
 cublasHandle_t make_handle() {
   cublasHandle_t handle = nullptr;
@@ -84,26 +75,6 @@ class Handle {
   std::size_t device_;
   cublasHandle_t handle_ = nullptr;
 };
-
-cublasOperation_t cublas_name(Transpose transpose) { return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N; }
-
-cudaDataType_t cublas_name(ElementType type) {
-  switch (type) {
-    case ElementType::f64: return CUDA_R_64F;
-    case ElementType::f32: return CUDA_R_32F;
-    case ElementType::f16: return CUDA_R_16F;
-    case ElementType::bf16:
-    case ElementType::i64: break;
-  }
-  return CUDA_R_16BF;
-}
-
-/// f32 is pedantic unless tf32 is allowed, so that no setting from outside brings in narrower arithmetic.
-cublasComputeType_t arithmetic(ElementType type, Math math) {
-  if (type == ElementType::f64) return CUBLAS_COMPUTE_64F;
-  if (type != ElementType::f32) return CUBLAS_COMPUTE_32F;
-  return math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
-}
 
 /// Computes transpose(c) = transpose(op(b)) · transpose(op(a)): cuBLAS counts down the columns.
 template <class Scalar>

@@ -42,6 +42,9 @@ int blas_device();
 
 /// On cuda, for all element types, with a workspace of any length.
 void multiply_by_cublas(const Context& ctx, const Product& product, Workspace workspace);
+/// The same of a product with a bias, whose numbers are neighbours, and without a batch: the bias is added as c is
+/// written. False, and nothing is done, where cuBLAS has no way to.
+bool multiply_with_bias_by_cublas(const Context& ctx, const Product& product, Workspace workspace);
 /// The workspace that cuBLAS wants on the device of a cuda context.
 std::size_t cublas_workspace(const Context& ctx);
 

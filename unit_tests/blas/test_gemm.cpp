@@ -253,23 +253,28 @@ TEST_P(GemmTest, adds_a_bias_to_all_rows) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
       for (const Shape& shape : {Shape{5, 7, 3}, Shape{98, 133, 260}, Shape{68, 129, 64}, Shape{4, 6, 0}}) {
-        for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::every_other}) {
+        for (const auto& [turned, layout] : {std::pair{Transpose::no, Layout::contiguous},
+                                             {Transpose::no, Layout::padded},
+                                             {Transpose::no, Layout::every_other},
+                                             {Transpose::yes, Layout::contiguous}}) {
           // Whole numbers, so that nothing is rounded where a library may round twice.
           const Layout of_matrices = layout == Layout::every_other ? Layout::contiguous : layout;
-          Product<T> product(ctx, shape, Transpose::no, Transpose::no, of_matrices);
+          Product<T> product(ctx, shape, turned, turned, of_matrices);
           product.a.fill([](std::int64_t i) { return static_cast<double>(i % 2); });
           product.b.fill([](std::int64_t i) { return static_cast<double>(i % 3 == 0 ? 1 : 0); });
           product.c.fill([](std::int64_t) { return nan; });
           TestTensor<T> bias(ctx, {shape.columns}, layout);
           bias.fill([](std::int64_t i) { return static_cast<double>(i % 17) - 8.0; });
-          gemm(context, Transpose::no, Transpose::no, -1.0, product.a, product.b, 0.0, product.c, {}, {}, bias);
+          gemm(context, turned, turned, -1.0, product.a, product.b, 0.0, product.c, {}, {}, bias);
           product.c.download();
           for (std::int64_t i = 0; i < shape.rows * shape.columns; ++i) {
+            const std::int64_t row = i / shape.columns, column = i % shape.columns;
             double sum = 0.0;
             for (std::int64_t k = 0; k < shape.inner; ++k) {
-              sum += product.a[i / shape.columns * shape.inner + k] * product.b[k * shape.columns + i % shape.columns];
+              sum += turned == Transpose::no ? product.a[row * shape.inner + k] * product.b[k * shape.columns + column]
+                                             : product.a[k * shape.rows + row] * product.b[column * shape.inner + k];
             }
-            ASSERT_EQ(product.c[i], bias[i % shape.columns] - sum) << i << " of " << text(shape);
+            ASSERT_EQ(product.c[i], bias[column] - sum) << i << " of " << text(shape);
           }
         }
       }

@@ -23,6 +23,10 @@ constexpr int most_rows_per_slot = 64;
 constexpr int most_packs_per_lane = 64;
 /// The fewest rows, where there are enough: what is staged is used at least so often. A host's tile has one slot.
 constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_threads == 1 ? 16 : 2; }
+/// A GPU's tiles that add up rows have all of them where so many tiles remain and a slot has no more rows than this:
+/// the sums are then final. Otherwise a slot has at least so many rows, where so many tiles remain.
+constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
+constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 1024;
 /// A host's tiles are made wider where so many remain.
 constexpr int least_host_tiles = 64;
 /// The columns that make rows worth no folding, and that folded rows have at least. Hosts' tiles may be wider, but such
@@ -301,6 +305,21 @@ int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   return static_cast<int>(ceil_div(packs, ceil_div(packs, most_columns / shape.pack)));
 }
 
+/// The rows of a slot of a tile that has its lanes, columns and slots.
+std::int64_t rows_per_slot(const TilePlan& plan, const TileShape& shape) {
+  const std::int64_t tiles_of_all_rows = plan.outer * plan.column_blocks;
+  const std::int64_t slot_rows = ceil_div(plan.rows, plan.slots);
+  std::int64_t least = least_rows_per_slot(shape);
+  if (plan.walk != Walk::none && plan.sums_rows) {
+    if (tiles_of_all_rows >= least_final_tiles && slot_rows <= most_final_rows_per_slot) return slot_rows;
+    if (tiles_of_all_rows * slot_rows >= least_summed_rows_per_slot * least_summing_tiles) {
+      least = least_summed_rows_per_slot;
+    }
+  }
+  const std::int64_t wanted = ceil_div(plan.rows * tiles_of_all_rows, wanted_tiles(plan, shape) * plan.slots);
+  return std::clamp<std::int64_t>(wanted, least, most_rows_per_slot);
+}
+
 /// Tiles for walks down rows, interleaved or not, and for none.
 void set_tiles_down(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const bool on_host = shape.most_threads == 1;
@@ -311,10 +330,7 @@ void set_tiles_down(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
   set_slots(plan, shape);
-  const std::int64_t slot_rows =
-      ceil_div(plan.rows * plan.outer * plan.column_blocks, wanted_tiles(plan, shape) * plan.slots);
-  plan.tile_rows = plan.slots * static_cast<int>(std::clamp<std::int64_t>(slot_rows, least_rows_per_slot(shape),
-                                                                          most_rows_per_slot));
+  plan.tile_rows = plan.slots * static_cast<int>(rows_per_slot(plan, shape));
   plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, plan.rows));
   plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
 }
