@@ -137,4 +137,10 @@ def cases(device):
                Lerp("lerp_grad", "f32", (1 << 24, 3), (3,)),
                Lerp("lerp_grad", "f32", (16384, 4096), weight=(1,), wanted="xyw"),
                Lerp("lerp_grad", "f32", (64, 1 << 20), (1 << 20,)), Lerp("lerp_grad", "f32", (64, 1 << 20), (64, 1))]
+    for dtype in ("f32", "f16"):  # rows of odd length, and sums of several kinds
+        listed += [Lerp("lerp_grad", dtype, (7, 1000003), (1000003,), (1,)),
+                   Lerp("lerp_grad", dtype, (29, 300007), (300007,), (1,)),
+                   Lerp("lerp_grad", dtype, (5001, 1003), (1003,), (1,)),
+                   Lerp("lerp_grad", dtype, (128, 3, 5000), (3, 1), (128, 1, 5000), wanted="xyw"),
+                   Lerp("lerp_grad", dtype, (96, 5, 7001), (5, 1), (96, 1, 7001), wanted="xyw")]
     return listed

@@ -102,4 +102,6 @@ def cases(device):
                PNorm("p_norm_grad", "f64", block, -1, 2), PNorm("p_norm_grad", "bf16", block, -1, 2),
                PNorm("p_norm_grad", "f32", rows, -1, 2), PNorm("p_norm_grad", "f32", columns, 0, 2),
                PNorm("p_norm_grad", "f32", short_rows, -1, 2)]
+    listed += [PNorm("p_norm", "f32", x, axis, p) for x, axis in (((128, 3, 5000), 1), ((100000, 33), -1))
+               for p in (2, 1.7)]
     return listed

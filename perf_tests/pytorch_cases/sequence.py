@@ -167,6 +167,8 @@ def cases(device):
               for dtype in ("f32", "f16") for pooltype in ("sum", "average", "max")]
     listed += [Pool("sequence_pool", dtype, "max", *many, index=True) for dtype in ("f32", "f16")]
     listed += [Pool("sequence_pool", "f32", "sum", *uneven), Pool("sequence_pool_grad", "f32", "sum", *uneven)]
+    tail = (3000, 15, 256, 20000)
+    listed += [Pool("sequence_pool", dtype, pooltype, *tail) for dtype in ("f32", "f16") for pooltype in ("sum", "max")]
     listed += [Expand(op, dtype, *many) for op in ("sequence_expand", "sequence_expand_grad")
                for dtype in ("f32", "f16")]
     return listed + [Expand("sequence_expand", "f32", *uneven)]

@@ -194,6 +194,8 @@ def cases(device):
                    MergeRows("f32", million, 7, 200000, "uniform"), MergeRows("f32", 100000, 1000, 50000, "uniform")]
         listed += [MergeRows(dtype, *mark) for dtype in NAMES if dtype != "f32"]
     listed += [kind("f32", *shape) for kind in (SparseSgd, SparseAdam) for shape in shapes]
+    if device == "cuda":
+        listed += [SparseSgd("f32", 2000, 512, 50000, "uniform"), SparseSgd("f32", 100000, 128, million, "uniform")]
     words = (262144, 64, 200000)
     for op in ("embedding", "embedding_grad"):
         listed += [Embedding(op, "f32", *words, "uniform"), Embedding(op, "f32", *words, "zipf"),
