@@ -26,14 +26,14 @@ constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_th
 /// A GPU's tiles that add up rows have all of them where so many tiles remain and a slot has no more rows than this:
 /// the sums are then final. Otherwise a slot has at least so many rows, where so many tiles remain.
 constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
-constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 1024;
+constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
+/// A walk down has fewer slots where rows are so few that a slot would have less than this.
+constexpr int least_rows_of_slot = 4;
 /// A host's tiles are made wider where so many remain.
 constexpr int least_host_tiles = 64;
 /// The columns that make rows worth no folding, and that folded rows have at least. Hosts' tiles may be wider, but such
 /// rows are long enough, and lie one behind the other anyway.
 constexpr int long_row(const TileShape& shape) { return shape.most_threads == 1 ? 1024 : shape.columns(); }
-/// The fewest rows of a folded loop. A GPU reads few long rows well without packs, and sums them in one tile.
-constexpr int least_folded_rows(const TileShape& shape) { return shape.most_threads == 1 ? 2 : 8; }
 /// The fewest packs of a row for a thread that walks along it, where there are enough.
 constexpr int least_packs_per_lane = 8;
 /// The most threads that walk along one row: more take longer to add up their sums.
@@ -131,12 +131,22 @@ std::int64_t folded_columns(std::int64_t length, const TileShape& shape) {
   return best;
 }
 
+/// Whether the loop sums, on a GPU: a walk reads long rows well without packs, and needs no partial sums for each of
+/// the rows that are folded into one.
+bool sums_on_gpu(const Loop& loop, const TileShape& shape) {
+  if (shape.most_threads == 1) return false;
+  for (int output = 0; output < loop.outputs; ++output) {
+    if (loop.sums(output)) return true;
+  }
+  return false;
+}
+
 bool worth_folding(const Loop& loop, const TileShape& shape) {
   if (!can_fold(loop)) return false;
   if (loop.rank == 1) return true;
   const std::int64_t columns = loop.extent[1];
-  const bool fills_tiles = columns % shape.pack == 0 && columns >= long_row(shape);
-  return !fills_tiles && ceil_div(loop.size(), folded_columns(columns, shape)) >= least_folded_rows(shape);
+  if (columns >= long_row(shape) && (columns % shape.pack == 0 || sums_on_gpu(loop, shape))) return false;
+  return folded_columns(columns, shape) < loop.size();
 }
 
 void set_fold(TilePlan& plan, const Loop& loop, const TileShape& shape) {
@@ -262,7 +272,9 @@ Walk choose_walk(const TilePlan& plan, const Loop& loop, const TileShape& shape)
 void set_slots(TilePlan& plan, const TileShape& shape) {
   const int most_slots = shape.most_threads / plan.lanes;
   const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);
-  plan.slots = std::max(least_slots, power_of_two_at_least(plan.rows, most_slots));
+  const bool goes_down = plan.walk == Walk::down || plan.walk == Walk::interleaved;
+  const std::int64_t rows = goes_down ? ceil_div(plan.rows, least_rows_of_slot) : plan.rows;
+  plan.slots = std::max(least_slots, power_of_two_at_least(rows, most_slots));
 }
 
 /// Tiles for walks along rows: one row for each slot.
