@@ -39,7 +39,7 @@ Path choose_path(const Context& ctx, const Windows& windows, const DeformConv2dT
   // A library multiplies columns that are in memory.
   if (ctx.products() == Products::kokkos_kernels) return Path::im2col;
   if (impl::can_fuse(ctx, windows, tensors)) return Path::fused;
-  if (impl::suits_pixels(ctx, windows)) return Path::pixels;
+  if (impl::suits_pixels(ctx, windows, tensors)) return Path::pixels;
   if (impl::suits_strips(ctx, windows, tensors.x)) return Path::strips;
   return ctx.backend() == Backend::cuda ? Path::im2col : Path::tiles;
 }

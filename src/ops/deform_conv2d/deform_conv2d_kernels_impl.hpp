@@ -113,7 +113,7 @@ void DeformConv2dKernels<B, T>::convolve_pixels(const Context& ctx, const ImageS
     const std::int64_t outs = step.windows.group_out_channels();
     if (outs == 1) return launch.template operator()<4, true>();
     if (outs <= 4) return launch.template operator()<4, false>();
-    launch.template operator()<16, false>();
+    launch.template operator()<8, false>();
   }
 }
 

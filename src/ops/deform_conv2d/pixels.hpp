@@ -8,10 +8,14 @@
 
 namespace portops::impl {
 
-/// Whether the path is the faster one: on GPUs, for groups whose windows have few elements, and few output channels.
-bool suits_pixels(const Context& ctx, const Windows& windows);
+/// Whether x has pixels, and these, all elements and all positions have numbers of 32 bits, which ConvolvePixels needs.
+bool fits_pixels(const Windows& windows, const DeformConv2dTensors& tensors);
 
-/// On GPUs. Needs channels, and an out that has elements. Takes no workspace: all is read and written where it lies.
+/// Whether the path is the faster one: on GPUs, for groups whose windows have few elements, and few output channels.
+bool suits_pixels(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors);
+
+/// On GPUs. Needs channels, an out that has elements, and fits_pixels(). Takes no workspace: all is read and written
+/// where it lies.
 void deform_conv2d_by_pixels(const Context& ctx, const Windows& windows, const DeformConv2dTensors& tensors);
 
 }  // namespace portops::impl

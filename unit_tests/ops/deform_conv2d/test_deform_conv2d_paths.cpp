@@ -282,17 +282,51 @@ TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_worksp
   const bool is_device = ctx.backend() == Backend::cuda;
   const auto suits = [&](const DeformConv2dProblem<float>& problem) {
     const impl::Windows windows = windows_of(problem);
-    return is_device ? impl::suits_pixels(ctx, windows) : impl::suits_strips(ctx, windows, problem.refs.at("x"));
+    return is_device ? impl::suits_pixels(ctx, windows, tensors_of(problem))
+                     : impl::suits_strips(ctx, windows, problem.refs.at("x"));
   };
   for (const DeformConv2dCase& c : few_products) {
     const DeformConv2dProblem<float> problem(ctx, c);
-    if (c.out_channels / c.groups > 16) continue;
+    if (!is_device && c.out_channels / c.groups > 16) continue;
     EXPECT_TRUE(suits(problem)) << c.to_string();
     EXPECT_EQ(problem.workspace(ctx), 0u) << c.to_string();
   }
   for (const DeformConv2dCase& c : cases) {
     EXPECT_FALSE(suits(DeformConv2dProblem<float>(ctx, c))) << c.to_string();
   }
+}
+
+TEST_P(DeformConv2dPathsTest, pixels_need_numbers_of_32_bits) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const DeformConv2dProblem<float> problem(ctx, {.images = 2, .channels = 2, .height = 1, .groups = 2});
+  const impl::DeformConv2dTensors tensors = tensors_of(problem);
+  const impl::Windows windows = windows_of(problem);
+  EXPECT_TRUE(impl::fits_pixels(windows, tensors));
+  const auto lies = [&](TensorRef impl::DeformConv2dTensors::* which, int axis, std::int64_t stride) {
+    impl::DeformConv2dTensors changed = tensors;
+    const TensorRef& tensor = tensors.*which;
+    Extents strides = tensor.strides();
+    strides[axis] = stride;
+    changed.*which = TensorRef(tensor.data(), tensor.type(), tensor.extents(), strides, tensor.space());
+    return impl::fits_pixels(windows, changed);
+  };
+  using Tensors = impl::DeformConv2dTensors;
+  for (const auto which : {&Tensors::x, &Tensors::offset, &Tensors::weight, &Tensors::mask, &Tensors::out}) {
+    EXPECT_TRUE(lies(which, 0, most / 8));
+    EXPECT_FALSE(lies(which, 0, most));
+    EXPECT_FALSE(lies(which, 0, -most));
+    EXPECT_FALSE(lies(which, 0, std::numeric_limits<std::int64_t>::min()));
+  }
+  EXPECT_TRUE(lies(&Tensors::x, 2, most + 1)) << "of one row";
+  const auto has = [&](std::int64_t impl::Windows::* number, std::int64_t value) {
+    impl::Windows changed = windows;
+    changed.*number = value;
+    return impl::fits_pixels(changed, tensors);
+  };
+  EXPECT_FALSE(has(&impl::Windows::height, 0)) << "no pixels";
+  EXPECT_FALSE(has(&impl::Windows::top, most + 1));
+  EXPECT_FALSE(has(&impl::Windows::stride_x, most));
+  EXPECT_FALSE(has(&impl::Windows::dilation_y, most));
 }
 
 TEST_P(DeformConv2dPathsTest, strips_need_numbers_of_32_bits) {
