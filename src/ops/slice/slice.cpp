@@ -6,7 +6,7 @@
 #include "core/copy/strided_copy.hpp"
 #include "core/exec/region.hpp"
 #include "generated/checks.hpp"
-#include "ops/slice/fill_outside.hpp"
+#include "ops/slice/fill_slice.hpp"
 #include "ops/slice/slice_rules.hpp"
 
 namespace portops {
@@ -26,13 +26,11 @@ void slice_grad(const Context& ctx, const TensorRef& x, const TensorRef& out_gra
   const impl::Region region("portops::slice_grad");
   impl::check_slice_grad(ctx, x, out_grad, x_grad, params);
   if (!x_grad || x_grad.size() == 0) return;
-  static const impl::CopyLabels labels("slice_grad");
   if (out_grad.size() != x_grad.size()) {
-    impl::fill_outside(ctx, x_grad, impl::axis_slices("slice_grad", x_grad.extents(), params));
+    return impl::fill_slice(ctx, out_grad, x_grad, impl::axis_slices("slice_grad", x_grad.extents(), params));
   }
-  if (out_grad.size() != 0) {
-    impl::strided_copy(ctx, labels, impl::make_copy_plan(out_grad, sliced(x_grad, params)));
-  }
+  static const impl::CopyLabels labels("slice_grad");
+  impl::strided_copy(ctx, labels, impl::make_copy_plan(out_grad, sliced(x_grad, params)));
 }
 
 TensorRef sliced(const TensorRef& x, const SliceParams& params) {
