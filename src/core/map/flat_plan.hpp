@@ -52,8 +52,8 @@ struct FlatPlan {
 };
 
 /// Whether the loop suits the flat form: nothing is summed, all outputs are contiguous, and so are the inputs that are
-/// not single values, or broadcast so that a pack of the loop takes one value of them or one pack (the rows of
-/// FlatForm), or else tiles would not suit it either.
+/// not single values, or some of them are and others broadcast so that a pack of the loop takes one value of them or
+/// one pack (the rows of FlatForm), or else tiles would not suit it either.
 bool is_flat(const Loop& loop, Backend backend);
 FlatPlan make_flat_plan(const Loop& loop, Backend backend);
 

@@ -8,7 +8,8 @@
 
 // Which inputs of a functor a walk through tiles reads by packs in each of its steps. The others are broadcast: the
 // same in all steps, or one element a row. A walk is compiled for each set of inputs that usual calls have, and once
-// more for all others, which asks the plan.
+// more for all others, which asks the plan. The empty set is for walks whose inputs are the same in all steps: they
+// compute once and store.
 
 namespace portops::impl {
 
@@ -56,7 +57,7 @@ void with_inputs_in_packs(unsigned bits, const Launch& launch) {
     launch.template operator()<unknown_inputs>();
   } else {
     constexpr unsigned own = sets[i].bits();
-    static_assert(own != 0 && own >> F::inputs == 0, "inputs_in_packs: a set of inputs of the functor, and not empty");
+    static_assert(own >> F::inputs == 0, "inputs_in_packs: a set of inputs of the functor");
     if (bits == own) {
       launch.template operator()<own>();
     } else {

@@ -45,11 +45,16 @@ void launch_flat(const Context& ctx, const std::string& label, const F& f, const
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 
-/// The inputs that a plan reads by packs, bit by bit.
+/// The inputs that a walk down or along reads by packs, bit by bit. None of them is a set for walks that read nothing
+/// in their steps.
 inline unsigned inputs_in_packs_of(const TilePlan& plan, int inputs) {
   unsigned bits = 0;
-  for (int k = 0; k < inputs; ++k) bits |= plan.operand[k].access == Access::packs ? 1u << k : 0u;
-  return bits;
+  bool reads_elements = false;
+  for (int k = 0; k < inputs; ++k) {
+    bits |= plan.operand[k].access == Access::packs ? 1u << k : 0u;
+    reads_elements = reads_elements || (plan.walk == Walk::down && plan.operand[k].access == Access::row);
+  }
+  return bits == 0 && reads_elements ? unknown_inputs : bits;
 }
 
 /// Enqueues outputs = f(inputs) for each index of the loop, outputs being summed along the axes where they do not move.

@@ -207,7 +207,7 @@ class MapTiles {
     return in_packs == unknown_inputs ? operand_[k].access == Access::packs : (in_packs >> k & 1) != 0;
   }
   KOKKOS_FORCEINLINE_FUNCTION bool reads_elements(int k) const {
-    return down && !reads_packs(k) && operand_[k].access == Access::row;
+    return down && in_packs != 0 && !reads_packs(k) && operand_[k].access == Access::row;
   }
 
   /// Whether an operand is read or written by packs.

@@ -25,6 +25,8 @@ struct Divide {
   static constexpr int inputs = 1;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  /// Where the axes that were summed are the last or the first ones, a walk stores one pack again and again.
+  static constexpr std::array inputs_in_packs{InputSet{}, InputSet{0}};
 
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const { out[0] = in[0] / divisor; }
 

@@ -256,24 +256,39 @@ TEST_P(MapPlanTest, gathers_operands_where_rows_are_too_short_for_tiles) {
 
 TEST_P(MapPlanTest, goes_by_rows_where_a_pack_takes_one_value_or_one_pack_of_what_is_broadcast) {
   const bool by_rows = impl::has_flat_rows(backend(), type());
-  const Loop wide = loop({100, 4096}, {100, 1}, {4096}, {100, 4096});
-  EXPECT_EQ(impl::is_flat(wide, backend()), by_rows);
-  if (!by_rows) return;
-  const impl::FlatPlan plan = impl::make_flat_plan(wide, backend());
-  EXPECT_EQ(plan.form, impl::FlatForm::rows);
-  EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::repeated);
-  EXPECT_EQ(plan.operand[1].access, impl::FlatAccess::rows);
-  EXPECT_EQ(plan.operand[2].access, impl::FlatAccess::packs);
-
-  const Loop uneven = loop({100, 4097}, {100, 1}, {4097}, {100, 4097});
-  EXPECT_NE(impl::make_flat_plan(uneven, backend()).form, impl::FlatForm::rows) << "rows of no whole packs";
-  const auto moved = [&](std::uintptr_t shift) {
-    const std::uintptr_t bytes = shift * size_of(type());
-    const Call call{type(), {100, 4096}, {tensor_at((1 << 24) + bytes, {4096})}, {tensor_at(2 << 24, {100, 4096})}};
-    return impl::is_flat(call.loop(), backend());
+  const auto loop_of = [&](const Extents& extents, const Extents& y, std::uintptr_t shift = 0) {
+    const TensorRef moved = tensor_at((1 << 24) + shift * size_of(type()), y);
+    return Call{type(), extents, {tensor_at(1 << 20, extents), moved}, {tensor_at(3 << 20, extents)}}.loop();
   };
-  EXPECT_TRUE(moved(0));
-  EXPECT_FALSE(moved(1)) << "a misaligned input";
+  const Loop repeated = loop_of({100, 4096}, {100, 1}), rows = loop_of({100, 4096}, {4096});
+  EXPECT_EQ(impl::is_flat(repeated, backend()), by_rows);
+  EXPECT_EQ(impl::is_flat(rows, backend()), by_rows);
+  if (!by_rows) return;
+  const impl::FlatPlan plan = impl::make_flat_plan(repeated, backend());
+  EXPECT_EQ(plan.form, impl::FlatForm::rows);
+  EXPECT_EQ(plan.operand[0].access, impl::FlatAccess::packs);
+  EXPECT_EQ(plan.operand[1].access, impl::FlatAccess::repeated);
+  EXPECT_EQ(plan.operand[2].access, impl::FlatAccess::packs);
+  EXPECT_EQ(impl::make_flat_plan(rows, backend()).operand[1].access, impl::FlatAccess::rows);
+
+  EXPECT_NE(impl::make_flat_plan(loop_of({100, 4097}, {4097}), backend()).form, impl::FlatForm::rows)
+      << "rows of no whole packs";
+  EXPECT_FALSE(impl::is_flat(loop_of({100, 4096}, {4096}, 1), backend())) << "a misaligned input";
+}
+
+TEST_P(MapPlanTest, walks_where_all_inputs_are_broadcast) {
+  if (backend() != Backend::cuda) GTEST_SKIP() << "walks of GPUs";
+  const auto plan_of = [&](const Extents& x, const Extents& out) {
+    const Loop loop = Call{type(), out, {tensor_at(1 << 20, x)}, {tensor_at(3 << 20, out)}}.loop();
+    EXPECT_FALSE(impl::is_flat(loop, backend()));
+    return impl::make_tile_plan(loop, backend());
+  };
+  EXPECT_EQ(plan_of({100, 1}, {100, 4096}).walk, Walk::along);
+  const TilePlan down = plan_of({4096}, {100, 4096});
+  EXPECT_EQ(down.walk, Walk::down);
+  EXPECT_EQ(down.operand[0].access, impl::Access::staged);
+  // Rows that are too short for tiles.
+  EXPECT_TRUE(impl::is_flat(loop({10000, 16}, {10000, 1}, {}, {10000, 16}), backend()));
 }
 
 TEST_P(MapPlanTest, reads_no_packs_on_a_gpu_that_the_head_does_not_align) {
