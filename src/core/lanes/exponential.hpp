@@ -122,9 +122,10 @@ struct SplitExponential {
   A rest;
 };
 
-/// For x ≤ 0 such that the power is a normal number.
+/// For x + rest ≤ 0 such that the power is a normal number. `rest` is at most a rounding error of x.
 template <class T, int shift>
-KOKKOS_FORCEINLINE_FUNCTION SplitExponential<Arithmetic<T>> split_exponential(Arithmetic<T> x) {
+KOKKOS_FORCEINLINE_FUNCTION SplitExponential<Arithmetic<T>> split_exponential(
+    Arithmetic<T> x, [[maybe_unused]] Arithmetic<T> rest = {}) {
   using A = Arithmetic<T>;
   using Numbers = ExponentialNumbers<A>;
   using Format = FloatFormat<A>;
@@ -134,18 +135,45 @@ KOKKOS_FORCEINLINE_FUNCTION SplitExponential<Arithmetic<T>> split_exponential(Ar
   const A shifted = Kokkos::fma(x, Numbers::log2_e, round_to_integer);
   const A n = shifted - round_to_integer;
   A r = Kokkos::fma(-n, Numbers::ln2, x);
-  if constexpr (std::is_same_v<T, A>) r = Kokkos::fma(-n, Numbers::rest_of_ln2, r);
+  if constexpr (std::is_same_v<T, A>) r = Kokkos::fma(-n, Numbers::rest_of_ln2, r) + rest;
   const A power = Kokkos::bit_cast<A>(static_cast<Bits>(Kokkos::bit_cast<Bits>(shifted) << Format::fraction_bits));
   return {power, exp_minus_one_of_fraction<T>(r)};
 }
 
-/// e^x · 2^shift for x ≤ 0, with the `shift` of ExponentialNumbers: no subnormal number, and so as accurate as others,
-/// where e^x would be one; `unshift` times this is e^x. From `least` on downwards it stays as it is.
+/// 2^(x · factor + shift) for numbers of the 16-bit types, where it is a normal number.
+template <int shift>
+KOKKOS_FORCEINLINE_FUNCTION float short_exp2(float x, float factor) {
+  using Format = FloatFormat<float>;
+  // x · factor = n + r. The last bits of `shifted` are those of n + shift, which goes into the exponent.
+  constexpr float round_to_integer = Format::round_to_integer + static_cast<float>(shift);
+  constexpr float coefficients[] = {0x1.ffffe8p-1f, 0x1.62e0dcp-1f, 0x1.ec06dp-3f, 0x1.ca14acp-5f, 0x1.3999f8p-7f};
+  const float shifted = Kokkos::fma(x, factor, round_to_integer);
+  const float power = polynomial(coefficients, Kokkos::fma(x, factor, round_to_integer - shifted));
+  return Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(power) +
+                                 (Kokkos::bit_cast<std::uint32_t>(shifted) << Format::fraction_bits));
+}
+
+/// e^(x + rest) · 2^shift for `least` ≤ x ≤ 0, with the `shift` of ExponentialNumbers: no subnormal number, and so as
+/// accurate as others, where e^x would be one; `unshift` times this is e^x. `rest`, which 16-bit types do not need, is
+/// at most a rounding error of x.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> shifted_exp_of_bounded(Arithmetic<T> x,
+                                                                 [[maybe_unused]] Arithmetic<T> rest = {}) {
+  using A = Arithmetic<T>;
+  using Numbers = ExponentialNumbers<A>;
+  if constexpr (std::is_same_v<T, A>) {
+    const auto [power, fraction] = split_exponential<T, Numbers::shift>(x, rest);
+    return Kokkos::fma(power, fraction, power);
+  } else {
+    return short_exp2<Numbers::shift>(x, Numbers::log2_e);
+  }
+}
+
+/// The same for all x ≤ 0. From `least` on downwards it stays as it is.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> shifted_exp(Arithmetic<T> x) {
-  using Numbers = ExponentialNumbers<Arithmetic<T>>;
-  const auto [power, rest] = split_exponential<T, Numbers::shift>(x < Numbers::least ? Numbers::least : x);
-  return Kokkos::fma(power, rest, power);
+  constexpr Arithmetic<T> least = ExponentialNumbers<Arithmetic<T>>::least;
+  return shifted_exp_of_bounded<T>(x < least ? least : x);
 }
 
 /// e^x − 1 for x ≤ 0, as accurate near 0 as elsewhere.

@@ -13,35 +13,42 @@ namespace portops::impl {
 template <class T>
 struct Gelu {
   using A = Arithmetic<T>;
-  static constexpr A most = NormalNumbers<A>::most;
   static constexpr A unshift = ExponentialNumbers<A>::unshift;
 
   KOKKOS_FORCEINLINE_FUNCTION static A value(A x) {
-    const A t = bounded_magnitude(x);
-    const A tail = shifted_normal_exp<T>(t) * normal_tail_ratio<T>(t);
-    return (x < A(0) ? A(-0.0) : x) - (t * tail) * unshift;
+    const A t = bounded_magnitude(x, normal_tail_most<T>);
+    return Kokkos::fma(-(t * shifted_normal_tail<T>(t)), unshift, positive_part(x));
   }
 
   /// Φ(x) + x · φ(x).
   KOKKOS_FORCEINLINE_FUNCTION static A gradient(A x, A out_grad) {
-    const A t = bounded_magnitude(x);
+    const A t = bounded_magnitude(x, NormalNumbers<A>::most);
     const A ratio = Kokkos::fma(-t, NormalNumbers<A>::inverse_root_of_2_pi, normal_tail_ratio<T>(t));
     const A tail = shifted_normal_exp<T>(t) * ratio;
     return out_grad * (x < A(0) ? tail * unshift : Kokkos::fma(-tail, unshift, A(1)));
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION static A bounded_magnitude(A x) {
+  /// x, −0 for less. What it is for NaN does not matter.
+  KOKKOS_FORCEINLINE_FUNCTION static A positive_part(A x) {
+#if defined(__CUDA_ARCH__)
+    return Kokkos::fmax(x, A(-0.0));  // one instruction
+#else
+    return x < A(0) ? A(-0.0) : x;
+#endif
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static A bounded_magnitude(A x, A most) {
     const A magnitude = Kokkos::abs(x);
     return magnitude > most ? most : magnitude;
   }
 };
 
-/// x/2 · (1 + tanh(z/2)) = x · σ(z) with z = √(8/π) · (x + 0.044715 x³). Beyond the bounds σ(z) is 0 or 1.
+/// x/2 · (1 + tanh(z/2)) = x · σ(z) with z = √(8/π) · (x + 0.044715 x³). Beyond the bounds σ(z) is 0 or 1; |z| is at
+/// most 119 at that of the 16-bit types.
 template <class T>
 struct GeluByTanh {
   using A = Arithmetic<T>;
-  static constexpr A most = std::is_same_v<A, double> ? A(24) : A(12);
+  static constexpr A most = std::is_same_v<A, double> ? A(24) : std::is_same_v<T, float> ? A(12) : A(11.2);
   static constexpr A linear = static_cast<A>(0x1.9884533d43651p+0);
   static constexpr A cubic = static_cast<A>(0x1.2444f2a4d8b4bp-4);
 
