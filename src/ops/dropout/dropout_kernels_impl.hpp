@@ -21,7 +21,7 @@ class DropoutWords {
   static constexpr int count = 4;
 
   DropoutWords(std::uint64_t seed, std::uint64_t offset, const std::int64_t* step)
-      : philox_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}},
+      : philox_(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)),
         offset_(offset),
         step_(step) {}
 
@@ -49,26 +49,31 @@ class DropoutWords {
 template <class A>
 class Drop {
  public:
-  explicit Drop(double p)
-      : below_(static_cast<std::uint64_t>(std::nearbyint(p * 0x1p32))),
-        factor_(p < 1.0 ? static_cast<A>(1.0 / (1.0 - p)) : A(0)) {}
+  explicit Drop(double p) : factor_(p < 1.0 ? static_cast<A>(1.0 / (1.0 - p)) : A(0)) {
+    const auto below = static_cast<std::uint64_t>(std::nearbyint(p * 0x1p32));
+    drops_all_ = below > UINT32_MAX;
+    below_ = static_cast<std::uint32_t>(below);
+  }
 
-  KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, std::uint32_t word) const { return word < below_ ? A(0) : x * factor_; }
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(A x, std::uint32_t word) const {
+    return drops_all_ || word < below_ ? A(0) : x * factor_;
+  }
 
  private:
-  std::uint64_t below_;  ///< up to 2^32
   A factor_;
+  std::uint32_t below_;
+  bool drops_all_;
 };
 
-/// Tensors whose elements lie in their order without gaps. On a GPU a thread takes whole packs, as many as four words
-/// decide on or more; on hosts a work item takes a run.
+/// Tensors whose elements lie in their order without gaps. On a GPU a thread takes two units of whole packs, as many as
+/// four words decide on or more, 256 units apart; on hosts a work item takes a run.
 template <Backend B, class T>
 class DropoutFlat {
  public:
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
   static constexpr int pack = static_cast<int>(16 / sizeof(T));
-  /// Elements of a GPU's thread, and of a host's work item.
+  /// Elements of a GPU's unit, and of a host's work item.
   static constexpr int elements = B == Backend::cuda ? (pack > DropoutWords::count ? pack : DropoutWords::count) : 4096;
 
   DropoutFlat(const TensorRef& x, const TensorRef& out, const DropoutWords& words, const Drop<A>& drop)
@@ -80,43 +85,58 @@ class DropoutFlat {
     is_aligned_ = reinterpret_cast<std::uintptr_t>(x_) % 16 == 0 && reinterpret_cast<std::uintptr_t>(out_) % 16 == 0;
   }
 
-  std::int64_t items() const { return ceil_div(size_, std::int64_t{elements}); }
+  std::int64_t items() const {
+    if constexpr (B == Backend::cuda) return ceil_div(size_, std::int64_t{2} * threads * elements) * threads;
+    return ceil_div(size_, std::int64_t{elements});
+  }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t first = item * elements;
-    const std::int64_t left = size_ - first;
     if constexpr (B == Backend::cuda) {
-      if (is_aligned_ && left >= elements) {
-        drop_packs<true>(first, elements);
-      } else {
-        drop_packs<false>(first, left < elements ? static_cast<int>(left) : elements);
-      }
+      const std::int64_t first = (item / threads * 2 * threads + item % threads) * elements;
+      if (is_aligned_ && first + (threads + 1) * elements <= size_) return drop_units<true, 2>(first);
+      PORTOPS_NO_UNROLL
+      for (int unit = 0; unit < 2; ++unit) drop_units<false, 1>(first + unit * threads * elements);
     } else {
-      KOKKOS_IF_ON_HOST((drop_run(first, left < elements ? static_cast<int>(left) : elements);))
+      KOKKOS_IF_ON_HOST((const std::int64_t first = item * elements; const std::int64_t left = size_ - first;
+                         drop_run(first, left < elements ? static_cast<int>(left) : elements);))
     }
   }
 
  private:
-  template <bool at_once>
-  KOKKOS_FORCEINLINE_FUNCTION void drop_packs(std::int64_t first, int count) const {
+  static constexpr int threads = 256;
+
+  template <bool at_once, int units>
+  KOKKOS_FORCEINLINE_FUNCTION void drop_units(std::int64_t first) const {
     using Access = ColumnAccess<pack, at_once>;
     constexpr int packs = elements / pack;
-    Word<T, pack> x[packs];
+    const std::int64_t left = size_ - first;
+    const int count = at_once || left >= elements ? elements : left < 0 ? 0 : static_cast<int>(left);
+    Word<T, pack> x[units][packs];
     PORTOPS_UNROLL
-    for (int k = 0; k < packs; ++k) Access::load(x[k], x_ + first + k * pack, 1, count - k * pack);
-    const std::uint64_t sequence = words_.sequence();
-    PORTOPS_UNROLL
-    for (int at = 0; at < elements; at += DropoutWords::count) {
-      std::uint32_t words[DropoutWords::count];
-      words_(words, sequence, (first + at) / DropoutWords::count);
+    for (int unit = 0; unit < units; ++unit) {
       PORTOPS_UNROLL
-      for (int i = 0; i < DropoutWords::count; ++i) {
-        Word<T, pack>& own = x[(at + i) / pack];
-        own.set((at + i) % pack, static_cast<T>(drop_(static_cast<A>(own[(at + i) % pack]), words[i])));
+      for (int k = 0; k < packs; ++k) {
+        Access::load(x[unit][k], x_ + first + (unit * threads * elements + k * pack), 1, count - k * pack);
       }
     }
+    const std::uint64_t sequence = words_.sequence();
     PORTOPS_UNROLL
-    for (int k = 0; k < packs; ++k) Access::store(out_ + first + k * pack, x[k], 1, count - k * pack);
+    for (int unit = 0; unit < units; ++unit) {
+      PORTOPS_UNROLL
+      for (int at = 0; at < elements; at += DropoutWords::count) {
+        std::uint32_t words[DropoutWords::count];
+        words_(words, sequence, (first + (unit * threads * elements + at)) / DropoutWords::count);
+        PORTOPS_UNROLL
+        for (int i = 0; i < DropoutWords::count; ++i) {
+          Word<T, pack>& own = x[unit][(at + i) / pack];
+          own.set((at + i) % pack, static_cast<T>(drop_(static_cast<A>(own[(at + i) % pack]), words[i])));
+        }
+      }
+      PORTOPS_UNROLL
+      for (int k = 0; k < packs; ++k) {
+        Access::store(out_ + first + (unit * threads * elements + k * pack), x[unit][k], 1, count - k * pack);
+      }
+    }
   }
 
   /// In pieces that a compiler makes vectors of: so many blocks of words side by side, and then their elements.

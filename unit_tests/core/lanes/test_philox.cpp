@@ -14,7 +14,7 @@ TEST(PhiloxTest, gives_the_known_answers) {
   using Words = std::array<std::uint32_t, 4>;
   const auto words = [](const Words& counter, std::uint32_t k0, std::uint32_t k1) {
     std::uint32_t values[4] = {counter[0], counter[1], counter[2], counter[3]};
-    impl::Philox{{k0, k1}}(values);
+    impl::Philox(k0, k1)(values);
     return Words{values[0], values[1], values[2], values[3]};
   };
   constexpr std::uint32_t ones = 0xffffffff;

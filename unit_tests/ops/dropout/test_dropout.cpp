@@ -19,7 +19,7 @@ bool is_dropped(std::int64_t i, double p, std::uint64_t seed, std::uint64_t offs
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
   const auto block = static_cast<std::uint64_t>(i / 4);
   std::uint32_t words[4] = {low(block), high(block), low(offset), high(offset)};
-  impl::Philox{{low(seed), high(seed)}}(words);
+  impl::Philox(low(seed), high(seed))(words);
   return static_cast<double>(words[i % 4]) < std::nearbyint(p * 0x1p32);
 }
 
