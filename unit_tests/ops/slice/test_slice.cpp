@@ -133,6 +133,22 @@ TEST_P(SliceTest, fills_with_zeros_in_words_of_any_width) {
   });
 }
 
+// Packs of the gradient that are wholly in the slice, wholly outside, or where it, a row or the tensor begins or ends.
+TEST_P(SliceTest, has_a_gradient_of_rows_that_packs_do_not_fit) {
+  for_each_type([&]<class T>() {
+    for (const Layout out_layout : all_layouts) {
+      for (const std::int64_t columns : {40, 61, 64}) {
+        check<T>({5, columns}, {{1}, {8}, {32}}, Layout::contiguous, out_layout);
+        check<T>({5, columns}, {{1}, {3}, {30}}, Layout::contiguous, out_layout);
+        check<T>({5, columns}, {{1}, {1}, {far}, {3}}, Layout::contiguous, out_layout);
+        check<T>({4, 3, columns}, {{0, 2}, {2, -2}, {0, 5}, {-1, -1}}, Layout::contiguous, out_layout);
+        check<T>({columns, 5}, {{0}, {0}, {far}, {7}}, Layout::contiguous, out_layout);
+        check<T>({3, columns}, {{1}, {4}, {4}}, Layout::contiguous, out_layout);
+      }
+    }
+  });
+}
+
 TEST_P(SliceTest, sliced_needs_no_copy) {
   TestTensor<float> x(ctx, {6, 8});
   x.fill_randomly(1);
