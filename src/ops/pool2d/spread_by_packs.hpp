@@ -89,27 +89,35 @@ class SpreadByPacks {
           if constexpr (is_max) read_index(founds, from_index + j * index_.column);
         } else {
           values[0] = static_cast<A>(from[j]);
-          if constexpr (is_max) founds[0] = static_cast<int>(from_index[j]);
+          if constexpr (is_max) founds[0] = pixel_of(from_index[j]);
         }
       }
+      const A size_of_first = size_of(row, block.column + j);
       PORTOPS_UNROLL
       for (int k = 0; k < (is_pack ? pack : 1); ++k) {
         const int c = by_channels ? j : j + k;
-        if constexpr (!is_max) {
-          const int size = down_.size(row, exclusive_) * across_.size(block.column + c, exclusive_);
-          values[k] = is_there ? values[k] / static_cast<A>(size) : A(0);
-        }
-        value[c][by_channels ? k : 0] = values[k];
+        const A size = by_channels ? size_of_first : size_of(row, block.column + c);
+        value[c][by_channels ? k : 0] = is_max ? values[k] : is_there ? values[k] / size : A(0);
         found[c][by_channels ? k : 0] = founds[k];
       }
     }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION A size_of(int row, int column) const {
+    return is_max ? A(1) : static_cast<A>(down_.size(row, exclusive_) * across_.size(column, exclusive_));
+  }
+
+  /// The pixel of an index; −1 where there is none so far behind. (Both words are looked at, so that both are read: by
+  /// packs.)
+  KOKKOS_FORCEINLINE_FUNCTION static int pixel_of(std::int64_t index) {
+    return index >> 32 == 0 ? static_cast<int>(index) : -1;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void read_index(int (&found)[Shape::pack], const std::int64_t* from) {
     PORTOPS_UNROLL
     for (int k = 0; k < Shape::pack; k += 2) {
       const auto two = *reinterpret_cast<const Pack<std::int64_t, 2>*>(from + k);
-      found[k] = static_cast<int>(two.element[0]), found[k + 1] = static_cast<int>(two.element[1]);
+      found[k] = pixel_of(two.element[0]), found[k + 1] = pixel_of(two.element[1]);
     }
   }
 
