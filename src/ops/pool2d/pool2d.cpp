@@ -18,14 +18,9 @@ impl::Pool2dExtents check(const Context& ctx, const TensorRef& x, const TensorRe
   return windows;
 }
 
-/// Whether the only window is the whole image.
-bool is_whole(const impl::PoolAxis& axis) {
-  return axis.windows == 1 && axis.begin(0) <= 0 && axis.begin(0) + axis.kernel >= axis.extent;
-}
-
 /// Averages of whole images are a reduction.
 bool is_mean(const impl::Pool2dExtents& windows) {
-  return !windows.is_max && is_whole(windows.down) && is_whole(windows.across);
+  return !windows.is_max && windows.down.is_whole() && windows.across.is_whole();
 }
 
 impl::ReducePlan make_mean(const TensorRef& x, const TensorRef& out) {

@@ -5,8 +5,13 @@
 #include "core/exec/launch.hpp"
 #include "core/reduce/sum.hpp"
 #include "ops/pool2d/pool2d_kernels.hpp"
-#include "ops/pool2d/pool_windows.hpp"
-#include "ops/pool2d/spread_windows.hpp"
+#include "ops/pool2d/pool_by_packs.hpp"
+#include "ops/pool2d/pool_down.hpp"
+#include "ops/pool2d/pool_host.hpp"
+#include "ops/pool2d/spread_by_packs.hpp"
+#include "ops/pool2d/spread_down.hpp"
+#include "ops/pool2d/spread_host.hpp"
+#include "ops/pool2d/whole_images.hpp"
 
 namespace portops::impl {
 
@@ -18,27 +23,112 @@ struct Mean : Sum<A> {
   KOKKOS_FORCEINLINE_FUNCTION A finish(const Partial<A>& value) const { return value.total / size; }
 };
 
-template <Backend B, class T, bool is_max>
-void pool_windows(const Context& ctx, const PoolPlan& plan) {
-  static const std::string planes = "portops::pool2d::pool[planes]", channels = "portops::pool2d::pool[channels]";
-  const std::string& label = plan.by_channels ? channels : planes;
-  if constexpr (B != Backend::cuda) {
-    launch_by_items<B>(ctx, label, PoolWindows<B, T, pool_neighbours<B, T>, 0, is_max>(plan));
-  } else {
-    const auto launch = [&]<int K>() {
-      plan.by_channels ? launch_by_items<B>(ctx, label, PoolWindows<B, T, pool_neighbours<B, T>, K, is_max>(plan))
-                       : launch_by_items<B>(ctx, label, PoolWindows<B, T, 1, K, is_max>(plan));
-    };
-    const bool square = plan.down.kernel == plan.across.kernel;
-    if (square && plan.down.kernel == 2) return launch.template operator()<2>();
-    if (square && plan.down.kernel == 3) return launch.template operator()<3>();
-    launch.template operator()<0>();
+/// The labels of an operator's kernels, one for each way that a call may take.
+struct PoolLabels {
+  explicit PoolLabels(const std::string& kernel)
+      : planes(kernel + "[planes]"),
+        channels(kernel + "[channels]"),
+        planes_by_packs(kernel + "[planes by packs]"),
+        channels_by_packs(kernel + "[channels by packs]"),
+        whole(kernel + "[whole]") {}
+
+  std::string planes, channels, planes_by_packs, channels_by_packs, whole;
+};
+
+/// Calls launch(part) for as many images at once as ints can count; for single ones where these are too large.
+template <class T, class Launch>
+void for_each_small_part(const PoolPlan& plan, const Launch& launch) {
+  const auto part = [&](std::int64_t first, std::int64_t count) { return plan.part(first, count, sizeof(T)); };
+  std::int64_t count = plan.images;
+  while (count > 1 && !part(0, count).is_small()) count = ceil_div(count, 2);
+  for (std::int64_t first = 0; first < plan.images; first += count) {
+    launch(part(first, std::min(count, plan.images - first)));
   }
+}
+
+/// The kernels for windows of any size. `Kernel` takes the type of indices and the channels of a thread.
+template <template <class Index, int N> class Kernel, class T>
+void launch_any(const Context& ctx, const PoolLabels& labels, const PoolPlan& plan) {
+  constexpr Backend B = Backend::cuda;
+  if (!plan.is_small()) return launch_by_items<B>(ctx, labels.planes, Kernel<std::int64_t, 1>(plan));
+  plan.by_channels ? launch_by_items<B>(ctx, labels.channels, Kernel<int, pool_neighbours<B, T>>(plan))
+                   : launch_by_items<B>(ctx, labels.planes, Kernel<int, 1>(plan));
+}
+
+/// Those of PoolPlan::by_packs. `Kernel` takes the side of a window and whether neighbours are channels.
+template <template <int K, bool by_channels> class Kernel>
+void launch_by_packs(const Context& ctx, const PoolLabels& labels, const PoolPlan& plan) {
+  constexpr Backend B = Backend::cuda;
+  const auto launch = [&]<int K>() {
+    plan.by_channels ? launch_by_items<B>(ctx, labels.channels_by_packs, Kernel<K, true>(plan))
+                     : launch_by_items<B>(ctx, labels.planes_by_packs, Kernel<K, false>(plan));
+  };
+  plan.by_packs == 2 ? launch.template operator()<2>() : launch.template operator()<3>();
+}
+
+/// pool2d on a GPU.
+template <class T, PoolKind kind>
+struct PoolOnGpu {
+  static constexpr bool is_max = kind != PoolKind::average;
+  template <class Index, int N>
+  using Any = PoolDown<T, Index, N, is_max>;
+  template <int K, bool by_channels>
+  using ByPacks = PoolByPacks<T, K, by_channels, kind>;
+};
+
+/// pool2d_grad on a GPU.
+template <class T, bool is_max>
+struct SpreadOnGpu {
+  template <class Index, int N>
+  using Any = SpreadDown<T, Index, N, is_max>;
+  template <int K, bool by_channels>
+  using ByPacks = SpreadByPacks<T, K, by_channels, is_max>;
+};
+
+template <class T, PoolKind kind>
+void pool_on_gpu(const Context& ctx, const PoolPlan& plan) {
+  static const PoolLabels labels("portops::pool2d::pool");
+  using Kernels = PoolOnGpu<T, kind>;
+  if constexpr (sizeof(T) < sizeof(double)) {
+    if (plan.by_packs != 0 && plan.is_small()) {
+      return launch_by_packs<Kernels::template ByPacks>(ctx, labels, plan);
+    }
+  }
+  if (Kernels::is_max && plan.is_whole && !plan.by_channels && plan.is_small()) {
+    return launch_by_items<Backend::cuda>(ctx, labels.whole, PoolWhole<T>(plan));
+  }
+  launch_any<Kernels::template Any, T>(ctx, labels, plan);
+}
+
+template <class T, bool is_max>
+void spread_on_gpu(const Context& ctx, const PoolPlan& plan) {
+  static const PoolLabels labels("portops::pool2d_grad::spread");
+  using Kernels = SpreadOnGpu<T, is_max>;
+  if constexpr (sizeof(T) < sizeof(double)) {
+    if (plan.by_packs != 0 && plan.is_small()) {
+      return launch_by_packs<Kernels::template ByPacks>(ctx, labels, plan);
+    }
+  }
+  if (plan.is_small() && SpreadWhole<T, is_max>::suits(plan)) {
+    return launch_by_items<Backend::cuda>(ctx, labels.whole, SpreadWhole<T, is_max>(plan));
+  }
+  launch_any<Kernels::template Any, T>(ctx, labels, plan);
 }
 
 template <Backend B, class T>
 void Pool2dKernels<B, T>::pool(const Context& ctx, const PoolPlan& plan) {
-  plan.is_max ? pool_windows<B, T, true>(ctx, plan) : pool_windows<B, T, false>(ctx, plan);
+  if constexpr (B == Backend::cuda) {
+    for_each_small_part<T>(plan, [&](const PoolPlan& part) {
+      if (!part.is_max) return pool_on_gpu<T, PoolKind::average>(ctx, part);
+      part.index.data != nullptr ? pool_on_gpu<T, PoolKind::maximum_with_index>(ctx, part)
+                                 : pool_on_gpu<T, PoolKind::maximum>(ctx, part);
+    });
+  } else {
+    static const PoolLabels labels("portops::pool2d::pool");
+    const std::string& label = plan.by_channels ? labels.channels : labels.planes;
+    plan.is_max ? launch_by_items<B>(ctx, label, PoolOnHost<B, T, true>(plan))
+                : launch_by_items<B>(ctx, label, PoolOnHost<B, T, false>(plan));
+  }
 }
 
 template <Backend B, class T>
@@ -49,12 +139,16 @@ void Pool2dKernels<B, T>::mean(const Context& ctx, const ReducePlan& plan, doubl
 
 template <Backend B, class T>
 void Pool2dKernels<B, T>::grad(const Context& ctx, const PoolPlan& plan) {
-  static const std::string planes = "portops::pool2d_grad::spread[planes]";
-  static const std::string channels = "portops::pool2d_grad::spread[channels]";
-  const std::string& label = plan.by_channels ? channels : planes;
-  constexpr int N = pool_neighbours<B, T>;
-  plan.is_max ? launch_by_items<B>(ctx, label, SpreadWindows<B, T, N, true>(plan))
-              : launch_by_items<B>(ctx, label, SpreadWindows<B, T, N, false>(plan));
+  if constexpr (B == Backend::cuda) {
+    for_each_small_part<T>(plan, [&](const PoolPlan& part) {
+      part.is_max ? spread_on_gpu<T, true>(ctx, part) : spread_on_gpu<T, false>(ctx, part);
+    });
+  } else {
+    static const PoolLabels labels("portops::pool2d_grad::spread");
+    const std::string& label = plan.by_channels ? labels.channels : labels.planes;
+    plan.is_max ? launch_by_items<B>(ctx, label, SpreadOnHost<B, T, true>(plan))
+                : launch_by_items<B>(ctx, label, SpreadOnHost<B, T, false>(plan));
+  }
 }
 
 }  // namespace portops::impl

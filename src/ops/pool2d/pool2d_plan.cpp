@@ -4,6 +4,8 @@
 
 #include "core/lanes/tile_shape.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 namespace portops::impl {
@@ -19,14 +21,52 @@ bool is_wide(const TensorRef& tensor, int axis) {
   return true;
 }
 
+PoolTensor pool_tensor(const TensorRef& tensor) {
+  const auto stride = [&](int axis) { return tensor.extent(axis) > 1 ? tensor.stride(axis) : 0; };
+  return {tensor.data(), stride(0), stride(1), stride(2), stride(3)};
+}
+
+/// PoolPlan::by_packs, for neighbours that are packs of so many elements.
+int by_packs(const PoolPlan& plan, const TensorRef& index, int pack) {
+  const auto suits = [](const PoolAxis& axis) {
+    return axis.kernel == axis.before + 2 && axis.kernel <= 3 && axis.stride == 2;
+  };
+  if (!suits(plan.down) || !suits(plan.across) || plan.down.kernel != plan.across.kernel) return 0;
+  if (!plan.wide_images || !plan.wide_windows || (index && !is_wide(index, plan.by_channels ? 1 : 3))) return 0;
+  const bool is_whole_packs = plan.by_channels
+                                  ? plan.channels % pack == 0
+                                  : plan.across.windows % pack == 0 && plan.across.extent == 2 * plan.across.windows;
+  return is_whole_packs ? static_cast<int>(plan.down.kernel) : 0;
+}
+
 }  // namespace
 
-PoolTensor::PoolTensor(const TensorRef& tensor)
-    : data(tensor.data()),
-      image(tensor.stride(0)),
-      channel(tensor.stride(1)),
-      row(tensor.stride(2)),
-      column(tensor.stride(3)) {}
+bool PoolPlan::is_small() const {
+  constexpr std::int64_t most = INT32_MAX, most_of_axis = most / 4;
+  const auto fits = [](const PoolAxis& axis) {
+    return std::max({axis.extent, axis.kernel, axis.stride}) < most_of_axis;
+  };
+  const auto reaches = [this](const PoolTensor& tensor, std::int64_t rows, std::int64_t columns) {
+    return std::abs(tensor.image) * (images - 1) + std::abs(tensor.channel) * (channels - 1) +
+           std::abs(tensor.row) * (rows - 1) + std::abs(tensor.column) * (columns - 1);
+  };
+  const std::int64_t planes = images * channels;
+  return fits(down) && fits(across) && planes * down.extent * across.extent < most &&
+         planes * down.windows * across.windows < most && reaches(x, down.extent, across.extent) < most &&
+         reaches(out, down.windows, across.windows) < most && reaches(index, down.windows, across.windows) < most;
+}
+
+PoolPlan PoolPlan::part(std::int64_t first_image, std::int64_t count, int element_bytes) const {
+  PoolPlan part = *this;
+  const auto move = [&](PoolTensor& tensor, int bytes) {
+    if (tensor.data != nullptr) tensor.data = static_cast<std::byte*>(tensor.data) + first_image * tensor.image * bytes;
+  };
+  part.images = count;
+  move(part.x, element_bytes);
+  move(part.out, element_bytes);
+  move(part.index, sizeof(std::int64_t));
+  return part;
+}
 
 PoolPlan make_pool_plan(const Pool2dExtents& windows, bool exclusive, const TensorRef& x, const TensorRef& out,
                         const TensorRef& index) {
@@ -40,9 +80,12 @@ PoolPlan make_pool_plan(const Pool2dExtents& windows, bool exclusive, const Tens
   plan.channels = x.extent(1);
   plan.down = windows.down;
   plan.across = windows.across;
-  plan.x = PoolTensor(x);
-  plan.out = PoolTensor(out);
-  if (index) plan.index = PoolTensor(index);
+  plan.x = pool_tensor(x);
+  plan.out = pool_tensor(out);
+  if (index) plan.index = pool_tensor(index);
+  plan.by_packs = by_packs(plan, index, gpu_pack_bytes / static_cast<int>(size_of(x.type())));
+  const bool even_pixels = x.extent(2) == 1 || x.stride(2) == x.extent(3) * x.stride(3);
+  plan.is_whole = plan.down.is_whole() && plan.across.is_whole() && even_pixels;
   return plan;
 }
 

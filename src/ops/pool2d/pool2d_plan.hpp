@@ -9,17 +9,23 @@
 
 namespace portops::impl {
 
-/// Images, or their windows; strides in elements.
-struct PoolTensor {
-  PoolTensor() = default;
-  explicit PoolTensor(const TensorRef& tensor);
-
+/// Images, or their windows; strides in elements, 0 along axes of one.
+template <class Index>
+struct PoolTensorOf {
   void* data = nullptr;  ///< null: not wanted
-  std::int64_t image = 0;
-  std::int64_t channel = 0;
-  std::int64_t row = 0;
-  std::int64_t column = 0;
+  Index image = 0;
+  Index channel = 0;
+  Index row = 0;
+  Index column = 0;
 };
+
+using PoolTensor = PoolTensorOf<std::int64_t>;
+
+template <class Index>
+PoolTensorOf<Index> tensor_of(const PoolTensor& tensor) {
+  return {tensor.data, static_cast<Index>(tensor.image), static_cast<Index>(tensor.channel),
+          static_cast<Index>(tensor.row), static_cast<Index>(tensor.column)};
+}
 
 struct PoolPlan {
   bool is_max = false;
@@ -30,12 +36,22 @@ struct PoolPlan {
   /// On a GPU: whether neighbours may be read, or written, by accesses of 16 bytes wherever they begin.
   bool wide_images = false;
   bool wide_windows = false;
+  /// The same where windows are K by K pixels, two apart, with K − 2 in the padding, and everything is whole packs: 2
+  /// or 3 for K, else 0.
+  int by_packs = 0;
+  /// Whether an image has one window, which is all of it, and the pixels of x lie at equal distances.
+  bool is_whole = false;
   std::int64_t images = 0;
   std::int64_t channels = 0;
   PoolAxis down, across;
   PoolTensor x;      ///< or x_grad
   PoolTensor out;    ///< or out_grad
   PoolTensor index;  ///< of max
+
+  /// Whether ints hold every number that a kernel comes to.
+  bool is_small() const;
+  /// Some of the images, of elements of so many bytes.
+  PoolPlan part(std::int64_t first_image, std::int64_t count, int element_bytes) const;
 };
 
 /// `x` and `out` may be x_grad and out_grad.

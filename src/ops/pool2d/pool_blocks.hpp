@@ -6,84 +6,93 @@
 #include "core/lanes/tile_shape.hpp"
 #include "ops/pool2d/pool2d_plan.hpp"
 
-// What the kernels of pool2d share: blocks of neighbours, columns of one row or channels of one pixel or window.
+#include <limits>
+
+// What the kernels of pool2d share: blocks of neighbours, columns of one row or channels of one pixel or window, and
+// maxima.
 
 namespace portops::impl {
 
-/// Some neighbours: `count` columns from `column` on, or channels from `channel` on.
+/// Where a block begins.
+template <class Index>
 struct PoolBlock {
-  std::int64_t image;
-  std::int64_t channel;
-  std::int64_t row;
-  std::int64_t column;
-  int count;
+  Index image;
+  Index channel;
+  Index row;
+  Index column;
 };
 
-/// The blocks of images, or of their windows. `N` neighbours are a block; the last one of a row, or pixel, may be
-/// shorter.
-template <int N>
+/// How much a block takes along the axes, less at the ends.
+struct BlockShape {
+  int channels = 1;
+  int rows = 1;
+  int columns = 1;
+};
+
+/// The blocks of images, or of their windows. Neighbours come first, so that the threads of a warp have them.
+template <class Index>
 class PoolBlocks {
  public:
-  PoolBlocks(const PoolPlan& plan, std::int64_t rows, std::int64_t columns)
-      : by_channels_(plan.by_channels),
-        neighbours_(plan.by_channels ? plan.channels : columns),
-        middle_(plan.by_channels ? columns : rows),
-        outer_(plan.by_channels ? rows : plan.channels),
-        blocks_(ceil_div(neighbours_, N)),
-        count_(plan.images * plan.channels * rows * columns == 0 ? 0 : plan.images * outer_ * middle_ * blocks_),
-        by_blocks_(blocks_ > 0 ? blocks_ : 1),
-        by_middle_(middle_ > 0 ? middle_ : 1),
-        by_outer_(outer_ > 0 ? outer_ : 1) {}
+  PoolBlocks(const PoolPlan& plan, std::int64_t rows, std::int64_t columns, BlockShape shape)
+      : by_channels_(plan.by_channels), shape_(shape) {
+    const std::int64_t channel_blocks = ceil_div(plan.channels, shape.channels);
+    const std::int64_t row_blocks = ceil_div(rows, shape.rows), column_blocks = ceil_div(columns, shape.columns);
+    const std::int64_t inner = by_channels_ ? channel_blocks : column_blocks;
+    const std::int64_t middle = by_channels_ ? column_blocks : row_blocks;
+    const std::int64_t outer = by_channels_ ? row_blocks : channel_blocks;
+    count_ = plan.images * inner * middle * outer;
+    if (count_ == 0) return;
+    inner_ = static_cast<Index>(inner), by_inner_ = make_divisor(inner_);
+    middle_ = static_cast<Index>(middle), by_middle_ = make_divisor(middle_);
+    outer_ = static_cast<Index>(outer), by_outer_ = make_divisor(outer_);
+  }
 
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t count() const { return count_; }
+  std::int64_t count() const { return count_; }
 
-  KOKKOS_FORCEINLINE_FUNCTION PoolBlock operator[](std::int64_t index) const {
-    const std::int64_t line = by_blocks_.quotient(index);
-    const std::int64_t first = (index - line * blocks_) * N;
-    const std::int64_t outer = by_middle_.quotient(line);
-    const std::int64_t middle = line - outer * middle_;
-    PoolBlock block{};
-    block.image = by_outer_.quotient(outer);
-    const std::int64_t inner = outer - block.image * outer_;
-    block.channel = by_channels_ ? first : inner;
-    block.row = by_channels_ ? inner : middle;
-    block.column = by_channels_ ? middle : first;
-    block.count = static_cast<int>(neighbours_ - first < N ? neighbours_ - first : N);
-    return block;
+  KOKKOS_FORCEINLINE_FUNCTION PoolBlock<Index> operator[](std::int64_t item) const {
+    const auto index = static_cast<Index>(item);
+    const auto line = static_cast<Index>(by_inner_.quotient(index));
+    const auto lines = static_cast<Index>(by_middle_.quotient(line));
+    const auto image = static_cast<Index>(by_outer_.quotient(lines));
+    const Index inner = index - line * inner_, middle = line - lines * middle_, outer = lines - image * outer_;
+    return {image, (by_channels_ ? inner : outer) * shape_.channels, (by_channels_ ? outer : middle) * shape_.rows,
+            (by_channels_ ? middle : inner) * shape_.columns};
   }
 
  private:
   bool by_channels_;
-  std::int64_t neighbours_;
-  std::int64_t middle_;
-  std::int64_t outer_;
-  std::int64_t blocks_;  ///< of neighbours
-  std::int64_t count_;
-  IndexDivisor by_blocks_;
-  IndexDivisor by_middle_;
-  IndexDivisor by_outer_;
+  BlockShape shape_;
+  std::int64_t count_ = 0;
+  Index inner_ = 1, middle_ = 1, outer_ = 1;
+  DivisorOf<Index> by_inner_, by_middle_, by_outer_;
 };
 
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset_of(const PoolTensor& tensor, const PoolBlock& block) {
-  return block.image * tensor.image + block.channel * tensor.channel + block.row * tensor.row +
-         block.column * tensor.column;
+/// Where an image's channel begins.
+template <class Index>
+KOKKOS_FORCEINLINE_FUNCTION Index offset_of_plane(const PoolTensorOf<Index>& tensor, const PoolBlock<Index>& block) {
+  return block.image * tensor.image + block.channel * tensor.channel;
+}
+template <class Index>
+KOKKOS_FORCEINLINE_FUNCTION Index offset_of(const PoolTensorOf<Index>& tensor, const PoolBlock<Index>& block) {
+  return offset_of_plane(tensor, block) + block.row * tensor.row + block.column * tensor.column;
+}
+
+/// Of `all`, those from `first` on, at most `most`.
+template <class Index>
+KOKKOS_FORCEINLINE_FUNCTION int count_from(Index first, Index all, int most) {
+  return all - first < most ? static_cast<int>(all - first) : most;
 }
 
 /// Reads `count` neighbours `stride` apart; `wide` where all N are one access of a GPU.
 template <Backend B, class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void read_block(T (&elements)[N], const T* from, std::int64_t stride, int count,
+KOKKOS_FORCEINLINE_FUNCTION void read_block(Arithmetic<T> (&values)[N], const T* from, std::int64_t stride, int count,
                                             [[maybe_unused]] bool wide) {
   if constexpr (B == Backend::cuda && N > 1) {
-    if (wide && count == N) {
-      const Pack<T, N> pack = read_pack<B, T, N>(from);
-      PORTOPS_UNROLL
-      for (int k = 0; k < N; ++k) elements[k] = pack.element[k];
-      return;
-    }
+    if (wide && count == N) return convert_pack<B, T, N>(values, read_pack<B, T, N>(from), N);
   }
   PORTOPS_UNROLL
   for (int k = 0; k < N; ++k) {
-    if (k < count) elements[k] = from[k * stride];
+    if (k < count) values[k] = static_cast<Arithmetic<T>>(from[k * stride]);
   }
 }
 
@@ -100,5 +109,15 @@ KOKKOS_FORCEINLINE_FUNCTION void write_block(T* to, const Arithmetic<T> (&values
 /// The neighbours of a block: on a GPU a pack of the widest access, on a host as many as make vectors worth it.
 template <Backend B, class T>
 inline constexpr int pool_neighbours = B == Backend::cuda ? gpu_pack_bytes / static_cast<int>(sizeof(T)) : 64;
+
+/// The maximum of nothing.
+template <class A>
+inline constexpr A no_maximum = -std::numeric_limits<A>::infinity();
+
+/// Whether `value` takes the place of the maximum so far.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION bool is_larger(A value, A maximum) {
+  return value > maximum || value != value;
+}
 
 }  // namespace portops::impl

@@ -214,7 +214,8 @@ TEST_P(Pool2dTest, equals_the_reference_for_all_windows) {
   for_each_type([&]<class T>() {
     for (const Pool2dParams& params : all_params()) {
       for (const bool channels_last : {false, true}) {
-        for (const Extents& extents : {Extents{2, 3, 8, 12}, Extents{1, 8, 9, 7}, Extents{1, 1, 5, 150}}) {
+        for (const Extents& extents :
+             {Extents{2, 3, 8, 12}, Extents{1, 8, 9, 7}, Extents{1, 1, 5, 150}, Extents{2, 3, 9, 32}}) {
           check<T>(extents, params, Layout::contiguous, Layout::contiguous, channels_last);
         }
         if (HasFailure()) return;
@@ -332,6 +333,72 @@ TEST_P(Pool2dTest, finds_the_first_maximum_and_carries_nan_and_inf) {
   EXPECT_EQ(out[0], 5.0);
   for (std::int64_t i : {1, 2}) EXPECT_TRUE(std::isnan(out[i])) << i;
   EXPECT_EQ(out[3], -inf);
+}
+
+TEST_P(Pool2dTest, finds_nan_and_minus_infinity_in_every_kind_of_window) {
+  for_each_type([&]<class T>() {
+    const Extents extents{2, 16, 7, 32};
+    std::vector<Pool2dParams> all = all_params();
+    all.push_back(global("max"));
+    for (const Pool2dParams& params : all) {
+      if (params.pooltype != "max") continue;
+      for (const bool channels_last : {false, true}) {
+        const Geometry geometry(extents, params);
+        Images<T> x(ctx, extents, Layout::contiguous, channels_last);
+        Images<T> out(ctx, geometry.out, Layout::contiguous, channels_last);
+        Images<std::int64_t> index(ctx, geometry.out, Layout::contiguous, channels_last);
+        x.fill([](std::int64_t i) { return i % 41 == 0 ? nan : i % 7 == 0 && i % 3 == 0 ? inf : -inf; });
+        pool2d(ctx, x.ref(), out.ref(), index.ref(), params);
+        out.tensor.download();
+        index.tensor.download();
+        std::int64_t k = 0;
+        for (std::int64_t plane = 0; plane < extents[0] * extents[1]; ++plane) {
+          for (const auto& down : geometry.down.all) {
+            for (const auto& across : geometry.across.all) {
+              std::int64_t found = down.begin * extents[3] + across.begin;
+              double largest = -inf;
+              for (std::int64_t h = down.begin; h < down.end; ++h) {
+                for (std::int64_t w = across.begin; w < across.end; ++w) {
+                  const double value = x[plane * extents[2] * extents[3] + h * extents[3] + w];
+                  if (value > largest || std::isnan(value)) largest = value, found = h * extents[3] + w;
+                }
+              }
+              ASSERT_EQ(index.element(k), found) << k << " kernel " << params.kernel_size.front() << channels_last;
+              const double value = static_cast<double>(out.element(k));
+              ASSERT_TRUE(std::isnan(largest) ? std::isnan(value) : value == largest) << k;
+              ++k;
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Pool2dTest, counts_more_pixels_than_ints_do) {
+  TestTensor<float> one(ctx, {1});
+  one.fill([](std::int64_t) { return 2.0; });
+  constexpr std::int64_t side = std::int64_t{1} << 16;
+  Pool2dParams params;
+  params.kernel_size = {3};
+  params.stride = {side / 4};
+  params.padding = {1};
+  for (const Extents& extents : {Extents{1, 1, side, side}, Extents{3, 1, side / 2, side / 2}}) {
+    const Extents windows = Geometry(extents, params).out;
+    const TensorRef x(static_cast<float*>(one.ref().data()), extents, {0, 0, 0, 0}, one.ref().space());
+    TestTensor<float> out(ctx, windows);
+    TestTensor<std::int64_t> index(ctx, windows);
+    out.fill([](std::int64_t) { return nan; });
+    pool2d(ctx, x, out, index, params);
+    out.download();
+    index.download();
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const std::int64_t row = i / windows[3] % windows[2], column = i % windows[3];
+      const auto first = [&](std::int64_t window) { return std::max<std::int64_t>(window * side / 4 - 1, 0); };
+      EXPECT_EQ(out[i], 2.0) << i;
+      EXPECT_EQ(index.element(i), first(row) * extents[3] + first(column)) << i;
+    }
+  }
 }
 
 TEST_P(Pool2dTest, gradient_agrees_with_central_differences) {
