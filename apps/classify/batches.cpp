@@ -35,11 +35,13 @@ Batches::Batches(const Context& ctx, const std::vector<Line>& lines, const std::
   words_ = indices_on_backend(ctx, words);
   labels_ = indices_on_backend(ctx, labels);
   std::int64_t first_word = 0;
+  std::int64_t number = 0;
   for (auto from = lengths.begin(); from != lengths.end();) {
     const auto to = from + std::min<std::int64_t>(size, lengths.end() - from);
     const Levels levels = Levels::from_lengths({from, to});
     const std::int64_t first = from - lengths.begin();
-    batches_.push_back({slice(words_, first_word, {levels.rows()}), slice(labels_, first, {to - from}), levels, first});
+    batches_.push_back(
+        {slice(words_, first_word, {levels.rows()}), slice(labels_, first, {to - from}), levels, number++, first});
     first_word += levels.rows();
     from = to;
   }

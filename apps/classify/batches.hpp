@@ -19,7 +19,8 @@ struct Batch {
   TensorRef words;   ///< i64 [words of all lines]
   TensorRef labels;  ///< i64 [lines]
   Levels levels;
-  std::int64_t first = 0;  ///< how many lines the batches before it have
+  std::int64_t number = 0;  ///< of the batch
+  std::int64_t first = 0;   ///< how many lines the batches before it have
 
   std::int64_t lines() const { return labels.extent(0); }
 };
@@ -31,6 +32,9 @@ class Batches {
   Batches(const Context& ctx, const std::vector<Line>& lines, const std::vector<std::size_t>& order, std::int64_t size);
 
   std::int64_t lines() const { return labels_.ref().extent(0); }
+  /// i64 [lines], those of the batches one behind the other.
+  const Tensor& labels() const { return labels_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
   std::vector<Batch>::const_iterator begin() const { return batches_.begin(); }
   std::vector<Batch>::const_iterator end() const { return batches_.end(); }
 

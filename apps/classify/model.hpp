@@ -21,7 +21,8 @@
 //
 //   embedding(table, words) -> gathered                 [words of the batch, classes], ragged
 //   sequence_pool(gathered) -> scores                   [lines of the batch, classes]
-//   softmax_loss(scores, labels) -> measures, scores_grad
+//   cross_entropy_with_softmax(scores, labels) -> loss
+//   cross_entropy_with_softmax_grad(scores, labels) -> scores_grad
 //   sequence_pool_grad(scores_grad) -> gathered_grad
 //   sparse_adam(table, rows = words, values = gathered_grad)
 //
@@ -45,7 +46,7 @@ struct Measures {
 
 class Model {
  public:
-  /// All scores are 0 in the beginning. There is room for batches of at most so many lines and words.
+  /// All scores are 0 in the beginning. Batches have at most so many lines and words.
   Model(const Context& ctx, const ModelOptions& options, std::int64_t rows, std::int64_t classes,
         std::int64_t batch_lines, std::int64_t batch_words);
 
@@ -59,14 +60,21 @@ class Model {
   std::vector<double> table() const;
 
  private:
-  /// Room for what is measured of so many lines.
-  TensorRef measures_of(std::int64_t lines);
-  void forward(const Batch& batch, const TensorRef& measures, bool with_gradient);
+  /// Room for what is measured of the batches.
+  void make_room(const Batches& batches);
+  void forward(const Batch& batch);
+  void backward(const Batch& batch);
   void update(const Batch& batch, double learning_rate);
-  Measures mean(const TensorRef& measures);
+  /// Of the batches that have gone forward. A line is right where no other class scores as much as its own: it is the
+  /// first of the largest scores, and the first one backwards.
+  Measures measures(const Batches& batches) const;
+  /// Where each line has the first of its largest scores, or, counted from the last class, the last one.
+  std::vector<std::int64_t> largest(std::int64_t lines, bool backwards) const;
 
   TensorRef gathered(const Batch& batch) const;
   TensorRef scores(const Batch& batch) const;
+  TensorRef loss(const Batch& batch) const;
+  TensorRef log_sum_exp(const Batch& batch) const;
   TensorRef scores_grad(const Batch& batch) const;
 
   Context ctx_;
@@ -77,9 +85,12 @@ class Model {
   Tensor moment1_;  // the velocity, of momentum
   Tensor moment2_;
   Tensor gathered_;
-  Tensor scores_;
+  Tensor scores_;  // of all batches
+  Tensor losses_;  // a mean for each batch
+  Tensor log_sum_exp_;
+  Tensor count_;
+  Tensor loss_grad_;  // 1
   Tensor scores_grad_;
-  Tensor measures_;
 };
 
 }  // namespace portops::apps

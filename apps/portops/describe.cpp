@@ -54,7 +54,12 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 template <class Info>
 std::string of_own_type(const Info& info) {
   if (info.type_of_sums) return " of f32 (f64 in a call of f64)";
-  return info.type ? " of " + std::string(name_of(*info.type)) : "";
+  if (!info.type) return "";
+  const std::string own = " of " + std::string(name_of(*info.type));
+  if constexpr (requires { info.type_unless; }) {
+    if (!info.type_unless.empty()) return own + " (with " + info.type_unless + " that of the call)";
+  }
+  return own;
 }
 
 Row row_of(const InputInfo& input) {

@@ -225,32 +225,39 @@ InputFiles open_inputs(const Words& words) {
   return result;
 }
 
-bool has_own_type(const OperatorInfo& op, const std::string& input) {
+bool is_true(const OperatorInfo& op, const Arguments& values, const std::string& attribute) {
+  const Attribute* value = values.attribute(attribute);
+  return std::get<bool>(value != nullptr ? *value : *find_by_name(op.attributes, attribute)->default_value);
+}
+
+bool has_own_type(const OperatorInfo& op, const std::string& input, const Arguments& values) {
   const InputInfo& info = *find_by_name(op.inputs, input);
+  if (!info.type_unless.empty() && is_true(op, values, info.type_unless)) return false;
   return info.type || info.type_of_sums;
 }
 
 /// The element type of an input in a call of `type`.
-ElementType type_in_call(const OperatorInfo& op, const std::string& input, ElementType type) {
+ElementType type_in_call(const OperatorInfo& op, const std::string& input, const Arguments& values, ElementType type) {
   const InputInfo& info = *find_by_name(op.inputs, input);
+  if (!has_own_type(op, input, values)) return type;
   if (info.type_of_sums) return type == ElementType::f64 ? type : ElementType::f32;
   return info.type.value_or(type);
 }
 
 /// Of the inputs that have no type of their own; of all of them where each has one.
-ElementType common_type(const OperatorInfo& op, const InputFiles& inputs) {
+ElementType common_type(const OperatorInfo& op, const InputFiles& inputs, const Arguments& values) {
   if (inputs.empty()) throw Error(op.name + ": no input is a file, expected at least one tensor");
   const auto named = [&](const std::string& name, std::size_t i) {
     return item_name(name, find_by_name(op.inputs, name)->list, i) + " holds " +
            std::string(name_of(inputs.at(name)[i].type()));
   };
-  const auto is_common = [&op](const auto& entry) { return !has_own_type(op, entry.first); };
+  const auto is_common = [&](const auto& entry) { return !has_own_type(op, entry.first, values); };
   const auto first = std::find_if(inputs.begin(), inputs.end(), is_common);
   if (first == inputs.end()) return inputs.begin()->second.front().type();
   const ElementType type = first->second.front().type();
   for (const auto& [name, files] : inputs) {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      if (has_own_type(op, name) || files[i].type() == type) continue;
+      if (has_own_type(op, name, values) || files[i].type() == type) continue;
       throw Error(op.name + ": " + named(first->first, 0) + " and " + named(name, i) +
                   ", expected one element type (--dtype converts the inputs)");
     }
@@ -376,13 +383,13 @@ void run_request(const RunRequest& request) {
   InputFiles files = open_inputs(words);
   for (const auto& [name, own] : files) {
     // Numbers can be converted to any type that is computed with: f32 stands for all of them.
-    for (const NpyFile& file : own) file.check_readable_as(type_in_call(op, name, ElementType::f32));
+    for (const NpyFile& file : own) file.check_readable_as(type_in_call(op, name, words.values, ElementType::f32));
   }
-  const ElementType type = request.type ? *request.type : common_type(op, files);
+  const ElementType type = request.type ? *request.type : common_type(op, files, words.values);
   Arguments shapes = words.values;
   std::map<std::string, ElementType> types;
   for (const auto& [name, own] : files) {
-    types[name] = type_in_call(op, name, type);
+    types[name] = type_in_call(op, name, words.values, type);
     set(shapes, name, find_by_name(op.inputs, name)->list, shapes_of(own, types[name]));
   }
   const auto levels_of_inputs = read_all_levels(op, words, files);

@@ -22,6 +22,7 @@ class Input(NamedTuple):
     default: Optional[float] = None
     shape: Optional[Shape] = None
     type: Optional[str] = None
+    type_unless: str = ""
     ragged: str = ""
 
 

@@ -14,7 +14,7 @@ import pathlib
 import re
 import textwrap
 
-from .model import TENSOR_TYPES, Attribute, Input, Operator, Output, Schema, SchemaError
+from .model import Attribute, Input, Operator, Output, Schema, SchemaError
 from .tables import HEAD, _list, _text
 
 WIDTH = 120
@@ -243,7 +243,7 @@ def _kind(entry: Input) -> str:
         kind = "ragged tensor" if entry.ragged == "true" else "tensor, may be ragged"
         kind = "list of ragged tensors" if entry.list else kind
     if entry.type:
-        kind += f" of {TENSOR_TYPES[entry.type]}"
+        kind += f" of {entry.type_words}"
     if entry.or_number:
         kind += " or number"
     extents = f" of extents {entry.shape}" if entry.shape else ""
@@ -251,7 +251,7 @@ def _kind(entry: Input) -> str:
 
 
 def _output_kind(op: Operator, entry: Output) -> str:
-    kind = f"output of {TENSOR_TYPES[entry.type]}, {entry.shape}" if entry.type else f"output, {entry.shape}"
+    kind = f"output of {entry.type_words}, {entry.shape}" if entry.type else f"output, {entry.shape}"
     operand = op.needs_tensor(entry)
     if operand:
         return f"{kind}; may be NULL, and must be where {operand} is no tensor"

@@ -156,7 +156,11 @@ def _type(entry: Input | Output) -> str:
     """The element type that a tensor must have, and the argument that has the same one."""
     if entry.type is None:
         return "type, leader"
-    return ("sum_type(type)" if entry.type == "sums" else f"ElementType::{entry.type}") + ', ""'
+    own = "sum_type(type)" if entry.type == "sums" else f"ElementType::{entry.type}"
+    if isinstance(entry, Input) and entry.type_unless:
+        unless = f"params.{entry.type_unless}"
+        return f'{unless} ? type : {own}, {unless} ? leader : ""'
+    return f'{own}, ""'
 
 
 def _needs_buffer(op: Operator) -> str:

@@ -11,7 +11,7 @@ from .model import Operator, Schema, SchemaError
 Messages = Iterator[tuple[int, str]]  # line in the current schema, message
 
 # What a caller sees of an argument, in the words of the schema.
-INPUT_FACTS = ("list", "optional", "or_number", "default", "shape", "type", "ragged")
+INPUT_FACTS = ("list", "optional", "or_number", "default", "shape", "type", "type_unless", "ragged")
 ATTRIBUTE_FACTS = ("type", "default")
 OUTPUT_FACTS = ("list", "optional", "shape", "type", "levels")
 # An operator that knew nothing of levels may learn of them.

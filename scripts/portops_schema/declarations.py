@@ -57,6 +57,7 @@ def _input(entry: Input) -> str:
             "default": None if entry.default is None else repr(entry.default),
             "shape": _shape(entry.shape),
             "type": _unless_empty(entry.type),
+            "type_unless": _unless_empty(entry.type_unless),
             "ragged": _unless_empty(entry.ragged),
         },
     )

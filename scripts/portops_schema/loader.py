@@ -32,6 +32,7 @@ NUMBERS = ("inf", "infinity", "nan")  # texts that are read as numbers where one
 LEVELS = re.compile(r"(share)\(\s*([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)\s*\)|(changes|drops)")
 SHAPE = re.compile(r"([a-z_]+)\(([a-z0-9_, ]*)\)")
 INPLACE = re.compile(r"\(\s*([a-z0-9_]+)\s*->\s*([a-z0-9_]+)\s*\)")
+TYPE_UNLESS = re.compile(r"([a-z0-9]+)\s+unless\s+([a-z0-9_]+)")
 NO_NEED_BUFFER = re.compile(r"([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)(?:\s+unless\s+(?:([a-z0-9_]+)|computed\(([a-z0-9_]+)\)))?")
 
 OPERATOR_KEYS = (
@@ -293,6 +294,7 @@ def _autocast(entry: _Entry) -> str:
 
 
 def _input(entry: _Entry) -> Input:
+    kind, unless = _tensor_type(entry, may_depend=True)
     return Input(
         entry.name("name", required=True),
         entry.one_line("description"),
@@ -302,7 +304,8 @@ def _input(entry: _Entry) -> Input:
         entry.number("default"),
         entry.shape(required=False),
         entry.line(),
-        type=_tensor_type(entry),
+        type=kind,
+        type_unless=unless,
         ragged=_ragged(entry),
     )
 
@@ -335,16 +338,20 @@ def _output(entry: _Entry) -> Output:
         entry.shape(required=True) or ShapeRule("", (), entry.line()),
         entry.boolean("optional"),
         entry.line(),
-        type=_tensor_type(entry),
+        type=_tensor_type(entry, may_depend=False)[0],
         levels=_levels(entry),
     )
 
 
-def _tensor_type(entry: _Entry) -> str | None:
-    kind = entry.text("type")
+def _tensor_type(entry: _Entry, may_depend: bool) -> tuple[str | None, str]:
+    """The type of a tensor's own, and the attribute that gives it the type of the call instead."""
+    kind, unless = entry.text("type"), ""
+    if may_depend and (match := TYPE_UNLESS.fullmatch(kind)):
+        kind, unless = match.groups()
     if kind and kind not in TENSOR_TYPES:
-        entry.expect("type", entry.values["type"], "one of " + ", ".join(TENSOR_TYPES))
-    return kind or None
+        forms = ", or one of them as in 'i64 unless soft_label'" if may_depend else ""
+        entry.expect("type", entry.values["type"], "one of " + ", ".join(TENSOR_TYPES) + forms)
+    return kind or None, unless
 
 
 def _attribute(entry: _Entry) -> Attribute:

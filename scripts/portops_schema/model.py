@@ -70,7 +70,14 @@ class Input:
     shape: ShapeRule | None
     line: int
     type: str | None = None  # its own element type; None: that of the call
+    type_unless: str = ""  # the boolean attribute that, when true, gives it the type of the call after all, or ""
     ragged: str = ""  # one of RAGGED; empty: it has no levels
+
+    @property
+    def type_words(self) -> str:
+        """The type of its own."""
+        words = TENSOR_TYPES[self.type]
+        return f"{words} (with {self.type_unless} that of the call)" if self.type_unless else words
 
     @property
     def always_a_tensor(self) -> bool:
@@ -102,6 +109,11 @@ class Output:
     line: int
     type: str | None = None  # its own element type; None: that of the call
     levels: LevelsRule | None = None  # None where no input is ragged
+
+    @property
+    def type_words(self) -> str:
+        """The type of its own."""
+        return TENSOR_TYPES[self.type]
 
 
 @dataclasses.dataclass

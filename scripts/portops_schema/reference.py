@@ -111,7 +111,7 @@ def _kind(entry: Input) -> str:
 def _kind_of_tensor(entry: Input) -> str:
     kind = "list of tensors" if entry.list else "tensor"
     if entry.type:
-        kind += f" of {TENSOR_TYPES[entry.type]}"
+        kind += f" of {entry.type_words}"
     if entry.default is not None:
         return f"{kind} or number; {entry.default:g} where it is left out"
     if entry.or_number:
@@ -129,7 +129,7 @@ def _extents(op: Operator, entry: Input) -> str:
 
 def _wanted(op: Operator, entry: Output) -> str:
     kind = "a list of tensors" if entry.list else "a tensor"
-    return _when(op, entry) + (f"; {kind} of {TENSOR_TYPES[entry.type]}" if entry.type else "")
+    return _when(op, entry) + (f"; {kind} of {entry.type_words}" if entry.type else "")
 
 
 def _when(op: Operator, entry: Output) -> str:

@@ -51,6 +51,9 @@ def _arguments(op: Operator) -> Messages:
     for entry in op.inputs:
         if entry.default is not None and not entry.or_number:
             yield entry.line, f"input {entry.name}: only an input with or_number may have a default"
+        unless = op.attribute(entry.type_unless)
+        if entry.type_unless and (unless is None or unless.type != "boolean"):
+            yield entry.line, f"input {entry.name}: its type needs the attribute {entry.type_unless} of type boolean"
         if entry.type == "i64" and entry.or_number:
             yield entry.line, f"input {entry.name}: indices may not be a number"
         if entry.optional and entry.or_number:
@@ -212,7 +215,7 @@ def _gradient_inputs(op: Operator, gradient: Operator) -> Messages:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the input {entry.name}; it can have {', '.join(allowed)}"
         forward = op.input(entry.name)
-        facts = ("list", "optional", "or_number", "default", "type", "ragged")
+        facts = ("list", "optional", "or_number", "default", "type", "type_unless", "ragged")
         if forward and any(getattr(entry, fact) != getattr(forward, fact) for fact in facts):
             yield entry.line, f"must declare the input {entry.name} as {op.name} does: {', '.join(facts)}"
         if entry.name in grads and entry.list != grads[entry.name].list:

@@ -137,7 +137,8 @@ def _is_list(entry: Input | Output) -> str:
 def _own_type(entry: Input | Output) -> str:
     if entry.type == "sums":
         return ", .type_of_sums = true"
-    return f", .type = ElementType::{entry.type}" if entry.type else ""
+    unless = f", .type_unless = {_text(entry.type_unless)}" if isinstance(entry, Input) and entry.type_unless else ""
+    return f", .type = ElementType::{entry.type}{unless}" if entry.type else ""
 
 
 def _ragged(entry: Input) -> str:

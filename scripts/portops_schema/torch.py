@@ -43,7 +43,7 @@ def generate(schema: Schema) -> str:
     ops = [op for op in schema.operators if not op.name.endswith("_grad") and op.name not in BY_HAND]
     names = "".join(f'    "{op.name}",\n' for op in ops)
     handles = "\n".join(f"_{op.name} = torch.ops.portops.{op.name}.default" for op in ops)
-    return "\n\n".join([f"{HEAD}\n__all__ = [\n{names}]\n\n{handles}\n", *map(_function, ops)])
+    return "\n\n".join([f"{HEAD}\n__all__ = [\n{names}]\n\n{handles}\n", *(_function(schema, op) for op in ops)])
 
 
 def is_step(op: Operator) -> bool:
@@ -52,17 +52,24 @@ def is_step(op: Operator) -> bool:
     return not op.backward and written == {output.name for output in op.outputs}
 
 
-def _asked_for(op: Operator) -> list[Output]:
-    """The outputs that are made where the caller says so. A step writes what it is given."""
+def _optional(op: Operator) -> list[Output]:
+    """The outputs that need not be made. A step writes what it is given."""
     return [] if is_step(op) else [output for output in op.outputs if output.optional]
 
 
-def _function(op: Operator) -> str:
+def _asked_for(schema: Schema, op: Operator) -> list[Output]:
+    """Those of them that are made where the caller says so; others the gradient cannot do without."""
+    gradient = schema.operator(op.backward)
+    needed = {entry.name for entry in gradient.inputs if not entry.optional} if gradient else set()
+    return [output for output in _optional(op) if output.name not in needed]
+
+
+def _function(schema: Schema, op: Operator) -> str:
     arguments = [parameter(op, entry, _input_type) for entry in parameters(op)]
-    optional = [f"{output.name}: bool = False" for output in _asked_for(op)]
+    optional = [f"{output.name}: bool = False" for output in _asked_for(schema, op)]
     signature = ",\n".join(f"    {entry}" for entry in [*arguments, *(["*", *optional] if optional else [])])
-    body = textwrap.indent("\n".join(_body(op)), "    ")
-    return f"def {op.name}(\n{signature},\n) -> {_result_type(op)}:\n{_docstring(op)}\n{body}\n"
+    body = textwrap.indent("\n".join(_body(schema, op)), "    ")
+    return f"def {op.name}(\n{signature},\n) -> {_result_type(op)}:\n{_docstring(schema, op)}\n{body}\n"
 
 
 def _input_type(op: Operator, entry: Input) -> str:
@@ -92,7 +99,7 @@ def _result_type(op: Operator) -> str:
     return "list[Tensor]" if op.outputs[0].list else "Tensor"
 
 
-def _body(op: Operator) -> list[str]:
+def _body(schema: Schema, op: Operator) -> list[str]:
     lines, arguments, levels = [], [], []
     values = [entry.name for entry in op.inputs if entry.ragged == "values"]
     if values:
@@ -124,11 +131,11 @@ def _body(op: Operator) -> list[str]:
             arguments.append(f"integers({name}, {len(attribute.default or [0])})")
         else:
             arguments.append(name)
-    # The gradient of max needs to know where the maxima are.
-    arguments += [
-        f'{output.name} or pooltype == "max"' if output.name == "index" else output.name
-        for output in _asked_for(op)
-    ]
+    asked_for = _asked_for(schema, op)
+    for output in _optional(op):
+        # The gradient of max needs to know where the maxima are.
+        where_asked = f'{output.name} or pooltype == "max"' if output.name == "index" else output.name
+        arguments.append(where_asked if output in asked_for else "True")
     call = f"_{op.name}({', '.join(arguments)})"
     if is_step(op):
         return ["with torch.no_grad():", f"    {call}"]
@@ -154,26 +161,25 @@ def _body(op: Operator) -> list[str]:
     return [*lines, f"{', '.join(names)} = {call}", f"return _operators.{result_name(op)}({', '.join(results)})"]
 
 
-def _docstring(op: Operator) -> str:
+def _docstring(schema: Schema, op: Operator) -> str:
     lines = [*head_of_docstring(op), "", "Args:"]
     written = {source for source, _ in op.inplace} if is_step(op) else set()
     for entry in parameters(op):
         lines += item(entry.name, entry.description + (" Written in place." if entry.name in written else ""))
-    for output in _asked_for(op):
+    for output in _asked_for(schema, op):
         lines += item(output.name, f"Whether this is computed: {output.description}")
-    lines += ["", "Returns:", *item("", _returns(op)), "", "Raises:", *item("portops.Error", "The call is wrong.")]
+    lines += ["", "Returns:", *item("", _returns(schema, op)), "", "Raises:", *item("portops.Error", "The call is wrong.")]
     return as_docstring(lines)
 
 
-def _returns(op: Operator) -> str:
+def _returns(schema: Schema, op: Operator) -> str:
     if is_step(op):
         return "Nothing: the step is taken where the arguments lie. No gradient is recorded."
     differentiable = "Gradients are recorded." if op.backward else "It has no gradient."
     if len(op.outputs) == 1:
         return f"{op.outputs[0].description} {differentiable}"
-    names = ", ".join(_output(output) for output in op.outputs)
+    asked_for = _asked_for(schema, op)
+    names = ", ".join(
+        output.name + (" (None unless it is asked for)" if output in asked_for else "") for output in op.outputs
+    )
     return f"The outputs by name: {names}. {differentiable}"
-
-
-def _output(output: Output) -> str:
-    return output.name + (" (None unless it is asked for)" if output.optional else "")

@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "classify/batches.hpp"
-#include "classify/kernels.hpp"
 #include "classify/model.hpp"
 #include "classify/order.hpp"
 #include "classify/speaking_words.hpp"
 #include "classify/text.hpp"
-#include "support/central_differences.hpp"
+#include "support/support.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -86,84 +84,6 @@ TEST(ClassifyText, WordsThatSpeakForAClassAreThoseOfItsLines) {
 // --- on the device -----------------------------------------------------------------------------------------
 
 class ClassifyTest : public OnEveryBackend {};
-
-TestTensor<std::int64_t> indices(const Context& ctx, const std::vector<std::int64_t>& values) {
-  TestTensor<std::int64_t> tensor(ctx, {static_cast<std::int64_t>(values.size())});
-  tensor.fill([&](std::int64_t i) { return static_cast<double>(values[static_cast<std::size_t>(i)]); });
-  return tensor;
-}
-
-template <class T>
-void check_softmax_loss(const Context& ctx, std::int64_t lines, std::int64_t classes) {
-  using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  constexpr double scale = 0.25;
-  TestTensor<T> scores(ctx, {lines, classes});
-  TestTensor<T> scores_grad(ctx, {lines, classes});
-  TestTensor<A> measures(ctx, {lines, 2});
-  scores.fill_randomly(2, -4.0, 4.0);
-  std::vector<std::int64_t> labels;
-  for (std::int64_t i = 0; i < lines; ++i) labels.push_back(i * 7 % classes);
-  softmax_loss(ctx, scores, indices(ctx, labels), measures, scores_grad, scale);
-  measures.download();
-  scores_grad.download();
-  for (std::int64_t i = 0; i < lines; ++i) {
-    const std::int64_t label = labels[static_cast<std::size_t>(i)];
-    double sum = 0.0;
-    bool is_largest = true;
-    for (std::int64_t c = 0; c < classes; ++c) {
-      sum += std::exp(scores[i * classes + c]);
-      is_largest = is_largest && (c == label || scores[i * classes + c] < scores[i * classes + label]);
-    }
-    const double tolerance = 8 * rounding<A>() * static_cast<double>(classes);
-    EXPECT_NEAR(measures[2 * i], std::log(sum) - scores[i * classes + label], 8 * tolerance);
-    EXPECT_EQ(measures[2 * i + 1], is_largest ? 1.0 : 0.0);
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const double expected = scale * (std::exp(scores[i * classes + c]) / sum - (c == label ? 1.0 : 0.0));
-      EXPECT_NEAR(scores_grad[i * classes + c], expected, scale * (tolerance + rounding<T>()));
-    }
-  }
-}
-
-TEST_P(ClassifyTest, LossesAndTheirGradients) {
-  for_each_type([&]<class T>() {
-    for (const std::int64_t classes : {1, 2, 31, 32, 66, 200}) check_softmax_loss<T>(ctx, 9, classes);
-    check_softmax_loss<T>(ctx, 0, 3);
-  });
-}
-
-TEST_P(ClassifyTest, TheGradientOfTheLossIsItsSlope) {
-  constexpr std::int64_t lines = 4;
-  TestTensor<double> scores(ctx, {lines, 5});
-  TestTensor<double> scores_grad(ctx, {lines, 5});
-  TestTensor<double> measures(ctx, {lines, 2});
-  const TestTensor<std::int64_t> labels = indices(ctx, {1, 4, 0, 1});
-  scores.fill_randomly(3);
-  softmax_loss(ctx, scores, labels, measures, scores_grad, 1.0 / lines);
-  expect_slopes(scores, scores_grad, [&] {
-    softmax_loss(ctx, scores, labels, measures, {}, 1.0 / lines);
-    measures.download();
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < lines; ++i) sum += measures[2 * i];
-    return sum / lines;
-  });
-}
-
-TEST_P(ClassifyTest, LossesOfLargeAndEqualScoresAndOfNaN) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> values{1e4, -1e4, 3e38, 0, 2, 2, nan, 1, 1, nan};
-  TestTensor<float> scores(ctx, {5, 2});
-  scores.fill([&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
-  TestTensor<float> measures(ctx, {5, 2});
-  softmax_loss(ctx, scores, indices(ctx, {1, 0, 0, 1, 1}), measures, {}, 1.0);
-  measures.download();
-  EXPECT_EQ(measures[0], 2e4);
-  EXPECT_EQ(measures[2], 0.0);
-  EXPECT_FLOAT_EQ(static_cast<float>(measures[4]), std::log(2.0f));
-  EXPECT_TRUE(std::isnan(measures[6]));
-  EXPECT_TRUE(std::isnan(measures[8]));
-  const std::vector<double> right{measures[1], measures[3], measures[5], measures[7], measures[9]};
-  EXPECT_THAT(right, ElementsAre(0, 1, 0, 0, 0));  // equal scores decide for nothing
-}
 
 const std::vector<Line> some_lines{{0, {0, 1, 1}}, {1, {0, 2}}, {1, {0}}, {0, {0, 3, 1, 2}}, {2, {0, 3}}};
 

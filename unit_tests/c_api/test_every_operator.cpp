@@ -171,6 +171,9 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("x", {3, 4, 2}), call.integers("axis", {2, 0});
   } else if (op == "softmax") {
     call.tensor("x", {3, 4}), call.integer("axis", 0);
+  } else if (op == "cross_entropy_with_softmax") {
+    call.tensor("logits", {3, 4}), call.indices("label", {2, 0, 3}), call.integer("ignore_index", 2);
+    call.text("reduction", "sum");
   } else if (op == "merge_rows") {
     call.indices("rows", {2, 0, 2}), call.tensor("values", {3, 2}), call.integer("height", 4);
   } else if (op == "sparse_sgd" || op == "sparse_momentum" || op == "sparse_adam") {

@@ -184,6 +184,10 @@ CASES: dict[str, Case] = {
     "softmax": Case(
         {"x": _random(3, 4), "axis": 0}, lambda x, axis: np.exp(x) / np.exp(x).sum(0, keepdims=True), (X,)
     ),
+    "cross_entropy_with_softmax": Case(
+        {"logits": _random(4, 3), "label": np.array([2, -1, 0, 2]), "ignore_index": -1, "reduction": "sum"},
+        lambda logits, **_: (sum(np.log(np.exp(logits[i]).sum()) - logits[i, c] for i, c in ((0, 2), (2, 0), (3, 2))), None, None),
+    ),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),
     "sparse_sgd": Case(
         {"param": _random(6, 2), "rows": ROWS, "values": _random(4, 2), "learning_rate": 0.5},

@@ -155,15 +155,18 @@ class GradientsTest(unittest.TestCase):
 
     def arguments(self, name: str, case: Case) -> tuple[dict[str, Any], Any]:
         """What the gradient takes, its output gradients being those of the sum of all, weighed."""
-        result = getattr(portops, name)(**case.arguments)
-        out = outputs_of(result)[0]
-        factors = np.random.default_rng(5)
-        out_grad = changed(values_of(out), lambda array: factors.uniform(0.5, 1.5, array.shape))
+        outputs = OPERATORS[name].outputs
         parameters = inspect.signature(getattr(portops, name + "_grad")).parameters
+        needed = {key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty}
+        saved = {output.name: True for output in outputs if output.optional and output.name in needed}
+        result = outputs_of(getattr(portops, name)(**case.arguments, **saved))
+        factors = np.random.default_rng(5)
+        out_grad = changed(values_of(result[0]), lambda array: np.asarray(factors.uniform(0.5, 1.5, array.shape)))
         given = {key: value for key, value in case.arguments.items() if key in parameters}
-        given["out_grad"] = out_grad
-        if "out" in parameters:
-            given["out"] = values_of(out)
+        given[f"{outputs[0].name}_grad"] = out_grad
+        for output, made in zip(outputs, result):
+            if output.name in needed:
+                given[output.name] = values_of(made)
         return given, out_grad
 
     def loss(self, name: str, arguments: dict[str, Any], out_grad: Any) -> float:

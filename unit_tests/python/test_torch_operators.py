@@ -241,6 +241,10 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "mean_grad": (x, torch.rand(1, 1), [], True, [True]),
         "softmax": (x, 0),
         "softmax_grad": (x, x.softmax(0), g, 0, [True]),
+        "cross_entropy_with_softmax": (x, torch.tensor([0, 2, -1, 1]), False, -1, -1, "mean", True, True),
+        "cross_entropy_with_softmax_grad": (
+            x, torch.rand(4, 3), x.logsumexp(1).double(), torch.tensor(4), torch.rand(4), True, -100, -1, "none", [True],
+        ),
         "merge_rows": (torch.tensor([4, 0, 1]), values, 5),  # different ones: what lies behind the merged ones may be anything
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),

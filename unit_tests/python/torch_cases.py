@@ -101,6 +101,16 @@ def cases() -> dict[str, Case]:
         "sum_all": Case(pt.sum, ((3, 4),), torch.sum),
         "mean": Case(lambda x: pt.mean(x, [1]), ((3, 2, 4),), lambda x: x.mean(1)),
         "softmax": Case(lambda x: pt.softmax(x, 1), ((3, 2, 4),), lambda x: x.softmax(1)),
+        "cross_entropy_with_softmax": Case(
+            lambda x: pt.cross_entropy_with_softmax(x, torch.tensor([[2, 1], [-100, 0]], device=x.device), axis=1).loss,
+            ((2, 3, 2),),
+            lambda x: torch.nn.functional.cross_entropy(x, torch.tensor([[2, 1], [-100, 0]], device=x.device)),
+        ),
+        "cross_entropy_with_softmax_soft": Case(
+            lambda x: pt.cross_entropy_with_softmax(x, _soft_labels(x), True, reduction="none").loss,
+            ((4, 3),),
+            lambda x: torch.nn.functional.cross_entropy(x, _soft_labels(x), reduction="none"),
+        ),
         "pool2d_max": Case(
             lambda x: pt.pool2d(x, [3, 2], 2, 1).out, ((2, 3, 6, 5),), lambda x: torch.max_pool2d(x, [3, 2], 2, 1)
         ),
@@ -152,6 +162,11 @@ def cases() -> dict[str, Case]:
             lambda x, y: torch.cat([x[:2], y[:1], x[2:], y[1:]]),
         ),
     }
+
+
+def _soft_labels(x: Tensor) -> Tensor:
+    """Numbers that every type has, with other sums than 1."""
+    return torch.arange(x.numel(), dtype=x.dtype, device=x.device).view(x.shape) / 16
 
 
 def operands(case: Case, device: str, dtype: torch.dtype = torch.float64, grad: bool = True) -> list[Tensor]:

@@ -133,7 +133,24 @@ class WrongSchemaTest(RefusalTest):
         indices = "    - name: rows\n      description: The rows.\n      type: i64\n"
         self.wrong(
             alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", "i32"))),
-            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums"),
+            (
+                "type: i32",
+                "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums, or one of them as in "
+                "'i64 unless soft_label'",
+            ),
+        )
+        expected = "expected one of i64, f64, sums, or one of them as in 'i64 unless soft_label'"
+        for kind, message in (
+            ("i64 unless", f"'type' is 'i64 unless', {expected}"),
+            ("i32 unless keepdim", f"'type' is 'i32 unless keepdim', {expected}"),
+            ("i64 unless steps", "its type needs the attribute steps of type boolean"),
+            ("i64 unless nothing", "its type needs the attribute nothing of type boolean"),
+        ):
+            text = alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", kind)))
+            self.wrong(text, ("type:" if message[0] == "'" else "name: rows", f"norm: input rows: {message}"))
+        self.wrong(
+            alone(("broadcast(x, weight)\n", "broadcast(x, weight)\n      type: i64 unless keepdim\n")),
+            ("type: i64", "norm: output out: 'type' is 'i64 unless keepdim', expected one of i64, f64, sums"),
         )
         self.wrong(
             alone(("The weight.\n", "The weight.\n      type: i64\n")),
@@ -161,7 +178,7 @@ class WrongSchemaTest(RefusalTest):
             (
                 "name: mask  # of the gradient",
                 "norm: as the backward of norm, norm_grad must declare the input mask as norm does: "
-                "list, optional, or_number, default, type, ragged",
+                "list, optional, or_number, default, type, type_unless, ragged",
             ),
             (
                 "name: mask_grad",

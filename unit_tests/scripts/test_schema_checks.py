@@ -188,6 +188,14 @@ class ChecksTest(SchemaTest):
             body,
         )
 
+    def test_types_that_depend_on_an_attribute(self) -> None:
+        rows = "    - name: rows\n      description: The rows.\n      type: i64 unless keepdim\n"
+        body = self.body(alone(("  inputs:\n", "  inputs:\n" + rows)), "norm")
+        self.assertIn(
+            'check_input(op, ctx, Named{"rows", rows}, params.keepdim ? type : ElementType::i64, params.keepdim ? leader : "");',
+            body,
+        )
+
     def test_lists_beside_lists(self) -> None:
         body = self.body(
             edited(

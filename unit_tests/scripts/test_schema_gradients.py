@@ -60,12 +60,12 @@ class WrongGradientTest(RefusalTest):
         )
         gradient(
             "name: weight  # of",
-            "must declare the input weight as norm does: list, optional, or_number, default, type, ragged",
+            "must declare the input weight as norm does: list, optional, or_number, default, type, type_unless, ragged",
             ("default: 0.5", "default: 1.5"),
         )
         gradient(
             "name: mask  # of",
-            "must declare the input mask as norm does: list, optional, or_number, default, type, ragged",
+            "must declare the input mask as norm does: list, optional, or_number, default, type, type_unless, ragged",
             ("      optional: true\n", ""),
         )
         gradient(

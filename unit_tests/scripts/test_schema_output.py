@@ -129,6 +129,15 @@ class OutputTest(SchemaTest):
         ):
             self.assertIn(part, page)
 
+    def test_tables_and_reference_of_types_that_depend_on_an_attribute(self) -> None:
+        rows = "    - name: rows\n      description: The rows.\n      type: i64 unless keepdim\n"
+        schema, file, folder = self.write("good.yaml", alone(("  inputs:\n", "  inputs:\n" + rows))), self.folder / "tables.cpp", self.folder / "pages"
+        self.assertEqual(self.run_schema("generate", schema, file), (0, []))
+        self.assertIn('.type = ElementType::i64, .type_unless = "keepdim"},', file.read_text(encoding="utf-8"))
+        self.assertEqual(self.run_schema("reference", schema, folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        self.assertIn("| `rows` | tensor of i64 (with keepdim that of the call) | any | The rows. |", page)
+
     def test_tables_and_reference_of_levels(self) -> None:
         shape = "broadcast(x, weight)\n"
         text = alone(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import unittest
 
-from schema_fixture import GOOD, LISTS, ROOT, SchemaTest, edited
+from schema_fixture import FORWARD, GOOD, GRADIENT, LISTS, ROOT, SchemaTest, alone, edited
 
 
 class PythonTest(SchemaTest):
@@ -77,6 +77,23 @@ class PythonTest(SchemaTest):
             "needs_tensor='mask'",
         ):
             self.assertIn(part, text)
+
+    def test_types_that_depend_on_an_attribute(self) -> None:
+        rows = "    - name: rows\n      description: The rows.\n      type: i64 unless keepdim\n"
+        text = self.written(alone(("  inputs:\n", "  inputs:\n" + rows)), module="_schema.py")
+        self.assertIn("Input(name='rows', type='i64', type_unless='keepdim')", text)
+
+    def test_outputs_that_a_gradient_needs_are_made_for_pytorch(self) -> None:
+        out = "broadcast(x, weight)\n"
+        saved = "    - name: saved\n      description: For the gradient.\n      shape: like(x)\n      type: f64\n      optional: true\n"
+        taken = "    - name: saved\n      description: As before.\n      shape: like(x)\n      type: f64\n"
+        forward = edited(FORWARD, (out, out + saved))
+        gradient = edited(GRADIENT, ("    - name: out_grad\n", taken + "    - name: out_grad\n"))
+        text = self.written(forward + gradient, module="torch/_functions.py")
+        self.assertIn("scale, True)", text)
+        self.assertNotIn("saved: bool", text)
+        optional = gradient.replace(taken, taken + "      optional: true\n")
+        self.assertIn("    saved: bool = False,\n", self.written(forward + optional, module="torch/_functions.py"))
 
     def test_functions_for_pytorch(self) -> None:
         text = self.written(GOOD + LISTS, module="torch/_functions.py")

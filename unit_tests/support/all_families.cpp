@@ -5,6 +5,7 @@
 #include <portops/core/runtime.hpp>
 #include <portops/ops/add.hpp>
 #include <portops/ops/concat.hpp>
+#include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/lerp.hpp>
@@ -128,7 +129,7 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   input(ctx, "row", {301});
   input(ctx, "column", {257, 1});
   for (const char* name : {"lerp", "lerp_x", "add", "add_x", "p2_x", "pinf_x", "trace_x", "mean_x", "rows_softmax",
-                           "rows_softmax_grad", "columns_softmax"})
+                           "rows_softmax_grad", "columns_softmax", "cross_entropy_x"})
     output(ctx, name, {257, 301});
   for (const char* name : {"lerp_row", "add_row", "p1.7", "mean"}) output(ctx, name, {301});
   output(ctx, "lerp_column", {257, 1});
@@ -138,6 +139,10 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   output(ctx, "pool_index", {1, 1, 129, 151}, ElementType::i64);
   for (const char* name : {"pool_max_x", "pool_avg_x"}) output(ctx, name, {1, 1, 257, 301});
   output(ctx, "pool_mean", {1, 1, 1, 1});
+  index_input(ctx, "label", {257}, 301);
+  output(ctx, "cross_entropy", {});
+  output(ctx, "log_sum_exp", {257}, ElementType::f64);
+  output(ctx, "label_count", {}, ElementType::i64);
   output(ctx, "trace", {});
   output(ctx, "sum", {});
 }
@@ -156,6 +161,9 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   softmax(ctx, at("x"), at("rows_softmax"));
   softmax_grad(ctx, at("x"), at("rows_softmax"), at("out_grad"), at("rows_softmax_grad"));
   softmax(ctx, at("x"), at("columns_softmax"), {0});
+  cross_entropy_with_softmax(ctx, at("x"), at("label"), at("cross_entropy"), at("log_sum_exp"), at("label_count"));
+  cross_entropy_with_softmax_grad(ctx, at("x"), at("label"), at("log_sum_exp"), at("label_count"), at("cross_entropy"),
+                                  at("cross_entropy_x"));
   Pool2dParams pool{.kernel_size = {3}, .stride = {2}, .padding = {1}};
   const TensorRef image = *reshaped(at("x"), {1, 1, 257, 301});
   pool2d(ctx, image, at("pool_max"), at("pool_index"), pool);

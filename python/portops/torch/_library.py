@@ -310,6 +310,7 @@ class Autograd:
         outputs = {output.name: index for index, output in enumerate(op.outputs)}
         grads = {f"{output.name}_grad": index for index, output in enumerate(op.outputs)}
         self.several = len(op.outputs) > 1
+        self.wanted = {outputs[o.name]: forward.index(f"{o.name}_wanted") for o in op.outputs if f"{o.name}_wanted" in forward}
         self.out_list = op.outputs[0].is_list
         lists = {entry.name for entry in gradient.inputs if entry.is_list}
         tensors = {entry.name for entry in gradient.inputs if entry.ragged != "levels"}
@@ -369,8 +370,8 @@ class Autograd:
                     plan.append(tensor.shape)
                 else:
                     plan.append(None)
-                    # An output that was not wanted has no elements, but one axis.
-                    saved.append(None if kind == "output" and self.several and tensor.shape == (0,) else tensor)
+                    not_made = kind == "output" and index in self.wanted and not inputs[self.wanted[index]]
+                    saved.append(None if not_made else tensor)
         ctx.plan = plan
         ctx.unneeded = unneeded
         if self.out_list:
@@ -449,6 +450,8 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
     tensors = [i for i, each in enumerate(declarations) if each.startswith(("Tensor ", "Tensor? "))]
     lists = [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
     gives_list = returns_of(op) == "Tensor[]"
+    # Outputs of a type of their own have no gradient: what is made of them is not to look as if they had one of 0.
+    constant = [i for i, output in enumerate(op.outputs) if output.type and len(op.outputs) > 1]
 
     class Plain(torch.autograd.Function):
         @staticmethod
@@ -456,6 +459,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
             with _below_autograd():
                 result = call(*given)
             ctx.set_materialize_grads(False)
+            ctx.mark_non_differentiable(*(result[i] for i in constant))
             rule.setup(ctx, ctx.needs_input_grad, given, result)
             return tuple(result) if gives_list else result
 
@@ -473,6 +477,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
             with _below_autograd():
                 result = call(*inputs)
             ctx.set_materialize_grads(False)
+            ctx.mark_non_differentiable(*(result[i] for i in constant))
             ctx.lengths = lengths
             rule.setup(ctx, _gathered(ctx.needs_input_grad[1:], lengths), inputs, result)
             return tuple(result) if gives_list else result

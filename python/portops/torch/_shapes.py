@@ -123,6 +123,13 @@ def _pool2d(given: Arguments) -> dict[str, Extents]:
     return {"out": (images, channels, *windows), "index": (images, channels, *windows)}
 
 
+def _cross_entropy_with_softmax(given: Arguments) -> dict[str, Extents]:
+    logits = tuple(given["logits"].shape) or (1,)
+    axis = axis_in(given["axis"], len(logits))
+    rows = (*logits[:axis], *logits[axis + 1 :])
+    return {"loss": rows if given["reduction"] == "none" else (), "log_sum_exp": rows}
+
+
 def _reshape(given: Arguments) -> dict[str, Extents]:
     x = tuple(given["x"].shape)
     shape = [x[axis] if isinstance(extent, int) and extent == 0 else extent for axis, extent in enumerate(given["shape"])]
@@ -220,6 +227,7 @@ def _sequence_concat(given: Arguments) -> dict[str, Extents]:
 COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "deform_conv2d": _deform_conv2d,
     "pool2d": _pool2d,
+    "cross_entropy_with_softmax": _cross_entropy_with_softmax,
     "reshape": _reshape,
     "transpose": _transpose,
     "slice": _slice,

@@ -46,6 +46,9 @@ class NamedCall {
   template <class Info>
   ElementType type_of(const Info& info) const {
     if (info.type_of_sums) return sum_type(type());
+    if constexpr (requires { info.type_unless; }) {
+      if (!info.type_unless.empty() && attribute<bool>(info.type_unless)) return type();
+    }
     return info.type ? *info.type : type();
   }
   /// The extents of an input; [] for a number.

@@ -42,7 +42,9 @@ struct InputInfo {
   std::optional<double> default_number;  ///< the number that stands for it when it is left out
   std::string shape_rule;                ///< such as "broadcast(x, y, weight)"; empty: the other inputs do not fix it
   std::optional<ElementType> type = {};  ///< i64 or f64; none: the one element type of the call
-  bool type_of_sums = false;             ///< in place of that: f64 in a call of f64, else f32
+  /// The boolean attribute that, when true, gives it the type of the call after all; or empty.
+  std::string type_unless = {};
+  bool type_of_sums = false;  ///< in place of `type`: f64 in a call of f64, else f32
   Ragged ragged = Ragged::no;
 };
 

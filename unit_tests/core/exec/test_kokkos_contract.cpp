@@ -3,6 +3,7 @@
 #include "support/kokkos_events.hpp"
 
 #include <portops/ops/add.hpp>
+#include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/pool2d.hpp>
 #include <portops/ops/reshape.hpp>
@@ -45,6 +46,12 @@ class CallContractTest : public testing::Test {
         {"trace", [&] { trace(ctx, x, scalar); }},
         {"trace", [&] { trace(ctx, x, scalar, {.offset = -40}); }},
         {"trace_grad", [&] { trace_grad(ctx, x, scalar, x_grad); }},
+        {"cross_entropy_with_softmax", [&] { cross_entropy_with_softmax(ctx, x, label, scalar, exponents, count); }},
+        {"cross_entropy_with_softmax", [&] { cross_entropy_with_softmax(ctx, x, y, scalar, {}, {}, soft); }},
+        {"cross_entropy_with_softmax_grad",
+         [&] { cross_entropy_with_softmax_grad(ctx, x, label, exponents, count, scalar, x_grad); }},
+        {"cross_entropy_with_softmax_grad",
+         [&] { cross_entropy_with_softmax_grad(ctx, x, y, exponents, count, scalar, x_grad, soft); }},
         {"pool2d", [&] { pool2d(ctx, image(x), image(out), {}); }},
         {"pool2d", [&] { pool2d(ctx, image(x), *reshaped(scalar, {1, 1, 1, 1}), {}, mean); }},
         {"pool2d_grad", [&] { pool2d_grad(ctx, image(x), image(out), image(x_grad), {.pooltype = "avg"}); }},
@@ -71,6 +78,9 @@ class CallContractTest : public testing::Test {
         {"reshape_grad", [&] { reshape_grad(ctx, x, flat, x, {{-1}}); }},
         {"trace", [&] { trace(ctx, x, scalar, {.axis1 = 1}); }},
         {"trace_grad", [&] { trace_grad(ctx, x, scalar, row); }},
+        {"cross_entropy_with_softmax", [&] { cross_entropy_with_softmax(ctx, x, label, row, exponents, count); }},
+        {"cross_entropy_with_softmax_grad",
+         [&] { cross_entropy_with_softmax_grad(ctx, x, y, exponents, count, scalar, y, soft); }},
         {"pool2d", [&] { pool2d(ctx, image(x), image(x), {}); }},
         {"pool2d_grad", [&] { pool2d_grad(ctx, image(x), image(out), image(x_grad)); }},
     };
@@ -80,6 +90,7 @@ class CallContractTest : public testing::Test {
 
   Space space;
   Context ctx;
+  const CrossEntropyWithSoftmaxParams soft{.soft_label = true};
   const Pool2dParams mean{.pooltype = "avg", .global_pooling = true};
   View x{"x", 40, 9000}, y{"y", 40, 9000}, out{"out", 40, 9000}, out_grad{"out_grad", 40, 9000};
   View x_grad{"x_grad", 40, 9000}, y_grad{"y_grad", 40, 9000};
@@ -87,6 +98,9 @@ class CallContractTest : public testing::Test {
   View none{"none", 0, 9000}, weight_grad_of_other_extents{"other", 7, 7};
   Kokkos::View<float*, typename Space::memory_space> flat{"flat", 40 * 9000};
   Kokkos::View<float, typename Space::memory_space> scalar{"scalar"};
+  Kokkos::View<std::int64_t*, typename Space::memory_space> label{"label", 40};
+  Kokkos::View<double*, typename Space::memory_space> exponents{"exponents", 40};
+  Kokkos::View<std::int64_t, typename Space::memory_space> count{"count"};
 };
 TYPED_TEST_SUITE(CallContractTest, Spaces);
 

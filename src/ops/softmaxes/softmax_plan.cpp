@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/softmax/softmax_plan.hpp"
+#include "ops/softmaxes/softmax_plan.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ops/softmax/softmax.hpp"
+#include "ops/softmaxes/softmax/softmax.hpp"
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/loop/axes.hpp"
 #include "generated/checks.hpp"
-#include "ops/softmax/softmax_kernels.hpp"
-#include "ops/softmax/softmax_plan.hpp"
+#include "ops/softmaxes/softmax/softmax_kernels.hpp"
+#include "ops/softmaxes/softmax_plan.hpp"
 
 #include <array>
 

@@ -6,7 +6,7 @@
 #include "core/lanes/softmax_functions.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/reduce/host_rows.hpp"
-#include "ops/softmax/softmax_rows.hpp"
+#include "ops/softmaxes/softmax_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,8 @@ void store_columns(const SoftmaxRows<T, F>& rows, T* to, const Arithmetic<T> (&v
   }
 }
 
-/// Softmax along rows on a host: a thread takes a part of a row, block by block, twice; or once, if it can keep the
-/// terms.
+/// Softmax, or another functor of SoftmaxOfNumbers' kind, along rows on a host: a thread takes a part of a row, block
+/// by block, twice; or once, if it can keep the terms.
 template <class T, class F>
 class SoftmaxAlongHost : HostRows {
  public:
@@ -56,11 +56,19 @@ class SoftmaxAlongHost : HostRows {
     if constexpr (F::has_terms) {
       if (rows_.pass == SoftmaxPass::whole && range.columns <= softmax_kept<A>) return take_once(kept, range);
     }
-    const State state = rows_.pass == SoftmaxPass::apply ? join_parts(kept) : add_up(kept, range);
-    if (rows_.pass == SoftmaxPass::states) {
-      rows_.partial(kept, part) = state;
+    const SoftmaxRow row = rows_.row(kept, 0, range.first_column);
+    State state = F::identity();
+    if constexpr (F::collects) {
+      state = rows_.pass == SoftmaxPass::apply ? join_parts(kept) : add_up(kept, range);
+      if (rows_.pass == SoftmaxPass::states) {
+        rows_.partial(kept, part) = state;
+        return;
+      }
+    }
+    if constexpr (F::writes) {
+      write(kept, range, rows_.f.row(state, row));
     } else {
-      write(kept, range, F::row(state));
+      if (part == 0) rows_.f.finish(state, row);
     }
   }
 
@@ -107,21 +115,21 @@ class SoftmaxAlongHost : HostRows {
 
   State join_parts(std::int64_t kept) const {
     State state = F::identity();
-    for (std::int64_t part = 0; part < rows_.parts.parts; ++part) state = F()(state, rows_.partial(kept, part));
+    for (std::int64_t part = 0; part < rows_.parts.parts; ++part) state = rows_.f(state, rows_.partial(kept, part));
     return state;
   }
 
   State add_up(std::int64_t kept, const PartRange& range) const {
     State states[Cascade::most_levels] = {};
     const auto join = [&](int level, int to, bool first) {
-      states[to] = first ? states[level] : F()(states[to], states[level]);
+      states[to] = first ? states[level] : rows_.f(states[to], states[level]);
     };
     std::int64_t terms = 0;
     for (int first = 0; first < range.columns; first += chunk) {
       alignas(64) Block block;
       load(block, kept, range.first_column + first, std::min(chunk, range.columns - first));
       if (Cascade::begins(terms)) states[0] = F::identity();
-      F().add(states[0], block);
+      rows_.f.add(states[0], block);
       Cascade::carry(++terms, join);
     }
     return states[Cascade::finish(terms, join)];
@@ -137,7 +145,7 @@ class SoftmaxAlongHost : HostRows {
       for (int i = 0; i < chunk; ++i) {
         A values[F::inputs];
         for (int k = 0; k < F::inputs; ++k) values[k] = block[k][i];
-        results[i] = F()(row, values);
+        results[i] = rows_.f(row, values, first + i);
       }
       store_columns(rows_, rows_.at(rows_.out, kept, range.first_column + first), results, count);
     }
@@ -147,7 +155,7 @@ class SoftmaxAlongHost : HostRows {
   void load(Block& block, std::int64_t kept, std::int64_t column, int count) const {
     for (int k = 0; k < F::inputs; ++k) {
       HostRows::load<T>(block[k], rows_.at(rows_.in[k], kept, column), rows_.in[k].column_stride, count);
-      std::fill(block[k] + count, block[k] + chunk, F::fill());
+      std::fill(block[k] + count, block[k] + chunk, F::fill(k));
     }
   }
 
@@ -155,7 +163,7 @@ class SoftmaxAlongHost : HostRows {
   HostGroups groups_;
 };
 
-/// Softmax down columns on a host: a thread takes some columns, row by row, twice; or once, if it can keep the terms.
+/// The same down columns: a thread takes some columns, row by row, twice; or once, if it can keep the terms.
 template <class T, class F>
 class SoftmaxDownHost : HostRows {
  public:
@@ -177,12 +185,30 @@ class SoftmaxDownHost : HostRows {
     if constexpr (F::has_terms) {
       if (rows_.pass == SoftmaxPass::whole && tile.range.runs <= softmax_kept<A> / chunk) return take_once(tile);
     }
-    States states[Cascade::most_levels];
-    const States& all = rows_.pass == SoftmaxPass::apply ? join_parts(states, tile) : add_up(states, tile);
-    if (rows_.pass == SoftmaxPass::states) {
-      for (int i = 0; i < tile.count; ++i) rows_.partial(result_of(tile) + i, tile.part) = all.get(i);
+    if constexpr (F::collects) {
+      States states[Cascade::most_levels];
+      const States& all = rows_.pass == SoftmaxPass::apply ? join_parts(states, tile) : add_up(states, tile);
+      if (rows_.pass == SoftmaxPass::states) {
+        for (int i = 0; i < tile.count; ++i) rows_.partial(result_of(tile) + i, tile.part) = all.get(i);
+      } else {
+        finish(tile, [&](int i) { return all.get(i); });
+      }
     } else {
-      write(all, tile);
+      finish(tile, [](int) { return F::identity(); });
+    }
+  }
+
+  /// What is done with the states of columns.
+  template <class StateOf>
+  void finish(const HostTile& tile, const StateOf& state_of) const {
+    const auto row = [&](int i) { return rows_.row(tile.kept, tile.column + i, tile.range.first_run); };
+    if constexpr (F::writes) {
+      OfColumns<typename F::Row> of_columns;
+      for (int i = 0; i < tile.count; ++i) of_columns.set(i, rows_.f.row(state_of(i), row(i)));
+      for (int i = tile.count; i < chunk; ++i) of_columns.set(i, of_columns.get(0));
+      write(of_columns, tile);
+    } else if (tile.part == 0) {
+      for (int i = 0; i < tile.count; ++i) rows_.f.finish(state_of(i), row(i));
     }
   }
 
@@ -250,7 +276,7 @@ class SoftmaxDownHost : HostRows {
     for (int i = 0; i < chunk; ++i) {
       State state = F::identity();
       for (std::int64_t part = 0; i < tile.count && part < rows_.parts.parts; ++part) {
-        state = F()(state, rows_.partial(result_of(tile) + i, part));
+        state = rows_.f(state, rows_.partial(result_of(tile) + i, part));
       }
       states[0].set(i, state);
     }
@@ -264,7 +290,7 @@ class SoftmaxDownHost : HostRows {
         states[to] = states[level];
         return;
       }
-      for (int i = 0; i < chunk; ++i) states[to].set(i, F()(states[to].get(i), states[level].get(i)));
+      for (int i = 0; i < chunk; ++i) states[to].set(i, rows_.f(states[to].get(i), states[level].get(i)));
     };
     std::int64_t terms = 0;
     for (std::int64_t run = 0; run < tile.range.runs; run += batch) {
@@ -281,7 +307,7 @@ class SoftmaxDownHost : HostRows {
           for (int r = 0; r < batch; ++r) values[k][r] = rows[k][r][i];
         }
         State state = sums.get(i);
-        F().add(state, values);
+        rows_.f.add(state, values);
         sums.set(i, state);
       }
       Cascade::carry(++terms, join);
@@ -289,9 +315,8 @@ class SoftmaxDownHost : HostRows {
     return states[Cascade::finish(terms, join)];
   }
 
-  void write(const States& states, const HostTile& tile) const {
-    OfColumns<typename F::Row> of_columns;
-    for (int i = 0; i < chunk; ++i) of_columns.set(i, F::row(states.get(i)));
+  template <class Rows>
+  void write(const Rows& of_columns, const HostTile& tile) const {
     for (std::int64_t run = 0; run < tile.range.runs; ++run) {
       alignas(64) A row[F::inputs][1][chunk];
       load(row, 0, tile, run);
@@ -300,7 +325,7 @@ class SoftmaxDownHost : HostRows {
       for (int i = 0; i < chunk; ++i) {
         A values[F::inputs];
         for (int k = 0; k < F::inputs; ++k) values[k] = row[k][0][i];
-        results[i] = F()(of_columns.get(i), values);
+        results[i] = rows_.f(of_columns.get(i), values, static_cast<int>(run));
       }
       store_columns(rows_, at(rows_.out, tile, run), results, tile.count);
     }
@@ -317,7 +342,7 @@ class SoftmaxDownHost : HostRows {
     for (int k = 0; k < F::inputs; ++k) {
       const int count = run < tile.range.runs ? tile.count : 0;
       if (count > 0) HostRows::load<T>(to[k][r], at(rows_.in[k], tile, run), rows_.in[k].column_stride, count);
-      std::fill(to[k][r] + count, to[k][r] + chunk, F::fill());
+      std::fill(to[k][r] + count, to[k][r] + chunk, F::fill(k));
     }
   }
 

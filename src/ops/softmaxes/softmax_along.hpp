@@ -4,15 +4,16 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
-#include "ops/softmax/softmax_rows.hpp"
+#include "ops/softmaxes/softmax_rows.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace portops::impl {
 
-/// Softmax along rows on a GPU: a group of lanes, part of a warp or a team, takes a row or a part of one, each lane
-/// every lanes-th pack. `keeps`: rows are read once, because the group has the whole row in registers; else twice.
+/// Softmax, or another functor of SoftmaxOfNumbers' kind, along rows on a GPU: a group of lanes, part of a warp or a
+/// team, takes a row or a part of one, each lane every lanes-th pack. `keeps`: rows are read once, because the group
+/// has the whole row in registers; else twice.
 template <Backend B, class T, class F, bool keeps>
 class SoftmaxAlong {
  public:
@@ -79,36 +80,54 @@ class SoftmaxAlong {
     if constexpr (keeps) {
       Held<Access> held;
       load(task, 0, step, held);
-      add(state, held, step, task.range.columns);
-      const typename F::Row row = F::row(F::joined(state, join));
-      write(task, 0, step, row, held);
+      if constexpr (F::collects) {
+        add(state, held, step, task.range.columns);
+        state = F::joined(state, join);
+      }
+      write(task, 0, step, rows_.f.row(state, row_of(task)), held);
     } else {
       const int batch_columns = Held<Access>::batch * step;
-      if (rows_.pass == SoftmaxPass::apply) {
-        PORTOPS_NO_UNROLL
-        for (std::int64_t part = task.lane; task.active && part < rows_.parts.parts; part += lanes()) {
-          state = F()(state, rows_.partial(task.kept, part));
+      if constexpr (F::collects) {
+        collect<Access>(task, step, state);
+        state = F::joined(state, join);
+        if (rows_.pass == SoftmaxPass::states) {
+          if (task.active && task.lane == 0) rows_.partial(task.kept, task.part) = state;
+          return;
         }
-      } else {
+      }
+      if constexpr (F::writes) {
+        const typename F::Row row = rows_.f.row(state, row_of(task));
         PORTOPS_NO_UNROLL
         for (int first = 0; first < task.range.columns; first += batch_columns) {
           Held<Access> held;
           load(task, first, step, held);
-          add(state, held, step, task.range.columns - first);
+          write(task, first, step, row, held);
         }
+      } else {
+        if (task.active && task.lane == 0 && task.part == 0) rows_.f.finish(state, row_of(task));
       }
-      state = F::joined(state, join);
-      if (rows_.pass == SoftmaxPass::states) {
-        if (task.active && task.lane == 0) rows_.partial(task.kept, task.part) = state;
-        return;
-      }
-      const typename F::Row row = F::row(state);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION SoftmaxRow row_of(const Task& task) const {
+    return rows_.row(task.kept, 0, task.range.first_column);
+  }
+
+  /// What a lane's columns come to, or the parts that other teams have left.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void collect(const Task& task, int step, State& state) const {
+    if (rows_.pass == SoftmaxPass::apply) {
       PORTOPS_NO_UNROLL
-      for (int first = 0; first < task.range.columns; first += batch_columns) {
-        Held<Access> held;
-        load(task, first, step, held);
-        write(task, first, step, row, held);
+      for (std::int64_t part = task.lane; task.active && part < rows_.parts.parts; part += lanes()) {
+        state = rows_.f(state, rows_.partial(task.kept, part));
       }
+      return;
+    }
+    PORTOPS_NO_UNROLL
+    for (int first = 0; first < task.range.columns; first += Held<Access>::batch * step) {
+      Held<Access> held;
+      load(task, first, step, held);
+      add(state, held, step, task.range.columns - first);
     }
   }
 
@@ -136,7 +155,7 @@ class SoftmaxAlong {
       const T* const from = pinned(rows_.at(in, task.kept, task.range.first_column));
       PORTOPS_UNROLL
       for (int b = 0; b < held.batch; ++b) {
-        held.pack[k][b] = Word<T, Access::width>(static_cast<T>(F::fill()));
+        held.pack[k][b] = Word<T, Access::width>(static_cast<T>(F::fill(k)));
         const int column = first + task.lane * pack + b * step;
         if (column < task.range.columns) {
           Access::load(held.pack[k][b], Access::at(from, column, in.column_stride), in.column_stride, pack);
@@ -159,7 +178,7 @@ class SoftmaxAlong {
         PORTOPS_UNROLL
         for (int i = 0; i < some * width; ++i) values[k][i] = static_cast<A>(held.pack[k][b + i / width][i % width]);
       }
-      F().add(state, values);
+      rows_.f.add(state, values);
     }
   }
 
@@ -178,7 +197,7 @@ class SoftmaxAlong {
         A values[F::inputs];
         PORTOPS_UNROLL
         for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.pack[k][b][i]);
-        results.set(i, static_cast<T>(F()(row, values)));
+        results.set(i, static_cast<T>(rows_.f(row, values, column + i)));
       }
       Access::store(Access::at(to, column, rows_.out.column_stride), results, rows_.out.column_stride, pack);
     }

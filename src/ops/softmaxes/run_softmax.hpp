@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "ops/softmaxes/softmax_along.hpp"
+#include "ops/softmaxes/softmax_down.hpp"
+#include "ops/softmaxes/softmax_host.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The labels of the kernels and temporaries, made once. `what` says what the kernels are for.
+struct SoftmaxLabels {
+  explicit SoftmaxLabels(const std::string& op, const std::string& what = "softmax")
+      : along("portops::" + op + "::" + what + "[along]"),
+        down("portops::" + op + "::" + what + "[down]"),
+        states("portops::" + op + "::" + what + "[states]"),
+        partials("portops::" + op + "::partials") {}
+
+  std::string along;
+  std::string down;
+  std::string states;
+  std::string partials;
+};
+
+template <Backend B, class T, class F>
+void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxRows<T, F>& rows,
+                    const ReducePlan& plan) {
+  const auto launch = [&](const auto& kernel) {
+    if constexpr (B == Backend::cuda) {
+      launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+    } else {
+      launch_by_items<B>(ctx, label, kernel);
+    }
+  };
+  const bool along = plan.direction == Direction::along;
+  if constexpr (B == Backend::cuda) {
+    if constexpr (F::writes) {
+      if (rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs)) {
+        along ? launch(SoftmaxAlong<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, true>(rows, plan));
+        return;
+      }
+    }
+    along ? launch(SoftmaxAlong<B, T, F, false>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
+  } else {
+    along ? launch(SoftmaxAlongHost<T, F>(rows, plan)) : launch(SoftmaxDownHost<T, F>(rows, plan));
+  }
+}
+
+/// One kernel, or, where rows are cut into parts, one for what these come to and one for the results. `states` has room
+/// for these: softmax_memory(…).
+template <Backend B, class T, class F>
+void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const F& f, const ReducePlan& plan, void* states,
+                 bool streaming) {
+  SoftmaxRows<T, F> rows(f, plan, static_cast<typename F::State*>(states));
+  rows.streaming = streaming;
+  if (F::collects && plan.parts() > 1) {
+    rows.pass = SoftmaxPass::states;
+    launch_softmax<B>(ctx, labels.states, rows, plan);
+    rows.pass = SoftmaxPass::apply;
+  }
+  launch_softmax<B>(ctx, plan.direction == Direction::along ? labels.along : labels.down, rows, plan);
+}
+
+}  // namespace portops::impl

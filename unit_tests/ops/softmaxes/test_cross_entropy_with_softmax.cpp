@@ -1,0 +1,532 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cross_entropy_reference.hpp"
+#include "support/central_differences.hpp"
+#include "support/lent_memory.hpp"
+
+#include <portops/core/registry.hpp>
+
+namespace portops::test {
+namespace {
+
+constexpr const char* reductions[] = {"mean", "sum", "none"};
+
+class CrossEntropyWithSoftmaxTest : public OnEveryBackend {
+ protected:
+  /// The tensors of a call. Those of rows lie in `row_layout`.
+  template <class T>
+  struct Tensors {
+    Tensors(const Context& ctx, const CrossEntropyCase& call, Layout layout, Layout row_layout)
+        : logits(ctx, call.extents, layout),
+          soft_label(ctx, call.params.soft_label ? call.extents : Extents{0}, row_layout),
+          label(ctx, call.rows(), row_layout),
+          loss(ctx, call.loss(), row_layout),
+          log_sum_exp(ctx, call.rows(), row_layout),
+          count(ctx, {}),
+          loss_grad(ctx, call.loss(), row_layout),
+          logits_grad(ctx, call.extents, layout) {
+      loss_grad.fill_randomly(3, 0.5, 2.0);
+      loss.fill([](std::int64_t) { return nan; });
+      log_sum_exp.fill([](std::int64_t) { return nan; });
+      logits_grad.fill([](std::int64_t) { return nan; });
+    }
+    TensorRef labels() const { return soft_label.size() > 0 ? soft_label.ref() : label.ref(); }
+
+    TestTensor<T> logits, soft_label;
+    TestTensor<std::int64_t> label;
+    TestTensor<T> loss;
+    TestTensor<double> log_sum_exp;
+    TestTensor<std::int64_t> count;
+    TestTensor<T> loss_grad, logits_grad;
+  };
+
+  /// The operator and its gradient, of logits(i) and, of the classes' number, label(row), or soft_label(i).
+  template <class T, class Logit, class Label>
+  void check(CrossEntropyCase call, const Logit& logit, const Label& label, Layout layout = Layout::contiguous,
+             Layout row_layout = Layout::contiguous) {
+    SCOPED_TRACE(call.extents.to_string() + " axis " + std::to_string(call.params.axis) + " " + call.params.reduction +
+                 (call.params.soft_label ? " soft" : "") + " layouts " + std::to_string(static_cast<int>(layout)) +
+                 ", " + std::to_string(static_cast<int>(row_layout)));
+    Tensors<T> at(ctx, call, layout, row_layout);
+    at.logits.fill(logit);
+    call.logits = values_of(at.logits);
+    if (call.params.soft_label) {
+      at.soft_label.fill(label);
+      call.soft_labels = values_of(at.soft_label);
+    } else {
+      at.label.fill(label);
+      for (const double number : values_of(at.label)) call.classes.push_back(static_cast<std::int64_t>(number));
+    }
+    cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+    const ExpectedLosses rows = reference_losses<T>(call);
+    expect_near(at.loss, reference_loss<T>(call, rows), "loss");
+    Expected exponents{rows.log_sum_exp, rows.log_sum_exp};
+    for (double& error : exponents.error) {
+      error = (std::is_same_v<T, double> ? 1e-13 : 4e-6) + 2e-16 * std::abs(error);
+    }
+    expect_near(at.log_sum_exp, exponents, "log_sum_exp");
+    at.count.download();
+    EXPECT_EQ(at.count.element(0), rows.count);
+
+    cross_entropy_with_softmax_grad(ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad, at.logits_grad,
+                                    call.params);
+    expect_near(at.logits_grad, reference_grad<T>(call, rows, values_of(at.loss_grad)), "logits_grad");
+  }
+
+  /// Of logits by chance; some rows are ignored.
+  template <class T>
+  void check(const Extents& extents, std::int64_t axis, const std::string& reduction = "mean", bool soft = false,
+             Layout layout = Layout::contiguous, Layout row_layout = Layout::contiguous) {
+    const CrossEntropyCase call{extents, {soft, -100, axis, reduction}, {}, {}, {}};
+    const std::int64_t classes = extents[static_cast<int>((axis + extents.rank()) % extents.rank())];
+    Random random(1);
+    const auto logit = [&](std::int64_t) { return random.uniform(-9.0, 9.0); };
+    const auto label = [&](std::int64_t i) -> double {
+      if (soft) return i % 5 == 0 ? 0.0 : 2.0 * random.uniform(0.0, 1.0) / static_cast<double>(classes);
+      return static_cast<double>(i % 7 == 3 ? -100 : i * 7919 % classes);
+    };
+    check<T>(call, logit, label, layout, row_layout);
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(CrossEntropyWithSoftmaxTest);
+
+TEST_P(CrossEntropyWithSoftmaxTest, equals_the_reference_for_all_axes_layouts_and_reductions) {
+  for_each_type([&]<class T>() {
+    for (const Layout layout : all_layouts) {
+      for (const Layout other : all_layouts) {
+        for (const bool soft : {false, true}) {
+          for (const char* const reduction : reductions) {
+            for (std::int64_t axis = -3; axis < 3; ++axis) check<T>({3, 14, 5}, axis, reduction, soft, layout, other);
+            check<T>({2, 3, 4, 5}, 1, reduction, soft, layout, other);
+            check<T>({6, 130}, 1, reduction, soft, layout, other);
+            check<T>({130, 6}, 0, reduction, soft, layout, other);
+          }
+        }
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+// Rows of many lengths go the ways of softmax: kept or read again, packs of every width, cut into parts, side by side.
+// Many rows are added up in more than one part.
+TEST_P(CrossEntropyWithSoftmaxTest, equals_the_reference_for_rows_of_many_lengths) {
+  for_each_type([&]<class T>() {
+    for (const bool soft : {false, true}) {
+      for (const std::int64_t length : {1, 2, 3, 4, 7, 8, 31, 33, 64, 65, 250, 256, 1000, 1001, 4096, 9000, 33000}) {
+        check<T>({3, length}, 1, "mean", soft);
+        check<T>({length, 3}, 0, "sum", soft);
+        if (length < 300) check<T>({70, length, 6}, 1, "none", soft);
+        if (HasFailure()) return;
+      }
+      check<T>({270, 5000}, 1, "mean", soft);
+      check<T>({2, 70000, 2}, 1, "none", soft);
+      check<T>({1, 300000}, 1, "mean", soft);
+      check<T>({40000, 5}, 1, "mean", soft);
+      check<T>({3, 30000}, 0, "mean", soft);
+      check<T>({9}, 0, "mean", soft);
+    }
+  });
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, stands_logits_of_every_size) {
+  for_each_type([&]<class T>() {
+    const double most = std::is_same_v<T, f16> ? 60000.0 : std::is_same_v<T, double> ? 1e300 : 1e38;
+    for (const bool soft : {false, true}) {
+      for (const Extents& extents : {Extents{4, 50}, Extents{4, 9000}, Extents{50, 4}}) {
+        const CrossEntropyCase call{extents, {soft, -100, 1, "none"}, {}, {}, {}};
+        const std::int64_t classes = extents[1];
+        // A label where the logit is largest, so that no loss is too large for the type.
+        const auto at_largest = [&](std::int64_t i) -> double {
+          if (soft) return i % classes % 3 == 0 ? 3.0 / static_cast<double>(classes) : 0.0;
+          return static_cast<double>(i * 3 % classes / 3 * 3);
+        };
+        const auto sizes = [&](std::int64_t i) {
+          const std::int64_t c = i % classes;
+          return c % 3 == 0 ? most : c % 3 == 1 ? -most : 0.9 * most;
+        };
+        check<T>(call, sizes, at_largest);
+        const auto any = [&](std::int64_t i) -> double {
+          return soft ? 1.0 / static_cast<double>(classes) : static_cast<double>(i % classes);
+        };
+        // Large ones that are close together; down to exponentials that are subnormal; all alike; 0 and subnormal.
+        check<T>(call, [](std::int64_t i) { return 1000.0 - static_cast<double>(i % 120); }, any);
+        check<T>(call, [](std::int64_t i) { return 10240.0 + 8.0 * static_cast<double>(i % 3); }, any);
+        check<T>(call, [](std::int64_t) { return -7.25; }, any);
+        check<T>(call, [](std::int64_t i) { return i % 2 == 0 ? 0.0 : 6e-8; }, any);
+      }
+    }
+  });
+}
+
+// A hot class among many cold ones: what the sum is off shows in the loss undiminished.
+TEST_P(CrossEntropyWithSoftmaxTest, keeps_its_bound_over_constant_and_one_hot_rows) {
+  for_each_type([&]<class T>() {
+    for (const double below : {0.1, 5.3, 12.6, 20.3}) {
+      for (const Extents& extents : {Extents{1, 300001}, Extents{32001, 2}}) {
+        const int axis = extents[1] > 2 ? 1 : 0;
+        for (const bool soft : {false, true}) {
+          const CrossEntropyCase call{extents, {soft, -100, axis, "none"}, {}, {}, {}};
+          const auto classes = extents[axis];
+          const auto place = [&](std::int64_t i) { return axis == 1 ? i % classes : i / extents[1]; };
+          const auto label = [&](std::int64_t i) -> double {
+            if (soft) return place(i) % 100 == 0 ? 100.0 / static_cast<double>(classes) : 0.0;
+            return i % 2 == 0 ? 0.0 : 1.0;
+          };
+          check<T>(call, [&](std::int64_t i) { return place(i) == 0 ? 0.7 : 0.7 - below; }, label);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, follows_the_formula_for_nan_and_inf) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t length : {5, 40, 600, 9000, 70000}) {
+      for (const bool down : {false, true}) {
+        for (const bool soft : {false, true}) {
+          // A NaN; an Inf; −Inf at the label, beside it; nothing but −Inf; what is ignored; nothing of all that.
+          const std::int64_t rows = 7;
+          const Extents extents = down ? Extents{length, rows} : Extents{rows, length};
+          const CrossEntropyWithSoftmaxParams params{soft, 7, down ? 0 : 1, "none"};
+          const CrossEntropyCase call{extents, params, {}, {}, {}};
+          Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+          const auto row = [&](std::int64_t i) { return down ? i % rows : i / length; };
+          const auto place = [&](std::int64_t i) { return down ? i / rows : i % length; };
+          at.logits.fill([&](std::int64_t i) {
+            const std::int64_t r = row(i);
+            if (r == 4) return -inf;
+            if (place(i) != length - 2) return static_cast<double>(i % 7);
+            return r == 0 || r == 5 ? nan : r == 1 ? inf : r == 2 || r == 3 ? -inf : 1.0;
+          });
+          // The last row but one is ignored, or has labels of 0.
+          const auto hot = [&](std::int64_t r) { return r == 2 ? length - 2 : length - 1; };
+          at.label.fill([&](std::int64_t r) { return static_cast<double>(r == 5 ? 7 : hot(r)); });
+          if (soft) at.soft_label.fill([&](std::int64_t i) { return place(i) == hot(row(i)) ? 1.0 : 0.0; });
+          cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, params);
+          at.loss.download();
+          at.log_sum_exp.download();
+          const std::string what = extents.to_string() + (soft ? " soft" : "");
+          for (const std::int64_t r : {0, 1, 4}) EXPECT_TRUE(std::isnan(at.loss[r])) << what << r;
+          EXPECT_EQ(at.loss[2], inf) << what;
+          EXPECT_TRUE(std::isfinite(at.loss[3]) && std::isfinite(at.loss[6])) << what;
+          if (!soft) {
+            EXPECT_EQ(at.loss[5], 0.0) << what;
+          }
+          EXPECT_EQ(at.log_sum_exp[4], -inf) << what;
+          for (const std::int64_t r : {0, 1, 5}) EXPECT_TRUE(std::isnan(at.log_sum_exp[r])) << what << r;
+          cross_entropy_with_softmax_grad(ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad,
+                                          at.logits_grad, params);
+          at.logits_grad.download();
+          for (std::int64_t i = 0; i < at.logits_grad.size(); ++i) {
+            const std::int64_t r = row(i);
+            const bool is_nan = r == 0 || r == 1 || r == 4 || r == 5;
+            ASSERT_EQ(std::isnan(at.logits_grad[i]), is_nan) << what << i;
+            const bool is_cold = (r == 2 || r == 3) && place(i) == length - 2;
+            if (is_cold) {
+              ASSERT_EQ(at.logits_grad[i], r == 2 ? -at.loss_grad[2] : 0.0) << what << i;
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, a_mean_over_nothing_is_0_and_so_is_its_gradient) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t rows : {0, 4}) {
+      for (const char* const reduction : {"mean", "sum"}) {
+        const CrossEntropyCase call{{rows, 5}, {false, 2, 1, reduction}, {}, {}, {}};
+        Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+        at.logits.fill_randomly(1);
+        at.label.fill([](std::int64_t) { return 2; });
+        cross_entropy_with_softmax(ctx, at.logits, at.label, at.loss, at.log_sum_exp, at.count, call.params);
+        at.loss.download();
+        at.count.download();
+        EXPECT_EQ(at.loss[0], 0.0);
+        EXPECT_EQ(at.count.element(0), 0);
+        cross_entropy_with_softmax_grad(ctx, at.logits, at.label, at.log_sum_exp, at.count, at.loss_grad,
+                                        at.logits_grad, call.params);
+        at.logits_grad.download();
+        for (std::int64_t i = 0; i < at.logits_grad.size(); ++i) EXPECT_EQ(at.logits_grad[i], 0.0);
+      }
+    }
+    const CrossEntropyCase none{{0, 5}, {true, -100, 1, "none"}, {}, {}, {}};
+    Tensors<T> at(ctx, none, Layout::contiguous, Layout::contiguous);
+    const TensorRef label = TestTensor<T>(ctx, {0, 5});
+    EXPECT_NO_THROW(cross_entropy_with_softmax(ctx, at.logits, label, at.loss, {}, {}, none.params));
+  });
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, takes_labels_that_keep_the_axis_and_logits_of_one_row_or_one_class) {
+  TestTensor<float> logits(ctx, {2, 3, 4}), loss(ctx, {2, 4}), kept_loss(ctx, {2, 4});
+  TestTensor<std::int64_t> label(ctx, {2, 4}), kept(ctx, {2, 1, 4}, Layout::negative);
+  logits.fill_randomly(1);
+  label.fill([](std::int64_t i) { return i % 3; });
+  kept.fill([](std::int64_t i) { return i % 3; });
+  const CrossEntropyWithSoftmaxParams params{.axis = 1, .reduction = "none"};
+  cross_entropy_with_softmax(ctx, logits, label, loss, {}, {}, params);
+  cross_entropy_with_softmax(ctx, logits, kept, kept_loss, {}, {}, params);
+  loss.download();
+  kept_loss.download();
+  for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(kept_loss[i], loss[i]);
+
+  for (const Extents& extents : {Extents{}, Extents{1}, Extents{3, 1}}) {
+    const bool several = extents.rank() == 2;
+    TestTensor<float> one(ctx, extents), mean(ctx, {}), grad(ctx, extents), loss_grad(ctx, {});
+    TestTensor<std::int64_t> its(ctx, several ? Extents{3} : Extents{}), count(ctx, {});
+    TestTensor<double> exponents(ctx, several ? Extents{3} : Extents{});
+    one.fill([](std::int64_t i) { return 3.5 + static_cast<double>(i); });
+    its.fill([](std::int64_t) { return 0; });
+    loss_grad.fill([](std::int64_t) { return 1.0; });
+    cross_entropy_with_softmax(ctx, one, its, mean, exponents, count);
+    cross_entropy_with_softmax_grad(ctx, one, its, exponents, count, loss_grad, grad);
+    mean.download();
+    exponents.download();
+    grad.download();
+    EXPECT_EQ(mean[0], 0.0);
+    EXPECT_EQ(exponents[0], 3.5);
+    for (std::int64_t i = 0; i < grad.size(); ++i) EXPECT_EQ(grad[i], 0.0);
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, reads_rows_that_are_misaligned_and_elements_that_stand_for_many) {
+  TestTensor<float> storage(ctx, {4000}), loss(ctx, {}), grad(ctx, {40, 64}), dense(ctx, {40, 64}), copy(ctx, {40, 64});
+  TestTensor<float> dense_loss(ctx, {}), loss_grad(ctx, {});
+  TestTensor<double> exponents(ctx, {40});
+  TestTensor<std::int64_t> label(ctx, {40}), count(ctx, {});
+  storage.fill_randomly(1);
+  label.fill([](std::int64_t i) { return i % 4 == 1 ? -100 : i * 5 % 40; });
+  loss_grad.fill([](std::int64_t) { return 1.5; });
+  for (const std::int64_t shift : {1, 2, 4}) {
+    for (const Extents& strides : {Extents{67, 1}, Extents{0, 1}, Extents{1, 0}, Extents{66, 1}}) {
+      const TensorRef logits(static_cast<float*>(storage.ref().data()) + shift, {40, 64}, strides,
+                             storage.ref().space());
+      dense.fill([&](std::int64_t i) { return storage[shift + i / 64 * strides[0] + i % 64 * strides[1]]; });
+      cross_entropy_with_softmax(ctx, dense, label, dense_loss, exponents, count);
+      cross_entropy_with_softmax_grad(ctx, dense, label, exponents, count, loss_grad, copy);
+      cross_entropy_with_softmax(ctx, logits, label, loss, exponents, count);
+      cross_entropy_with_softmax_grad(ctx, logits, label, exponents, count, loss_grad, grad);
+      for (TestTensor<float>* tensor : {&loss, &dense_loss, &grad, &copy}) tensor->download();
+      EXPECT_NEAR(loss[0], dense_loss[0], 1e-6);
+      for (std::int64_t i = 0; i < grad.size(); ++i) ASSERT_NEAR(grad[i], copy[i], 1e-7) << i;
+    }
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, gradient_is_computed_in_place) {
+  for_each_type([&]<class T>() {
+    for (const Extents& extents : {Extents{5, 40}, Extents{3, 20001}, Extents{20001, 3}, Extents{2, 300000}}) {
+      for (const int axis : {0, 1}) {
+        for (const bool soft : {false, true}) {
+          const CrossEntropyCase call{extents, {soft, -100, axis, "sum"}, {}, {}, {}};
+          Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+          at.logits.fill_randomly(1);
+          at.label.fill([&](std::int64_t i) { return i % extents[axis]; });
+          if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
+          cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+          const auto grad = [&](const TensorRef& to) {
+            cross_entropy_with_softmax_grad(ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad, to,
+                                            call.params);
+          };
+          grad(at.logits_grad);
+          grad(at.logits);
+          at.logits.download();
+          at.logits_grad.download();
+          for (std::int64_t i = 0; i < at.logits.size(); ++i) {
+            ASSERT_TRUE(same_bits(at.logits.element(i), at.logits_grad.element(i))) << extents.to_string() << i;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, gives_the_same_bits_on_every_run_and_in_both_modes) {
+  for (const Extents& extents : {Extents{3, 150001}, Extents{150001, 3}, Extents{64, 200}}) {
+    for (const bool soft : {false, true}) {
+      const CrossEntropyCase call{extents, {soft, -100, 1, "mean"}, {}, {}, {}};
+      Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+      at.logits.fill_randomly(1);
+      at.label.fill([&](std::int64_t i) { return i % extents[1]; });
+      if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
+      TestTensor<float> again(ctx, {}), grad_again(ctx, extents);
+      const auto run = [&](const Context& its, const TensorRef& loss, const TensorRef& grad) {
+        cross_entropy_with_softmax(its, at.logits, at.labels(), loss, at.log_sum_exp, at.count, call.params);
+        cross_entropy_with_softmax_grad(its, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad, grad,
+                                        call.params);
+      };
+      run(ctx, at.loss, at.logits_grad);
+      at.loss.download();
+      at.logits_grad.download();
+      for (int k = 0; k < 4; ++k) {
+        run(Context(ctx).deterministic(k % 2 == 1), again, grad_again);
+        again.download();
+        grad_again.download();
+        EXPECT_TRUE(same_bits(again.element(0), at.loss.element(0)));
+        for (std::int64_t i = 0; i < grad_again.size(); ++i) {
+          ASSERT_TRUE(same_bits(grad_again.element(i), at.logits_grad.element(i))) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, gradient_agrees_with_central_differences) {
+  for (const bool soft : {false, true}) {
+    for (const char* const reduction : reductions) {
+      for (const int axis : {0, 1, 2}) {
+        const Extents extents{3, 4, 2};
+        const CrossEntropyCase call{extents, {soft, 1, axis, reduction}, {}, {}, {}};
+        Tensors<double> at(ctx, call, Layout::contiguous, Layout::contiguous);
+        at.logits.fill_randomly(1);
+        at.label.fill([&](std::int64_t i) { return i % extents[axis]; });
+        if (soft) at.soft_label.fill_randomly(2, -0.5, 1.0);  // which add up to anything
+        const auto loss = [&] {
+          cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+          return weighted_sum(at.loss, at.loss_grad);
+        };
+        loss();
+        cross_entropy_with_softmax_grad(ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad,
+                                        at.logits_grad, call.params);
+        expect_slopes(at.logits, at.logits_grad, loss);
+      }
+    }
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, refuses_classes_that_there_are_not_or_gives_nan) {
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
+    const CrossEntropyCase call{{3, 5}, {false, -100, 1, "none"}, {}, {}, {}};
+    Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+    at.logits.fill_randomly(1);
+    at.label.fill([](std::int64_t) { return 0; });
+    cross_entropy_with_softmax(ctx, at.logits, at.label, at.loss, at.log_sum_exp, at.count, call.params);
+    TestTensor<std::int64_t> bad(ctx, {3});
+    copy(ctx, TensorRef(std::array<std::int64_t, 3>{0, wrong, -100}.data(), {3}), bad);
+    ctx.fence();
+    const auto forward = [&] {
+      cross_entropy_with_softmax(ctx, at.logits, bad, at.loss, at.log_sum_exp, at.count, call.params);
+    };
+    const auto backward = [&] {
+      cross_entropy_with_softmax_grad(ctx, at.logits, bad, at.log_sum_exp, at.count, at.loss_grad, at.logits_grad,
+                                      call.params);
+    };
+    if (ctx.backend() != Backend::cuda) {
+      const std::string expected = "label[1] is " + std::to_string(wrong) +
+                                   ", expected at least 0 and less than 5 (the classes), or ignore_index, -100";
+      expect_error(forward, "portops::cross_entropy_with_softmax: " + expected);
+      expect_error(backward, "portops::cross_entropy_with_softmax_grad: " + expected);
+      continue;
+    }
+    forward();
+    backward();
+    at.loss.download();
+    at.logits_grad.download();
+    for (std::int64_t r = 0; r < 3; ++r) EXPECT_EQ(std::isnan(at.loss[r]), r == 1);
+    for (std::int64_t i = 0; i < 15; ++i) EXPECT_EQ(std::isnan(at.logits_grad[i]), i / 5 == 1);
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
+  for (const Extents& extents : {Extents{2, 300001}, Extents{30001, 3}}) {
+    for (const bool soft : {false, true}) {
+      const CrossEntropyCase call{extents, {soft, -100, 1, "mean"}, {}, {}, {}};
+      Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+      at.logits.fill_randomly(1);
+      at.label.fill([](std::int64_t) { return 1; });
+      if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
+      TestTensor<float> lent(ctx, {});
+      cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+      LentMemory memory(ctx, cross_entropy_with_softmax_workspace(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp,
+                                                                  at.count, call.params));
+      const Context lending = Context(ctx).workspace(memory.workspace());
+      cross_entropy_with_softmax(lending, at.logits, at.labels(), lent, at.log_sum_exp, at.count, call.params);
+      lent.download();
+      at.loss.download();
+      EXPECT_EQ(lent[0], at.loss[0]);
+      EXPECT_TRUE(memory.is_untouched_outside());
+      const std::size_t bytes = cross_entropy_with_softmax_grad_workspace(
+          ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad, at.logits_grad, call.params);
+      EXPECT_EQ(bytes > 0, soft && extents[0] == 2);
+    }
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, a_call_by_name_computes_what_the_function_computes) {
+  for (const bool soft : {false, true}) {
+    const CrossEntropyCase call{{4, 3}, {soft, 1, 0, "mean"}, {}, {}, {}};
+    Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+    Tensors<float> named(ctx, call, Layout::contiguous, Layout::contiguous);
+    at.logits.fill_randomly(1);
+    at.label.fill([](std::int64_t i) { return i; });
+    if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
+    cross_entropy_with_softmax(ctx, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+    cross_entropy_with_softmax_grad(ctx, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad, at.logits_grad,
+                                    call.params);
+    auto arguments = Arguments().set("logits", at.logits.ref()).set("label", at.labels());
+    arguments.set("soft_label", soft).set("ignore_index", 1).set("axis", 0);
+    const auto specs = infer("cross_entropy_with_softmax", arguments);
+    EXPECT_EQ(specs.at("loss").extents, Extents());
+    EXPECT_EQ(specs.at("log_sum_exp").extents, Extents({3}));
+    EXPECT_EQ(specs.at("log_sum_exp").type, ElementType::f64);
+    run("cross_entropy_with_softmax", ctx,
+        Arguments(arguments)
+            .set("loss", named.loss.ref())
+            .set("log_sum_exp", named.log_sum_exp.ref())
+            .set("count", named.count.ref()));
+    run("cross_entropy_with_softmax_grad", ctx,
+        Arguments(arguments)
+            .set("log_sum_exp", named.log_sum_exp.ref())
+            .set("count", named.count.ref())
+            .set("loss_grad", at.loss_grad.ref())
+            .set("logits_grad", named.logits_grad.ref()));
+    for (Tensors<float>* tensors : {&at, &named}) {
+      tensors->loss.download();
+      tensors->logits_grad.download();
+    }
+    EXPECT_EQ(named.loss[0], at.loss[0]);
+    for (std::int64_t i = 0; i < 12; ++i) EXPECT_EQ(named.logits_grad[i], at.logits_grad[i]);
+    const TensorRef other = soft ? at.label.ref() : at.logits.ref();
+    expect_error([&] { infer("cross_entropy_with_softmax", Arguments(arguments).set("label", other)); },
+                 std::string("portops::cross_entropy_with_softmax: label has element type ") +
+                     (soft ? "i64, expected f32" : "f32, expected i64"));
+  }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, refuses_wrong_calls) {
+  TestTensor<float> logits(ctx, {3, 4}), loss(ctx, {}), losses(ctx, {3}), none(ctx, {3, 0});
+  TestTensor<std::int64_t> label(ctx, {3}), row(ctx, {4}), count(ctx, {});
+  TestTensor<double> exponents(ctx, {3});
+  label.fill([](std::int64_t) { return 0; });
+  const auto forward = [&](const TensorRef& x, const TensorRef& its, const TensorRef& out,
+                           const CrossEntropyWithSoftmaxParams& params, const std::string& message) {
+    expect_error([&] { cross_entropy_with_softmax(ctx, x, its, out, exponents, count, params); },
+                 "portops::cross_entropy_with_softmax: " + message);
+  };
+  forward(logits, label, loss, {.axis = 2}, "axis is 2, expected -2 to 1 (logits has rank 2)");
+  forward(logits, label, loss, {.reduction = "max"}, "reduction is 'max', expected mean, sum or none");
+  forward(logits, row, loss, {}, "label has extents [4], expected [3] (the extents of logits without axis 1)");
+  forward(logits, label, loss, {.soft_label = true},
+          "label has element type i64, expected f32 (the element type of logits)");
+  forward(logits, losses, loss, {}, "label has element type f32, expected i64");
+  forward(logits, losses, loss, {.soft_label = true}, "label has extents [3], expected [3, 4] (the extents of logits)");
+  forward(logits, label, losses, {}, "loss has extents [3], expected [] (one number for the reduction mean)");
+  forward(logits, label, loss, {.reduction = "none"},
+          "loss has extents [], expected [3] (the extents of logits without axis 1)");
+  forward(none, label, loss, {}, "logits has extents [3, 0], expected a class or more along axis -1");
+  forward({}, label, loss, {}, "logits is empty, expected a tensor");
+  TestTensor<float> grad(ctx, {3, 4});
+  const auto backward = [&](const TensorRef& counts, const TensorRef& to, const std::string& message) {
+    expect_error([&] { cross_entropy_with_softmax_grad(ctx, logits, label, exponents, counts, loss, to); },
+                 "portops::cross_entropy_with_softmax_grad: " + message);
+  };
+  backward({}, grad, "count is empty, expected a tensor");
+  backward(count, losses, "logits_grad has extents [3], expected [3, 4] (the extents of logits)");
+  EXPECT_NO_THROW(cross_entropy_with_softmax_grad(ctx, logits, label, exponents, count, loss, {}));
+}
+
+}  // namespace
+}  // namespace portops::test
