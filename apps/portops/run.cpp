@@ -227,13 +227,13 @@ InputFiles open_inputs(const Words& words) {
 
 bool has_own_type(const OperatorInfo& op, const std::string& input) {
   const InputInfo& info = *find_by_name(op.inputs, input);
-  return info.type || info.type_of_sums;
+  return info.type || info.type_of_sums || info.type_of_parameters;
 }
 
 /// The element type of an input in a call of `type`.
 ElementType type_in_call(const OperatorInfo& op, const std::string& input, ElementType type) {
   const InputInfo& info = *find_by_name(op.inputs, input);
-  if (info.type_of_sums) return type == ElementType::f64 ? type : ElementType::f32;
+  if (info.type_of_sums || info.type_of_parameters) return type == ElementType::f64 ? type : ElementType::f32;
   return info.type.value_or(type);
 }
 

@@ -135,8 +135,8 @@ def _is_list(entry: Input | Output) -> str:
 
 
 def _own_type(entry: Input | Output) -> str:
-    if entry.type == "sums":
-        return ", .type_of_sums = true"
+    if entry.type in ("sums", "parameters"):
+        return f", .type_of_{entry.type} = true"
     return f", .type = ElementType::{entry.type}" if entry.type else ""
 
 

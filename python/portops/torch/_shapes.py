@@ -165,6 +165,13 @@ def _linear(given: Arguments) -> dict[str, Extents]:
     return {"out": (*given["x"].shape[:-1], outputs), "bias": (outputs,)}
 
 
+def _layer_norm(given: Arguments) -> dict[str, Extents]:
+    x = tuple(given["x"].shape)
+    first = axis_in(given["begin_norm_axis"], len(x))
+    rows, normalized = x[:first], x[first:]
+    return {"scale": normalized, "bias": normalized, "mean": rows, "inv_std": rows}
+
+
 def _merge_rows(given: Arguments) -> dict[str, Extents]:
     return {"count": ()}
 
@@ -226,6 +233,7 @@ COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "trace": _trace,
     "matmul": _matmul,
     "linear": _linear,
+    "layer_norm": _layer_norm,
     "merge_rows": _merge_rows,
     "embedding": _embedding,
     "sequence_pool": _sequence_pool,
