@@ -162,8 +162,8 @@ class GradientsTest(unittest.TestCase):
         parameters = inspect.signature(getattr(portops, name + "_grad")).parameters
         given = {key: value for key, value in case.arguments.items() if key in parameters}
         given["out_grad"] = out_grad
-        if "out" in parameters:
-            given["out"] = values_of(out)
+        names = [output for output in getattr(result, "_fields", ("out",)) if output in parameters]
+        given.update({key: values_of(each) for key, each in zip(names, (getattr(result, key, out) for key in names))})
         return given, out_grad
 
     def loss(self, name: str, arguments: dict[str, Any], out_grad: Any) -> float:

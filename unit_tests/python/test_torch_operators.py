@@ -241,6 +241,10 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "mean_grad": (x, torch.rand(1, 1), [], True, [True]),
         "softmax": (x, 0),
         "softmax_grad": (x, x.softmax(0), g, 0, [True]),
+        "layer_norm": (x, torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True), 1e-5, 1),
+        "layer_norm_grad": (x, torch.rand(3), None, *torch.rand(2, 4), g, 1e-5, -1, [True, True, False]),
+        "batch_norm": (x, *torch.rand(2, 3), torch.rand(3, requires_grad=True), None, 0.9, 1e-5, "NCHW", False, True, False),
+        "batch_norm_grad": (x, None, torch.rand(3), *torch.rand(2, 3), g, 0.9, 1e-5, "NHWC", True, [True, False, True]),
         "merge_rows": (torch.tensor([4, 0, 1]), values, 5),  # different ones: what lies behind the merged ones may be anything
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),

@@ -53,9 +53,10 @@ struct NormKernels {
   static void statistics(const Context& ctx, const NormLabels& labels, const TensorRef& x, const AxisSet& reduced,
                          const TensorRef& mean, const TensorRef& inv_std, double epsilon,
                          const RunningStatistics& running, void* memory);
-  /// inv_std = 1 / √(variance + epsilon)
-  static void invert(const Context& ctx, const NormLabels& labels, const TensorRef& variance, const TensorRef& inv_std,
-                     double epsilon);
+  /// mean_out = mean, inv_std = 1 / √(variance + epsilon)
+  static void take_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& mean,
+                              const TensorRef& variance, const TensorRef& mean_out, const TensorRef& inv_std,
+                              double epsilon);
   /// out = (x − mean) · inv_std · weight + bias
   static void normalize(const Context& ctx, const NormLabels& labels, const TensorRef& x, const TensorRef& mean,
                         const TensorRef& inv_std, const TensorRef& weight, const TensorRef& bias, const TensorRef& out);

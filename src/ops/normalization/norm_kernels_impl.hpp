@@ -59,15 +59,18 @@ struct WriteStatistics {
     const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
     mean.set(places.of(mean.operand, result), static_cast<A>(batch_mean));
     inv_std.set(places.of(inv_std.operand, result), static_cast<A>(1.0 / Kokkos::sqrt(batch_variance + epsilon)));
-    update(running_mean, running_mean_out, result, batch_mean);
-    update(running_variance, running_variance_out, result, batch_variance * (state.count / (state.count - 1.0)));
+    const bool of_nothing = state.count == 0.0;
+    update(running_mean, running_mean_out, result, batch_mean, of_nothing);
+    const double unbiased = batch_variance * (state.count / (state.count - 1.0));
+    update(running_variance, running_variance_out, result, unbiased, of_nothing);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void update(const Side<T>& before, const Side<T>& after, std::int64_t result,
-                                          double value) const {
+                                          double value, bool of_nothing) const {
     if (!after.given) return;
-    const auto was = static_cast<double>(before.get(places.of(before.operand, result)));
-    after.set(places.of(after.operand, result), static_cast<A>(momentum * was + (1.0 - momentum) * value));
+    const A was = before.get(places.of(before.operand, result));
+    const auto is = static_cast<A>(momentum * static_cast<double>(was) + (1.0 - momentum) * value);
+    after.set(places.of(after.operand, result), of_nothing ? was : is);
   }
 
   ResultPlaces places;
@@ -121,9 +124,9 @@ void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels,
   join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
 }
 
-/// inv_std of a variance.
+/// mean as it is, and inv_std of a variance.
 template <class T>
-struct InvertDeviation {
+struct TakeStatistics {
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
 
@@ -133,6 +136,7 @@ struct InvertDeviation {
     const auto at = [&](const auto& operand) {
       return axes.run_offset(operand, run) + column * operand.column_stride;
     };
+    mean_out.set(at(mean_out.operand), mean.get(at(mean.operand)));
     const auto value = static_cast<double>(variance.get(at(variance.operand)));
     inv_std.set(at(inv_std.operand), static_cast<A>(1.0 / Kokkos::sqrt(value + epsilon)));
   }
@@ -140,20 +144,21 @@ struct InvertDeviation {
   RowAxes axes;
   std::int64_t runs;
   std::int64_t columns;
-  Side<T> variance, inv_std;
+  Side<T> variance, mean, mean_out, inv_std;
   double epsilon;
 };
 
 template <Backend B, class T>
-void NormKernels<B, T>::invert(const Context& ctx, const NormLabels& labels, const TensorRef& variance,
-                               const TensorRef& inv_std, double epsilon) {
-  const ReducePlan plan = make_norm_map(variance, std::array{inv_std});
-  const InvertDeviation<T> kernel{RowAxes(plan),
-                                  plan.runs,
-                                  plan.columns,
-                                  Side<T>(plan, 0, variance, Arithmetic<T>(0)),
-                                  Side<T>(plan, 1, inv_std, Arithmetic<T>(0)),
-                                  epsilon};
+void NormKernels<B, T>::take_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& mean,
+                                        const TensorRef& variance, const TensorRef& mean_out, const TensorRef& inv_std,
+                                        double epsilon) {
+  const std::array others{mean, mean_out, inv_std};
+  const ReducePlan plan = make_norm_map(variance, others);
+  const auto side = [&](int operand, const TensorRef& tensor) {
+    return Side<T>(plan, operand, tensor, Arithmetic<T>(0));
+  };
+  const TakeStatistics<T> kernel{RowAxes(plan),        plan.runs,         plan.columns,         side(0, variance),
+                                 side(1, mean),        side(2, mean_out), side(3, inv_std),     epsilon};
   launch_by_items<B>(ctx, labels.join, kernel);
 }
 

@@ -24,6 +24,10 @@ class NormMap {
         by_row_packs_(row_packs_),
         items_(plan.runs * row_packs_) {
     rows_.packs = rows_.packs && out_.packs;
+    // Operands lie in the plan as they do in a kernel's arrays: inputs, sides, out.
+    for (int k = 0; k < operands; ++k) {
+      for (int axis = 0; axis < max_rank; ++axis) outer_[k].stride[axis] = plan.operand[k].stride[axis];
+    }
   }
 
   std::int64_t items() const { return items_; }
@@ -36,23 +40,29 @@ class NormMap {
 
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int operands = F::inputs + F::sides + 1;
+  struct Outer {
+    std::int64_t stride[max_rank];
+  };
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void take(std::int64_t row, std::int64_t column) const {
     constexpr int width = Access::width;
     const int count = Access::count(rows_.pack);
-    const auto at = [&](const auto& operand) {
-      return rows_.axes.run_offset(operand, row) + column * operand.column_stride;
-    };
+    std::int64_t offset[operands] = {};
+    add_offsets(offset, outer_, row, rows_.axes.extent, 0, rows_.axes.rank);
+    const auto at = [&](const auto& operand, int k) { return offset[k] + column * operand.column_stride; };
     Word<T, width> in[F::inputs];
     PORTOPS_UNROLL
     for (int k = 0; k < F::inputs; ++k) {
       in[k] = Word<T, width>(static_cast<T>(0.0f));
-      Access::load(in[k], rows_.in[k].data + at(rows_.in[k]), rows_.in[k].column_stride, count);
+      Access::load(in[k], rows_.in[k].data + at(rows_.in[k], k), rows_.in[k].column_stride, count);
     }
     A sides[F::sides][width];
     PORTOPS_UNROLL
-    for (int k = 0; k < F::sides; ++k) rows_.side[k].load(sides[k], at(rows_.side[k].operand), count);
+    for (int k = 0; k < F::sides; ++k) {
+      rows_.side[k].load(sides[k], at(rows_.side[k].operand, F::inputs + k), count);
+    }
     Word<T, width> results;
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
@@ -63,11 +73,12 @@ class NormMap {
       for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
       results.set(i, static_cast<T>(F()(values, side)));
     }
-    Access::store(out_.data + at(out_), results, out_.column_stride, count);
+    Access::store(out_.data + at(out_, operands - 1), results, out_.column_stride, count);
   }
 
   NormRows<T, F> rows_;
   RowOperand<T> out_;
+  Outer outer_[operands];
   std::int64_t row_packs_;
   IndexDivisor by_row_packs_;
   std::int64_t items_;

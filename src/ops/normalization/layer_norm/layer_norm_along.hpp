@@ -243,16 +243,14 @@ class LayerNormGradAlong {
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
+  static constexpr int values = norm_values(static_cast<int>(sizeof(T)));
   /// Packs of an input that a thread has.
   template <class Access>
-  static constexpr int batch_of() {
-    constexpr int values = norm_values(static_cast<int>(sizeof(T)));
-    return values > Access::width ? values / Access::width : 1;
-  }
+  static constexpr int batch_of = values > Access::width ? values / Access::width : 1;
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, std::int64_t index) const {
-    constexpr int width = Access::width, batch = batch_of<Access>();
+    constexpr int width = Access::width, batch = batch_of<Access>;
     const int lane = team.team_rank() & ((1 << lane_bits_) - 1), groups = threads >> lane_bits_;
     const int count = Access::count(pack_), own = lane * count, step = count << lane_bits_;
     State sums[batch][width];
