@@ -24,22 +24,21 @@ ElementType sums_of(ElementType type) { return type == ElementType::f64 ? type :
 /// Over the last axis.
 Case layer_norm_case(ElementType type, const Extents& extents, bool gradient) {
   const std::string op = gradient ? "layer_norm_grad" : "layer_norm";
-  return {name_of_case(op, type, extents, ""), bytes_of(type, extents, gradient ? 3 : 2),
-          [=](const Context& ctx) -> Call {
-            const Extents columns{extents[1]}, rows{extents[0]};
-            const Tensor x = random_tensor(ctx, type, extents), out(type, extents, x.ref().space());
-            const Tensor scale = random_tensor(ctx, type, columns), bias = random_tensor(ctx, type, columns);
-            const Tensor mean = random_tensor(ctx, sums_of(type), rows), inv_std = random_tensor(ctx, sums_of(type), rows);
-            if (!gradient) {
-              return [=] { layer_norm(ctx, x, out, mean, inv_std, {.scale = scale, .bias = bias}); };
-            }
-            const Tensor out_grad = random_tensor(ctx, type, extents);
-            const Tensor scale_grad(type, columns, x.ref().space()), bias_grad(type, columns, x.ref().space());
-            return [=] {
-              layer_norm_grad(ctx, x, mean, inv_std, out_grad, out, scale_grad, bias_grad,
-                              {.scale = scale, .bias = bias});
-            };
-          }};
+  return {
+      name_of_case(op, type, extents, ""), bytes_of(type, extents, gradient ? 3 : 2), [=](const Context& ctx) -> Call {
+        const Extents columns{extents[1]}, rows{extents[0]};
+        const Tensor x = random_tensor(ctx, type, extents), out(type, extents, x.ref().space());
+        const Tensor scale = random_tensor(ctx, type, columns), bias = random_tensor(ctx, type, columns);
+        const Tensor mean = random_tensor(ctx, sums_of(type), rows), inv_std = random_tensor(ctx, sums_of(type), rows);
+        if (!gradient) {
+          return [=] { layer_norm(ctx, x, out, mean, inv_std, {.scale = scale, .bias = bias}); };
+        }
+        const Tensor out_grad = random_tensor(ctx, type, extents);
+        const Tensor scale_grad(type, columns, x.ref().space()), bias_grad(type, columns, x.ref().space());
+        return [=] {
+          layer_norm_grad(ctx, x, mean, inv_std, out_grad, out, scale_grad, bias_grad, {.scale = scale, .bias = bias});
+        };
+      }};
 }
 
 enum class Mode { training, inference, gradient };

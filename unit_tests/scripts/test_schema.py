@@ -133,7 +133,7 @@ class WrongSchemaTest(RefusalTest):
         indices = "    - name: rows\n      description: The rows.\n      type: i64\n"
         self.wrong(
             alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", "i32"))),
-            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums"),
+            ("type: i32", "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums, parameters"),
         )
         self.wrong(
             alone(("The weight.\n", "The weight.\n      type: i64\n")),

@@ -24,8 +24,9 @@ std::span<const TensorRef> NamedCall::list(std::string_view name) const {
 
 // The schema sees to it that there is one where its type matters, and that it is always a tensor or a list of them.
 const InputInfo& NamedCall::typed_input() const {
-  return *std::find_if(info_.inputs.begin(), info_.inputs.end(),
-                       [](const InputInfo& input) { return !input.type && !input.type_of_sums && !input.type_of_parameters; });
+  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) {
+    return !input.type && !input.type_of_sums && !input.type_of_parameters;
+  });
 }
 
 ElementType NamedCall::type() const {

@@ -111,7 +111,7 @@ void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels,
                                    double epsilon, const RunningStatistics& running, void* memory) {
   using A = Arithmetic<T>;
   using F = MomentsOf<A>;
-  const std::array others{mean,     inv_std, running.mean, running.variance, running.mean_out, running.variance_out};
+  const std::array others{mean, inv_std, running.mean, running.variance, running.mean_out, running.variance_out};
   const TensorRef shape = without_reduced(x, reduced);
   if (shape.size() == 0) return;
   const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
@@ -119,8 +119,8 @@ void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels,
   const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, NormRows<T, F>(plan.rows, 1, {}, {A(0)}), plan, partials);
   const auto side = [&](int k) { return Side<T>(plan.rows, k + 1, others[static_cast<std::size_t>(k)], A(0)); };
-  const WriteStatistics<T> finish{ResultPlaces(plan.rows), side(0), side(1), side(2), side(3), side(4), side(5),
-                                  epsilon, running.momentum};
+  const WriteStatistics<T> finish{
+      ResultPlaces(plan.rows), side(0), side(1), side(2), side(3), side(4), side(5), epsilon, running.momentum};
   join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
 }
 
@@ -133,9 +133,7 @@ struct TakeStatistics {
   std::int64_t items() const { return runs * columns; }
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const std::int64_t run = quotient(item, columns), column = item - run * columns;
-    const auto at = [&](const auto& operand) {
-      return axes.run_offset(operand, run) + column * operand.column_stride;
-    };
+    const auto at = [&](const auto& operand) { return axes.run_offset(operand, run) + column * operand.column_stride; };
     mean_out.set(at(mean_out.operand), mean.get(at(mean.operand)));
     const auto value = static_cast<double>(variance.get(at(variance.operand)));
     inv_std.set(at(inv_std.operand), static_cast<A>(1.0 / Kokkos::sqrt(value + epsilon)));
@@ -157,8 +155,8 @@ void NormKernels<B, T>::take_statistics(const Context& ctx, const NormLabels& la
   const auto side = [&](int operand, const TensorRef& tensor) {
     return Side<T>(plan, operand, tensor, Arithmetic<T>(0));
   };
-  const TakeStatistics<T> kernel{RowAxes(plan),        plan.runs,         plan.columns,         side(0, variance),
-                                 side(1, mean),        side(2, mean_out), side(3, inv_std),     epsilon};
+  const TakeStatistics<T> kernel{RowAxes(plan), plan.runs,         plan.columns,     side(0, variance),
+                                 side(1, mean), side(2, mean_out), side(3, inv_std), epsilon};
   launch_by_items<B>(ctx, labels.join, kernel);
 }
 
@@ -180,8 +178,7 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
                                       const GradientResults& results, void* memory) {
   using A = Arithmetic<T>;
   using F = GradientSumsOf<A>;
-  const std::array others{out_grad,      mean, inv_std, weight, results.means, results.weight_grad,
-                          results.bias_grad};
+  const std::array others{out_grad, mean, inv_std, weight, results.means, results.weight_grad, results.bias_grad};
   const TensorRef shape = without_reduced(x, reduced);
   if (shape.size() == 0) return;
   const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
@@ -191,15 +188,10 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
   const std::array sides{mean, inv_std, weight_is_kept ? none : weight};
   const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1)});
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
-  const auto side = [&](int operand, const TensorRef& tensor) {
-    return Side<T>(plan.rows, operand, tensor, A(1));
-  };
-  const WriteGradient<T> finish{ResultPlaces(plan.rows),
-                                static_cast<double>(x.size() / plan.rows.results()),
-                                plan.rows.results(),
-                                side(4, weight_is_kept ? weight : none),
-                                side(5, results.means),
-                                side(6, results.weight_grad),
+  const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
+  const WriteGradient<T> finish{ResultPlaces(plan.rows),   static_cast<double>(x.size() / plan.rows.results()),
+                                plan.rows.results(),       side(4, weight_is_kept ? weight : none),
+                                side(5, results.means),    side(6, results.weight_grad),
                                 side(7, results.bias_grad)};
   join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
 }

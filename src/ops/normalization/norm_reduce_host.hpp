@@ -30,9 +30,7 @@ class StateCascade {
   }
 
  private:
-  void join(int level, int to, bool first) {
-    states_[to] = first ? states_[level] : F()(states_[to], states_[level]);
-  }
+  void join(int level, int to, bool first) { states_[to] = first ? states_[level] : F()(states_[to], states_[level]); }
 
   State states_[Cascade::most_levels] = {};
   std::int64_t terms_ = 0;

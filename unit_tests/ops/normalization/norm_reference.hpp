@@ -89,9 +89,10 @@ void normalize_plainly(NormReference& to, const NormShape& shape, const std::vec
     const double w = scale.empty() ? 1.0 : scale[p], b = bias.empty() ? 0.0 : bias[p];
     const auto normal = static_cast<double>((x[i] - mean[group(i)]) / std::sqrt(variance[group(i)] + epsilon));
     to.out.value[i] = normal * w + b;
-    to.out.error[i] = norm_error<T>() * (std::abs(normal * w) + std::abs(b)) +
-                      mean_error<T>() * (std::abs(to.mean.value[group(i)]) * to.inv_std.value[group(i)] + 1.0) * std::abs(w) +
-                      rounded<T>(to.out.value[i]);
+    to.out.error[i] =
+        norm_error<T>() * (std::abs(normal * w) + std::abs(b)) +
+        mean_error<T>() * (std::abs(to.mean.value[group(i)]) * to.inv_std.value[group(i)] + 1.0) * std::abs(w) +
+        rounded<T>(to.out.value[i]);
   }
 }
 
@@ -125,15 +126,14 @@ void differentiate_plainly(NormReference& to, const NormShape& shape, const std:
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto [g, p, normal, weighted] = at(i);
     const auto value = static_cast<double>(inv_std[g] * (weighted - sum[g] / n - normal * product[g] / n));
-    const auto magnitude = static_cast<double>(
-        inv_std[g] * (std::abs(weighted) + size[g] / n + std::abs(normal) * product_size[g] / n));
+    const auto magnitude =
+        static_cast<double>(inv_std[g] * (std::abs(weighted) + size[g] / n + std::abs(normal) * product_size[g] / n));
     to.x_grad.value[i] = value;
     to.x_grad.error[i] = norm_error<T>() * magnitude + rounded<T>(value);
   }
   for (std::size_t p = 0; p < parameters; ++p) {
     to.scale_grad.value[p] = static_cast<double>(of_scale[p]);
-    to.scale_grad.error[p] =
-        norm_error<T>() * static_cast<double>(scale_size[p]) + rounded<P>(to.scale_grad.value[p]);
+    to.scale_grad.error[p] = norm_error<T>() * static_cast<double>(scale_size[p]) + rounded<P>(to.scale_grad.value[p]);
     to.bias_grad.value[p] = static_cast<double>(of_bias[p]);
     to.bias_grad.error[p] = norm_error<T>() * static_cast<double>(bias_size[p]) + rounded<P>(to.bias_grad.value[p]);
   }

@@ -81,8 +81,8 @@ struct Call {
     expect_near(mean, running_mean, what + " mean_out");
     expect_near(variance, running_variance, what + " variance_out");
     backward();
-    differentiate_plainly<T, P>(expected, shape, values_of(x), values_of(saved_mean), values_of(saved_inv_std),
-                                weights, values_of(out_grad));
+    differentiate_plainly<T, P>(expected, shape, values_of(x), values_of(saved_mean), values_of(saved_inv_std), weights,
+                                values_of(out_grad));
     expect_near(x_grad, expected.x_grad, what + " x_grad");
     expect_near(scale_grad, expected.scale_grad, what + " scale_grad");
     expect_near(bias_grad, expected.bias_grad, what + " bias_grad");
@@ -152,7 +152,8 @@ TEST_P(BatchNormTest, normalises_by_running_statistics) {
         std::vector<double> of_scale(static_cast<std::size_t>(call.shape.groups));
         for (std::int64_t i = 0; i < call.x.size(); ++i) {
           const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
-          const double inv_std = 1.0 / std::sqrt(call.variance[c] + 1e-5), normal = (call.x[i] - call.mean[c]) * inv_std;
+          const double inv_std = 1.0 / std::sqrt(call.variance[c] + 1e-5),
+                       normal = (call.x[i] - call.mean[c]) * inv_std;
           const double out = normal * call.scale[c] + call.bias[c];
           ASSERT_NEAR(call.out[i], out, norm_error<T>() * (std::abs(normal) * 2 + 2) + rounded<T>(out));
           const double x_grad = call.out_grad[i] * inv_std * call.scale[c];
@@ -360,8 +361,9 @@ TEST_P(BatchNormTest, refuses_wrong_calls) {
   refused({.momentum = inf}, "momentum is inf, expected a finite number");
   refused({.is_test = true}, "mean_out is given, but is_test leaves the running statistics as they are");
   refused({.scale = TestTensor<float>(ctx, {3})}, "scale has extents [3], expected [4] (the channels of x)");
-  expect_error([&] { one.forward(); },
-               "portops::batch_norm: x has extents [1, 4], expected more than one value per channel, as is_test is false");
+  expect_error(
+      [&] { one.forward(); },
+      "portops::batch_norm: x has extents [1, 4], expected more than one value per channel, as is_test is false");
   expect_error(
       [&] {
         batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, call.variance,

@@ -108,7 +108,7 @@ TEST_P(LayerNormTest, equals_the_reference_for_all_axes_and_layouts) {
 // into parts. A host takes many rows each by one thread.
 TEST_P(LayerNormTest, equals_the_reference_for_rows_of_many_lengths) {
   for_each_type([&]<class T>() {
-    for (const std::int64_t length : {1,   2,   3,   4,    7,    8,    16,   31,   33,   63,   64,   65,
+    for (const std::int64_t length : {1,   2,   3,   4,    7,    8,    16,   31,   33,   63,   64,    65,
                                       250, 255, 256, 1000, 1001, 2047, 4096, 5002, 8192, 9001, 16384, 33000}) {
       check<T>({3, length}, 1);
       check<T>({length, 3}, 1);
@@ -205,8 +205,8 @@ TEST_P(LayerNormTest, is_computed_in_place) {
 TEST_P(LayerNormTest, keeps_its_digits_where_the_mean_is_large) {
   for_each_type([&]<class T>() {
     const double offset = std::is_same_v<T, f16> ? 2048.0 : 1e6;
-    for (const Extents& extents : {Extents{3, 50}, Extents{300, 64}, Extents{300, 4096}, Extents{3, 9000},
-                                   Extents{2, 300000}}) {
+    for (const Extents& extents :
+         {Extents{3, 50}, Extents{300, 64}, Extents{300, 4096}, Extents{3, 9000}, Extents{2, 300000}}) {
       for (const Layout layout : {Layout::contiguous, Layout::reversed}) {
         if (layout == Layout::reversed && extents[0] > 3) continue;
         Call<T> call(ctx, extents, 1, layout);
@@ -252,7 +252,8 @@ TEST_P(LayerNormTest, gives_equal_elements_the_bias) {
 TEST_P(LayerNormTest, takes_numbers_of_every_size) {
   for_each_type([&]<class T>() {
     for (const Extents& extents : {Extents{4, 50}, Extents{300, 64}, Extents{4, 9000}}) {
-      for (const double size : {0x1p-24, std::is_same_v<T, f16> ? 0x1p-20 : 0x1p-130, std::is_same_v<T, f16> ? 3e4 : 1e15}) {
+      for (const double size :
+           {0x1p-24, std::is_same_v<T, f16> ? 0x1p-20 : 0x1p-130, std::is_same_v<T, f16> ? 3e4 : 1e15}) {
         Call<T> call(ctx, extents, 1);
         Random random(3);
         call.x.fill([&](std::int64_t) { return size * random.uniform(-2.0, 2.0); });
@@ -363,9 +364,13 @@ TEST_P(LayerNormTest, a_call_by_name_computes_what_the_function_computes) {
   Call<f16, float> call(ctx, {4, 6}, 1), named(ctx, {4, 6}, 1);
   call.forward();
   call.backward();
-  const auto arguments = Arguments().set("x", named.x.ref()).set("scale", named.scale.ref()).set("bias", named.bias.ref());
+  const auto arguments =
+      Arguments().set("x", named.x.ref()).set("scale", named.scale.ref()).set("bias", named.bias.ref());
   run("layer_norm", ctx,
-      Arguments(arguments).set("out", named.out.ref()).set("mean", named.mean.ref()).set("inv_std", named.inv_std.ref()));
+      Arguments(arguments)
+          .set("out", named.out.ref())
+          .set("mean", named.mean.ref())
+          .set("inv_std", named.inv_std.ref()));
   run("layer_norm_grad", ctx,
       Arguments(arguments)
           .set("mean", named.mean.ref())
@@ -407,10 +412,9 @@ TEST_P(LayerNormTest, refuses_wrong_calls) {
           "bias has element type f16, expected f32 (the element type of scale)");
   Call<f16> half(ctx, {3, 4}, 1);
   expect_error(
-      [&] {
-        layer_norm(ctx, half.x, half.out, half.mean, half.inv_std, {.bias = TestTensor<double>(ctx, {4})});
-      },
-      "portops::layer_norm: bias has element type f64, expected f16 or f32 (the element type of x, or that of its sums)");
+      [&] { layer_norm(ctx, half.x, half.out, half.mean, half.inv_std, {.bias = TestTensor<double>(ctx, {4})}); },
+      "portops::layer_norm: bias has element type f64, expected f16 or f32 (the element type of x, or that of its "
+      "sums)");
   expect_error([&] { layer_norm(ctx, half.x, half.out, half.scale, half.inv_std); },
                "portops::layer_norm: mean has element type f16, expected f32");
   expect_error([&] { layer_norm(ctx, TestTensor<float>(ctx, {}), call.out, call.mean, call.inv_std); },

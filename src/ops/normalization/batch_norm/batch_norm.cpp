@@ -33,9 +33,9 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
   if (!std::isfinite(params.momentum)) {
     impl::fail("portops::batch_norm: momentum is ", params.momentum, ", expected a finite number");
   }
-  const int axis = impl::check_batch_norm(ctx, x, mean, variance, out, saved_mean, saved_inv_std,
-                                          mean_out, variance_out, params)
-                       .axis;
+  const int axis =
+      impl::check_batch_norm(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params)
+          .axis;
   if (mean_out) check_in_place(op, Named{"mean_out", mean_out}, Named{"mean", mean});
   if (variance_out) check_in_place(op, Named{"variance_out", variance_out}, Named{"variance", variance});
   if (params.is_test && (mean_out || variance_out)) {
@@ -85,8 +85,7 @@ void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, c
                 const TensorRef& mean_out, const TensorRef& variance_out, const BatchNormParams& params) {
   const impl::Region region("portops::batch_norm");
   static const impl::NormLabels labels("batch_norm");
-  const int axis =
-      check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
+  const int axis = check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
   if (mean.size() == 0) return;
   const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
@@ -124,10 +123,9 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
     if (needs_sums) {
       auto* const partials = x.size() > 0 ? static_cast<std::byte*>(memory.data()) + means_memory(saved_mean) : nullptr;
-      Steps::gradient_sums(ctx, labels, x, out_grad, all_but(axis, x.rank()), mean, inv_std, scale, true,
-                           {needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad),
-                            placed(bias_grad)},
-                           partials);
+      Steps::gradient_sums(
+          ctx, labels, x, out_grad, all_but(axis, x.rank()), mean, inv_std, scale, true,
+          {needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad), placed(bias_grad)}, partials);
     }
     if (!x_grad || x.size() == 0) return;
     if (params.is_test) {

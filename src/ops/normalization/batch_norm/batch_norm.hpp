@@ -30,10 +30,9 @@ struct BatchNormParams {
 /// Normalises each channel:
 ///
 ///   out           = (x − saved_mean) · saved_inv_std · scale + bias
-///   saved_mean    = Σ x / n                                     over all axes but that of the channels, n elements each
-///   saved_inv_std = 1 / √(Σ (x − saved_mean)² / n + epsilon)
-///   mean_out      = momentum · mean + (1 − momentum) · saved_mean
-///   variance_out  = momentum · variance + (1 − momentum) · Σ (x − saved_mean)² / (n − 1)
+///   saved_mean    = Σ x / n                                     over all axes but that of the channels, n elements
+///   each saved_inv_std = 1 / √(Σ (x − saved_mean)² / n + epsilon) mean_out      = momentum · mean + (1 − momentum) ·
+///   saved_mean variance_out  = momentum · variance + (1 − momentum) · Σ (x − saved_mean)² / (n − 1)
 ///
 /// and with is_test saved_mean = mean, saved_inv_std = 1 / √(variance + epsilon).
 ///
@@ -54,9 +53,9 @@ struct BatchNormParams {
 ///
 /// Throws portops::Error, before anything is enqueued, when x has one value per channel and is_test is false, an
 /// attribute is not as said above, a tensor has other extents or element types, is empty (not given) or lies where the
-/// context's backend cannot reach it, an output is read-only, has two elements at one address, or overlaps anything other
-/// than in place. Temporaries: what the parts of channels come to, from the library's pool or the context's workspace;
-/// batch_norm_workspace gives their size.
+/// context's backend cannot reach it, an output is read-only, has two elements at one address, or overlaps anything
+/// other than in place. Temporaries: what the parts of channels come to, from the library's pool or the context's
+/// workspace; batch_norm_workspace gives their size.
 ///
 /// Semantics: torch.nn.functional.batch_norm, but for momentum, which is 1 − PyTorch's; Paddle's `batch_norm`, but for
 /// variance_out, in which Paddle divides by n. (S. Ioffe, C. Szegedy, Batch Normalization, ICML 2015.)

@@ -77,8 +77,7 @@ void layer_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& me
                      const TensorRef& bias_grad, const LayerNormParams& params) {
   const impl::Region region("portops::layer_norm_grad");
   static const impl::NormLabels labels("layer_norm_grad");
-  const impl::LayerNormTensors t =
-      check_grad(ctx, x, mean, inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
+  const impl::LayerNormTensors t = check_grad(ctx, x, mean, inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
   if (!(x_grad || scale_grad || bias_grad)) return;
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     const impl::Temporary memory(ctx, labels.partials.c_str(), impl::layer_norm_grad_memory(t, B));

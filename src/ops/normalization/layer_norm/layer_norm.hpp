@@ -40,18 +40,18 @@ struct LayerNormParams {
 /// Variances come from the distances to the mean, which keep their digits where the mean is large. The mean is within
 /// 2e-7 (f64: 1e-15) of its magnitude and the largest distance from it, and inv_std within 1e-6 (f64: 1e-13). The error
 /// of out is within 2e-6 · (|out − bias| + |bias|) + 1.2e-7 · (|mean| · inv_std + 1) · |scale| (f64: 1e-12 and
-/// 2.3e-16), and one rounding of the 16-bit types. Squares of distances must not overflow. Sums go by trees of fixed shape: the same
-/// bits on every run and for any number of threads, whether the context asks for it or not. Where what is normalised
-/// together has a NaN or an Inf, all of it is NaN, and so is its inv_std. Equal elements give bias. Of no elements the
-/// mean is 0, and inv_std NaN. Tensors without elements are valid.
+/// 2.3e-16), and one rounding of the 16-bit types. Squares of distances must not overflow. Sums go by trees of fixed
+/// shape: the same bits on every run and for any number of threads, whether the context asks for it or not. Where what
+/// is normalised together has a NaN or an Inf, all of it is NaN, and so is its inv_std. Equal elements give bias. Of no
+/// elements the mean is 0, and inv_std NaN. Tensors without elements are valid.
 ///
 /// Throws portops::Error, before anything is enqueued, when begin_norm_axis or epsilon is out of range, a tensor has
 /// other extents or element types, is empty (not given) or lies where the context's backend cannot reach it, an output
 /// is read-only, has two elements at one address, or overlaps anything other than in place. Temporaries: what the parts
 /// of rows come to, from the library's pool or the context's workspace; layer_norm_workspace gives their size.
 ///
-/// Semantics: torch.nn.functional.layer_norm, torch.native_layer_norm; Paddle's `layer_norm`, which gives the variance in
-/// place of inv_std. (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer Normalization, 2016.)
+/// Semantics: torch.nn.functional.layer_norm, torch.native_layer_norm; Paddle's `layer_norm`, which gives the variance
+/// in place of inv_std. (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer Normalization, 2016.)
 PORTOPS_EXPORT void layer_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, const TensorRef& mean,
                                const TensorRef& inv_std, const LayerNormParams& params = {});
 

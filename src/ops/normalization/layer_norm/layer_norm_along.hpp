@@ -111,7 +111,8 @@ class LayerNormAlong {
     for (int b = 0; b < held.batch; ++b) {
       held.pack[b] = Word<T, Access::width>(static_cast<T>(0.0f));
       const std::int64_t column = first + b * step;
-      if (column < columns) Access::load(held.pack[b], x + column * x_.column_stride, x_.column_stride, Access::count(pack_));
+      if (column < columns)
+        Access::load(held.pack[b], x + column * x_.column_stride, x_.column_stride, Access::count(pack_));
     }
   }
 
@@ -203,8 +204,8 @@ class LayerNormAlong {
   int team_bits_;
 };
 
-/// The gradient on a GPU. Teams stay: a group of lanes takes one row after the other, in registers, and keeps the sums of
-/// its columns; in the end each team leaves a sum of each column.
+/// The gradient on a GPU. Teams stay: a group of lanes takes one row after the other, in registers, and keeps the sums
+/// of its columns; in the end each team leaves a sum of each column.
 template <Backend B, class T>
 class LayerNormGradAlong {
  public:
@@ -237,7 +238,8 @@ class LayerNormGradAlong {
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     // Rows have packs: else others take them.
-    with_access<widest>(pack_, true, [&]<class Access>(Access) { take<Access>(team, first_team + team.league_rank()); });
+    with_access<widest>(pack_, true,
+                        [&]<class Access>(Access) { take<Access>(team, first_team + team.league_rank()); });
   }
 
  private:

@@ -26,8 +26,8 @@ int power_of_two_at_least(std::int64_t value, int most) {
 /// Whether rows are what lies along the plan's columns.
 bool has_rows(const ReducePlan& plan) { return plan.direction == Direction::along && plan.runs == 1; }
 
-/// Sees to it that packs of the operands can be read at once: where they are misaligned, a pack is one column. False where
-/// columns are no neighbours.
+/// Sees to it that packs of the operands can be read at once: where they are misaligned, a pack is one column. False
+/// where columns are no neighbours.
 bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
   const auto are = [&](const auto& property) {
     return std::all_of(operands.begin(), operands.end(), [&](int k) {
@@ -44,7 +44,8 @@ bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-std::size_t partials_of(const TensorRef& x, const std::array<TensorRef, 7>& others, const AxisSet& reduced, int numbers) {
+std::size_t partials_of(const TensorRef& x, const std::array<TensorRef, 7>& others, const AxisSet& reduced,
+                        int numbers) {
   return norm_partials(make_norm_plan(make_norm_loop(x, others, reduced)), x.type(), numbers);
 }
 
@@ -52,8 +53,7 @@ std::size_t partials_of(const TensorRef& x, const std::array<TensorRef, 7>& othe
 
 LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
   LayerNormPlan plan;
-  plan.rows = make_uncut_plan(
-      make_norm_loop(t.x, std::array{t.out, t.mean, t.inv_std, t.scale, t.bias}, t.normalized));
+  plan.rows = make_uncut_plan(make_norm_loop(t.x, std::array{t.out, t.mean, t.inv_std, t.scale, t.bias}, t.normalized));
   if (!has_rows(plan.rows)) return plan;
   if (backend != Backend::cuda) {
     plan.whole = plan.rows.columns <= host_columns || plan.rows.kept >= host_rows;

@@ -10,7 +10,7 @@ namespace portops::impl {
 
 /// The tensors of a call, all with the axes of x; empty those that are not given or wanted.
 struct LayerNormTensors {
-  TensorRef x, out, mean, inv_std, scale, bias;    ///< of layer_norm, and the first of its gradient, besides
+  TensorRef x, out, mean, inv_std, scale, bias;  ///< of layer_norm, and the first of its gradient, besides
   TensorRef out_grad, x_grad, scale_grad, bias_grad;
   AxisSet normalized{};
   AxisSet others{};
