@@ -42,8 +42,10 @@ struct JoinMoments {
   KOKKOS_FORCEINLINE_FUNCTION static State identity() { return {A(0), A(0), A(0), A(0)}; }
 
   KOKKOS_FORCEINLINE_FUNCTION State operator()(const State& a, const State& b) const {
-    const A count = a.count + b.count;
-    const A share = count > A(0) ? b.count / count : A(0);
+    // Beside nothing, a mean keeps both of its numbers.
+    if (a.count == A(0)) return b;
+    if (b.count == A(0)) return a;
+    const A count = a.count + b.count, share = b.count / count;
     const A distance = (b.mean - a.mean) + (b.rest - a.rest);
     const A shift = Kokkos::fma(distance, share, a.rest);
     // mean + rest = a.mean + shift, exactly.
@@ -80,7 +82,7 @@ struct MomentsOf : JoinMoments<A> {
       squares[i] = distances[i] * distances[i];
     }
     const auto own = JoinMoments<A>::about(mean, static_cast<A>(count), sum_of(distances), sum_of(squares));
-    state = state.count == A(0) ? own : (*this)(state, own);
+    state = (*this)(state, own);
   }
 };
 

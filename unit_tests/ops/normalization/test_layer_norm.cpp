@@ -226,7 +226,7 @@ TEST_P(LayerNormTest, does_not_drift_over_constants) {
   for_each_type([&]<class T>() {
     for (const double constant : drifting_constants) {
       for (const Extents& extents : {Extents{1, 300001}, Extents{30001, 3}, Extents{300, 5000}}) {
-        Call<T> call(ctx, extents, 1);
+        Call<T, SumsOf<T>> call(ctx, extents, 1);  // f16 could not hold the sums
         call.x.fill([&](std::int64_t i) { return i % 2 == 0 ? constant : -constant; });
         call.out_grad.fill([&](std::int64_t) { return constant; });
         call.check(extents.to_string());
