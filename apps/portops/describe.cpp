@@ -54,6 +54,7 @@ void print_section(std::string_view title, const std::vector<Row>& rows, std::os
 template <class Info>
 std::string of_own_type(const Info& info) {
   if (info.type_of_sums) return " of f32 (f64 in a call of f64)";
+  if (info.type_of_parameters) return " of the call's type or f32 (f64 in a call of f64)";
   if (!info.type) return "";
   const std::string own = " of " + std::string(name_of(*info.type));
   if constexpr (requires { info.type_unless; }) {

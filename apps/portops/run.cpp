@@ -233,14 +233,14 @@ bool is_true(const OperatorInfo& op, const Arguments& values, const std::string&
 bool has_own_type(const OperatorInfo& op, const std::string& input, const Arguments& values) {
   const InputInfo& info = *find_by_name(op.inputs, input);
   if (!info.type_unless.empty() && is_true(op, values, info.type_unless)) return false;
-  return info.type || info.type_of_sums;
+  return info.type || info.type_of_sums || info.type_of_parameters;
 }
 
 /// The element type of an input in a call of `type`.
 ElementType type_in_call(const OperatorInfo& op, const std::string& input, const Arguments& values, ElementType type) {
   const InputInfo& info = *find_by_name(op.inputs, input);
   if (!has_own_type(op, input, values)) return type;
-  if (info.type_of_sums) return type == ElementType::f64 ? type : ElementType::f32;
+  if (info.type_of_sums || info.type_of_parameters) return type == ElementType::f64 ? type : ElementType::f32;
   return info.type.value_or(type);
 }
 

@@ -25,6 +25,7 @@ def header(schema: Schema) -> str:
         HEAD + "#pragma once\n",
         '#include "core/check/check.hpp"',
         '#include "core/check/check_list.hpp"',
+        '#include "core/check/check_parameters.hpp"',
         '#include "core/loop/axes.hpp"',
         *(f'#include "{name}"' for name in sorted(headers)),
         "\nnamespace portops::impl {\n",
@@ -107,6 +108,9 @@ def _body(op: Operator) -> list[str]:
         f'constexpr std::string_view leader = "{leader.name}{"[0]" if leader.list else ""}";',
         f"const ElementType type = {first}.type();",
     ]
+    if op.parameters:
+        tensors = ", ".join(_named(entry) for entry in op.parameters)
+        lines.append(f"const ParameterType parameters = parameter_type(op, type, leader, std::array{{{tensors}}});")
     for entry in [leader, *(entry for entry in op.inputs if entry is not leader)]:
         lines += _check_input(op, entry)
     for entry in op.outputs:
@@ -156,6 +160,8 @@ def _type(entry: Input | Output) -> str:
     """The element type that a tensor must have, and the argument that has the same one."""
     if entry.type is None:
         return "type, leader"
+    if entry.type == "parameters":
+        return "parameters.type, parameters.like"
     own = "sum_type(type)" if entry.type == "sums" else f"ElementType::{entry.type}"
     if isinstance(entry, Input) and entry.type_unless:
         unless = f"params.{entry.type_unless}"

@@ -8,8 +8,15 @@ import dataclasses
 from dataclasses import field
 
 # Element types that a tensor may have instead of the call's one, and their words. Of sums: that in which sums are
-# accumulated.
-TENSOR_TYPES = {"i64": "i64", "f64": "f64", "sums": "f32 (f64 in a call of f64)"}
+# accumulated. Of parameters: the call's or that of sums, as the first of them that is given.
+TENSOR_TYPES = {
+    "i64": "i64",
+    "f64": "f64",
+    "sums": "f32 (f64 in a call of f64)",
+    "parameters": "the call's type or f32 (f64 in a call of f64)",
+}
+# The types of variables, which have gradients.
+VARIABLE_TYPES = (None, "parameters")
 ATTRIBUTE_TYPES = ("boolean", "integer", "number", "integers", "text")
 SHAPE_FUNCTIONS = ("broadcast", "like", "reduced", "joined", "divided", "computed", "scalar")
 SHAPE_FUNCTIONS_OF_ONE = ("like", "reduced", "joined", "divided")  # those that take one name
@@ -150,6 +157,11 @@ class Operator:
     def typed_input(self) -> Input | None:
         """The first input without a type of its own: it gives the call its element type."""
         return next((entry for entry in self.inputs if entry.type is None), None)
+
+    @property
+    def parameters(self) -> list[Input]:
+        """The inputs of the type of parameters, of which the first one that is given decides on it."""
+        return [entry for entry in self.inputs if entry.type == "parameters"]
 
     @property
     def computed(self) -> ShapeRule | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .model import SHAPE_ATTRIBUTES, SHAPE_OPTIONS, Input, Operator, Output, Schema, ShapeRule
+from .model import SHAPE_ATTRIBUTES, SHAPE_OPTIONS, VARIABLE_TYPES, Input, Operator, Output, Schema, ShapeRule
 
 Messages = Iterator[tuple[int, str]]  # line, message
 
@@ -48,7 +48,12 @@ def _arguments(op: Operator) -> Messages:
     for entry in op.outputs if first is None else ():
         if entry.type is None:
             yield entry.line, f"output {entry.name}: all inputs have a type of their own, so it needs one as well"
+    for entry in op.outputs if not op.parameters else ():
+        if entry.type == "parameters":
+            yield entry.line, f"output {entry.name}: no input has the type parameters"
     for entry in op.inputs:
+        if entry.type == "parameters" and (entry.list or entry.or_number or entry.ragged):
+            yield entry.line, f"input {entry.name}: of the type parameters it is one tensor, and no number"
         if entry.default is not None and not entry.or_number:
             yield entry.line, f"input {entry.name}: only an input with or_number may have a default"
         unless = op.attribute(entry.type_unless)
@@ -251,12 +256,15 @@ def _one_or_list(entry: Input | Output) -> str:
 def _gradient_outputs(op: Operator, gradient: Operator) -> Messages:
     """The gradients of the forward's inputs."""
     # Indices have no gradient, nor have levels.
-    allowed = [f"{entry.name}_grad" for entry in op.inputs if entry.type is None and entry.ragged != "levels"]
+    variables = [entry for entry in op.inputs if entry.type in VARIABLE_TYPES and entry.ragged != "levels"]
+    allowed = [f"{entry.name}_grad" for entry in variables]
     for entry in gradient.outputs:
         if entry.name not in allowed:
             yield entry.line, f"cannot have the output {entry.name}; it can have {', '.join(allowed)}"
             continue
         operand = entry.name[: -len("_grad")]
+        if entry.type != op.input(operand).type:
+            yield entry.line, f"must give the output {entry.name} the type of {operand}"
         if entry.list != op.input(operand).list:
             yield entry.line, f"must make the output {entry.name} {_one_or_list(op.input(operand))}"
         if not entry.optional:

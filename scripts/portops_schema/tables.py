@@ -135,8 +135,8 @@ def _is_list(entry: Input | Output) -> str:
 
 
 def _own_type(entry: Input | Output) -> str:
-    if entry.type == "sums":
-        return ", .type_of_sums = true"
+    if entry.type in ("sums", "parameters"):
+        return f", .type_of_{entry.type} = true"
     unless = f", .type_unless = {_text(entry.type_unless)}" if isinstance(entry, Input) and entry.type_unless else ""
     return f", .type = ElementType::{entry.type}{unless}" if entry.type else ""
 

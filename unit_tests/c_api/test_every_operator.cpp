@@ -174,6 +174,13 @@ void give_inputs(Call& call, const std::string& op) {
   } else if (op == "cross_entropy_with_softmax") {
     call.tensor("logits", {3, 4}), call.indices("label", {2, 0, 3}), call.integer("ignore_index", 2);
     call.text("reduction", "sum");
+  } else if (op == "layer_norm") {
+    call.tensor("x", {3, 2, 4}), call.tensor("scale", {4}), call.tensor("bias", {4});
+    call.number("epsilon", 0.125), call.integer("begin_norm_axis", -1);
+  } else if (op == "batch_norm") {
+    call.tensor("x", {3, 2, 4}), call.tensor("mean", {4}), call.tensor("variance", {4}), call.tensor("scale", {4});
+    call.tensor("bias", {4}), call.number("momentum", 0.25), call.number("epsilon", 0.125);
+    call.text("data_layout", "NHWC");
   } else if (op == "merge_rows") {
     call.indices("rows", {2, 0, 2}), call.tensor("values", {3, 2}), call.integer("height", 4);
   } else if (op == "sparse_sgd" || op == "sparse_momentum" || op == "sparse_adam") {

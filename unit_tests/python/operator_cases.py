@@ -124,6 +124,22 @@ def _gelu(x: np.ndarray) -> np.ndarray:
     return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def _normalized(x: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    mean = x.mean(axes, keepdims=True)
+    inv_std = 1 / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+    return (x - mean) * inv_std, mean.squeeze(axes), inv_std.squeeze(axes)
+
+
+def _layer_norm(x, scale, bias, begin_norm_axis):
+    normal, mean, inv_std = _normalized(x, (2,))
+    return normal * scale + bias, mean, inv_std
+
+
+def _batch_norm(x, mean, variance, scale, bias, data_layout):
+    normal, saved_mean, saved_inv_std = _normalized(x, (0, 1))
+    return normal * scale + bias, saved_mean, saved_inv_std, None, None
+
+
 def _softmax(values: np.ndarray) -> np.ndarray:
     parts = [np.exp(piece) / np.exp(piece).sum(0) for piece in _pieces(values)]
     return np.concatenate(parts)
@@ -187,6 +203,22 @@ CASES: dict[str, Case] = {
     "cross_entropy_with_softmax": Case(
         {"logits": _random(4, 3), "label": np.array([2, -1, 0, 2]), "ignore_index": -1, "reduction": "sum"},
         lambda logits, **_: (sum(np.log(np.exp(logits[i]).sum()) - logits[i, c] for i, c in ((0, 2), (2, 0), (3, 2))), None, None),
+    ),
+    "layer_norm": Case(
+        {"x": _random(3, 2, 5), "scale": _random(5), "bias": 6 + _random(5), "begin_norm_axis": -1}, _layer_norm, (X,)
+    ),
+    "batch_norm": Case(
+        {
+            "x": _random(3, 2, 5),
+            "mean": _random(5),
+            "variance": _random(5),
+            "scale": _random(5),
+            "bias": 6 + _random(5),
+            "data_layout": "NHWC",
+        },
+        _batch_norm,
+        (X,),
+        ("mean", "variance"),
     ),
     "merge_rows": Case({"rows": ROWS, "values": _random(4, 2), "height": 6}, lambda rows, values, height: _merged(rows, values)),
     "sparse_sgd": Case(

@@ -245,6 +245,10 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "cross_entropy_with_softmax_grad": (
             x, torch.rand(4, 3), x.logsumexp(1).double(), torch.tensor(4), torch.rand(4), True, -100, -1, "none", [True],
         ),
+        "layer_norm": (x, torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True), 1e-5, 1),
+        "layer_norm_grad": (x, torch.rand(3), None, *torch.rand(2, 4), g, 1e-5, -1, [True, True, False]),
+        "batch_norm": (x, *torch.rand(2, 3), torch.rand(3, requires_grad=True), None, 0.9, 1e-5, "NCHW", False, True, False),
+        "batch_norm_grad": (x, None, torch.rand(3), *torch.rand(2, 3), g, 0.9, 1e-5, "NHWC", True, [True, False, True]),
         "merge_rows": (torch.tensor([4, 0, 1]), values, 5),  # different ones: what lies behind the merged ones may be anything
         "sparse_sgd": (table, rows, values, None, 0.1),
         "sparse_momentum": (table, rows, values, torch.rand(5, 2), None, 0.1, 0.9, False),

@@ -111,6 +111,24 @@ def cases() -> dict[str, Case]:
             ((4, 3),),
             lambda x: torch.nn.functional.cross_entropy(x, _soft_labels(x), reduction="none"),
         ),
+        "layer_norm": Case(
+            lambda x, scale, bias: pt.layer_norm(x, scale, bias, begin_norm_axis=1).out,
+            ((5, 3, 4), (3, 4), (3, 4)),
+            lambda x, scale, bias: torch.nn.functional.layer_norm(x, (3, 4), scale, bias),
+        ),
+        "layer_norm_plain": Case(
+            lambda x: pt.layer_norm(x, epsilon=1e-3).out, ((5, 4),), lambda x: torch.nn.functional.layer_norm(x, (4,), eps=1e-3)
+        ),
+        "batch_norm": Case(
+            lambda x, scale, bias: pt.batch_norm(x, scale.detach(), scale.detach(), scale, bias).out,
+            ((5, 3, 4), (3,), (3,)),
+            lambda x, scale, bias: torch.nn.functional.batch_norm(x, None, None, scale, bias, True),
+        ),
+        "batch_norm_is_test": Case(
+            lambda x, scale: pt.batch_norm(x, scale.detach(), scale.detach() ** 2, scale, is_test=True).out,
+            ((5, 3, 4), (3,)),
+            lambda x, scale: torch.nn.functional.batch_norm(x, scale.detach(), scale.detach() ** 2, scale),
+        ),
         "pool2d_max": Case(
             lambda x: pt.pool2d(x, [3, 2], 2, 1).out, ((2, 3, 6, 5),), lambda x: torch.max_pool2d(x, [3, 2], 2, 1)
         ),

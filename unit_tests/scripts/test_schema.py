@@ -135,11 +135,11 @@ class WrongSchemaTest(RefusalTest):
             alone(("  inputs:\n", "  inputs:\n" + indices.replace("i64", "i32"))),
             (
                 "type: i32",
-                "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums, or one of them as in "
+                "norm: input rows: 'type' is 'i32', expected one of i64, f64, sums, parameters, or one of them as in "
                 "'i64 unless soft_label'",
             ),
         )
-        expected = "expected one of i64, f64, sums, or one of them as in 'i64 unless soft_label'"
+        expected = "expected one of i64, f64, sums, parameters, or one of them as in 'i64 unless soft_label'"
         for kind, message in (
             ("i64 unless", f"'type' is 'i64 unless', {expected}"),
             ("i32 unless keepdim", f"'type' is 'i32 unless keepdim', {expected}"),
@@ -150,7 +150,7 @@ class WrongSchemaTest(RefusalTest):
             self.wrong(text, ("type:" if message[0] == "'" else "name: rows", f"norm: input rows: {message}"))
         self.wrong(
             alone(("broadcast(x, weight)\n", "broadcast(x, weight)\n      type: i64 unless keepdim\n")),
-            ("type: i64", "norm: output out: 'type' is 'i64 unless keepdim', expected one of i64, f64, sums"),
+            ("type: i64", "norm: output out: 'type' is 'i64 unless keepdim', expected one of i64, f64, sums, parameters"),
         )
         self.wrong(
             alone(("The weight.\n", "The weight.\n      type: i64\n")),

@@ -196,6 +196,31 @@ class ChecksTest(SchemaTest):
             body,
         )
 
+    def test_parameters(self) -> None:
+        typed = ("The mask.\n      optional: true\n", "The mask.\n      optional: true\n      type: parameters\n")
+        mask_grad = "name: mask_grad\n      description: The gradient with respect to the mask.\n"
+        schema = edited(
+            GOOD,
+            typed,
+            ("name: mask  # of the gradient\n", "name: mask  # of the gradient\n      type: parameters\n"),
+            (mask_grad, mask_grad + "      type: parameters\n"),
+        )
+        decided = (
+            "const ParameterType parameters = parameter_type(op, type, leader, "
+            'std::array{Named{"mask", params.mask}});'
+        )
+        body = self.body(schema, "norm")
+        self.assertIn(decided, body)
+        self.assertIn(
+            'if (params.mask) check_input(op, ctx, Named{"mask", params.mask}, parameters.type, parameters.like);', body
+        )
+        self.assertTrue(
+            any(
+                line.startswith("if (mask_grad) check_output(") and "parameters.type, parameters.like" in line
+                for line in self.body(schema, "norm_grad")
+            )
+        )
+
     def test_lists_beside_lists(self) -> None:
         body = self.body(
             edited(

@@ -37,6 +37,24 @@ class WrongGradientTest(RefusalTest):
             ("autocast:", "norm_grad: autocast: a gradient computes in the type of what it is given"),
         )
 
+    def test_parameters(self) -> None:
+        self.wrong(
+            edited(
+                GOOD,
+                ("The mask.\n      optional: true\n", "The mask.\n      optional: true\n      type: parameters\n"),
+                ("name: mask  # of the gradient\n", "name: mask  # of the gradient\n      type: parameters\n"),
+            ),
+            ("name: mask_grad", "norm: as the backward of norm, norm_grad must give the output mask_grad the type of mask"),
+        )
+        self.wrong(
+            alone(("name: out\n", "name: out\n      type: parameters\n")),
+            ("name: out\n", "norm: output out: no input has the type parameters"),
+        )
+        self.wrong(
+            alone(("      or_number: true\n", "      or_number: true\n      type: parameters\n")),
+            ("name: weight", "norm: input weight: of the type parameters it is one tensor, and no number"),
+        )
+
     def test_backward(self) -> None:
         self.wrong(FORWARD, ("backward:", "norm: backward: there is no operator norm_grad"))
         self.wrong(

@@ -247,8 +247,10 @@ def _step_kernel(op: Operator, inputs: Any, context: Any) -> Callable[..., Any]:
 _OWN_TYPES = {"i64": torch.int64, "f64": torch.float64}
 
 
-def _dtype(output: Output, like: Tensor) -> torch.dtype:
-    """That of an output, in a call whose tensors are as this one."""
+def _dtype(output: Output, like: Tensor, parameter: Optional[Tensor]) -> torch.dtype:
+    """That of an output, in a call whose tensors are as this one, and whose parameters are as the other."""
+    if output.type == "parameters":
+        return like.dtype if parameter is None else parameter.dtype
     if output.type == "sums":
         return torch.float64 if like.dtype is torch.float64 else torch.float32
     return _OWN_TYPES[output.type] if output.type else like.dtype
@@ -259,15 +261,18 @@ def fake_of(op: Operator) -> Callable[..., Any]:
     names = [argument.name for argument in arguments_of(op)]
     family = op.name[: -len("_grad")] if op.is_gradient else op.name
     typed = next(entry.name for entry in op.inputs if entry.type is None)
+    parameters = [entry.name for entry in op.inputs if entry.type == "parameters"]
     first = names[0]
 
     def made(output: Output, given: dict[str, Any]) -> Any:
         like = given[typed][0] if isinstance(given[typed], (list, tuple)) else given[typed]
         if output.is_list:
-            dtype = _dtype(output, like)
+            dtype = _dtype(output, like, None)
             return [like.new_empty(extents, dtype=dtype) for extents in _shapes.list_extents(output.shape, given)]
         name = output.name[: -len("_grad")] if op.is_gradient else output.name
-        return like.new_empty(_shapes.extents(family, name, output.shape, given), dtype=_dtype(output, like))
+        parameter = next((given[each] for each in parameters if given[each] is not None), None)
+        dtype = _dtype(output, like, parameter)
+        return like.new_empty(_shapes.extents(family, name, output.shape, given), dtype=dtype)
 
     def fake(*arguments: Any) -> Any:
         given = dict(zip(names, arguments))
@@ -291,11 +296,11 @@ def fake_of(op: Operator) -> Callable[..., Any]:
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
-def _stand_in(like: Tensor, extents: Sequence[Any]) -> Tensor:
+def _stand_in(like: Tensor, extents: Sequence[Any], dtype: Optional[torch.dtype] = None) -> Tensor:
     """For a tensor of which only the extents are read: one element, wherever one looks."""
-    if like.shape == extents:
+    if like.shape == extents and dtype in (None, like.dtype):
         return like
-    return like.new_empty_strided(tuple(extents), (0,) * len(extents))
+    return like.new_empty_strided(tuple(extents), (0,) * len(extents), dtype=dtype)
 
 
 class Autograd:
@@ -367,7 +372,7 @@ class Autograd:
             else:
                 tensor = inputs[index] if kind == "tensor" else output[index] if self.several else output
                 if place in unneeded and tensor is not None:
-                    plan.append(tensor.shape)
+                    plan.append((tensor.shape, tensor.dtype))
                 else:
                     plan.append(None)
                     not_made = kind == "output" and index in self.wanted and not inputs[self.wanted[index]]
@@ -395,7 +400,7 @@ class Autograd:
                 arguments.append(plan)
             elif place in ctx.unneeded and plan is not None:
                 is_list = kind == "tensors"
-                arguments.append([_stand_in(like, each) for each in plan] if is_list else _stand_in(like, plan))
+                arguments.append([_stand_in(like, each) for each in plan] if is_list else _stand_in(like, *plan))
             elif kind == "tensors":
                 arguments.append([next(saved) for _ in range(plan)])
             else:
@@ -451,7 +456,8 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
     lists = [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
     gives_list = returns_of(op) == "Tensor[]"
     # Outputs of a type of their own have no gradient: what is made of them is not to look as if they had one of 0.
-    constant = [i for i, output in enumerate(op.outputs) if output.type and len(op.outputs) > 1]
+    has_constants = len(op.outputs) > 1 and not op.is_gradient
+    constant = [i for i, output in enumerate(op.outputs) if output.type and has_constants]
 
     class Plain(torch.autograd.Function):
         @staticmethod

@@ -172,6 +172,19 @@ def _linear(given: Arguments) -> dict[str, Extents]:
     return {"out": (*given["x"].shape[:-1], outputs), "bias": (outputs,)}
 
 
+def _layer_norm(given: Arguments) -> dict[str, Extents]:
+    x = tuple(given["x"].shape)
+    first = axis_in(given["begin_norm_axis"], len(x))
+    rows, normalized = x[:first], x[first:]
+    return {"scale": normalized, "bias": normalized, "mean": rows, "inv_std": rows}
+
+
+def _batch_norm(given: Arguments) -> dict[str, Extents]:
+    channels = given["x"].shape[1 if given["data_layout"] == "NCHW" else -1]
+    names = ("mean", "variance", "scale", "bias", "saved_mean", "saved_inv_std", "mean_out", "variance_out")
+    return {name: (channels,) for name in names}
+
+
 def _merge_rows(given: Arguments) -> dict[str, Extents]:
     return {"count": ()}
 
@@ -234,6 +247,8 @@ COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "trace": _trace,
     "matmul": _matmul,
     "linear": _linear,
+    "layer_norm": _layer_norm,
+    "batch_norm": _batch_norm,
     "merge_rows": _merge_rows,
     "embedding": _embedding,
     "sequence_pool": _sequence_pool,

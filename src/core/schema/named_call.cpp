@@ -185,12 +185,12 @@ void NamedCall::check_types() const {
 }
 
 void NamedCall::check_type(const InputInfo& input, std::string_view name, const TensorRef& given) const {
-  const bool is_own = input.type || input.type_of_sums;
+  const bool is_own = input.type || input.type_of_sums || input.type_of_parameters;
   if (!given || (is_own && given.type() == type_of(input))) return;
   const auto expected = [&](const auto&... parts) {
     fail("portops::", info_.name, ": ", name, " has element type ", name_of(given.type()), ", expected ", parts...);
   };
-  if (is_own) expected(name_of(type_of(input)));
+  if (is_own) expected(name_of(type_of(input)));  // of parameters, that of the first one
   const InputInfo& typed = typed_input();
   if (&input == &typed && given.type() == ElementType::i64) expected("f64, f32, f16 or bf16");
   if (given.type() == type()) return;

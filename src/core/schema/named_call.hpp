@@ -42,10 +42,13 @@ class NamedCall {
 
   /// Of all tensors of the call but those of a type of their own.
   ElementType type() const;
+  /// Of the parameters, which is that of the first one that is given.
+  ElementType type_of_parameters() const;
   /// Of an input or output.
   template <class Info>
   ElementType type_of(const Info& info) const {
     if (info.type_of_sums) return sum_type(type());
+    if (info.type_of_parameters) return type_of_parameters();
     if constexpr (requires { info.type_unless; }) {
       if (!info.type_unless.empty() && attribute<bool>(info.type_unless)) return type();
     }

@@ -24,13 +24,21 @@ std::span<const TensorRef> NamedCall::list(std::string_view name) const {
 
 // The schema sees to it that there is one where its type matters, and that it is always a tensor or a list of them.
 const InputInfo& NamedCall::typed_input() const {
-  return *std::find_if(info_.inputs.begin(), info_.inputs.end(),
-                       [](const InputInfo& input) { return !input.type && !input.type_of_sums; });
+  return *std::find_if(info_.inputs.begin(), info_.inputs.end(), [](const InputInfo& input) {
+    return !input.type && !input.type_of_sums && !input.type_of_parameters;
+  });
 }
 
 ElementType NamedCall::type() const {
   const InputInfo& input = typed_input();
   return input.list ? list(input.name).front().type() : tensor(input.name).type();
+}
+
+ElementType NamedCall::type_of_parameters() const {
+  for (const InputInfo& input : info_.inputs) {
+    if (input.type_of_parameters && tensor(input.name)) return tensor(input.name).type();
+  }
+  return type();
 }
 
 std::vector<RaggedRef> NamedCall::ragged_list(std::string_view name) const {

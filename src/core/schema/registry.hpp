@@ -44,7 +44,8 @@ struct InputInfo {
   std::optional<ElementType> type = {};  ///< i64 or f64; none: the one element type of the call
   /// The boolean attribute that, when true, gives it the type of the call after all; or empty.
   std::string type_unless = {};
-  bool type_of_sums = false;  ///< in place of `type`: f64 in a call of f64, else f32
+  bool type_of_sums = false;        ///< in place of `type`: f64 in a call of f64, else f32
+  bool type_of_parameters = false;  ///< or the call's or that of sums, as the first of these that is given
   Ragged ragged = Ragged::no;
 };
 
@@ -65,6 +66,7 @@ struct OutputInfo {
   std::string needs_tensor;  ///< the input that must be given as a tensor for this output to be wanted; or empty
   std::optional<ElementType> type = {};  ///< i64 or f64; none: the one element type of the call
   bool type_of_sums = false;             ///< in place of that: f64 in a call of f64, else f32
+  bool type_of_parameters = false;       ///< or that of the inputs of this kind
   std::string levels_rule = {};          ///< "share(x)", "changes" or "drops"; empty where no input is ragged
 };
 

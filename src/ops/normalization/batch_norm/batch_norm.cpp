@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/normalization/batch_norm/batch_norm.hpp"
+
+#include "core/exec/dispatch.hpp"
+#include "core/exec/region.hpp"
+#include "core/exec/workspace.hpp"
+#include "generated/checks.hpp"
+#include "ops/normalization/norm_checks.hpp"
+#include "ops/normalization/norm_kernels.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace portops {
+namespace {
+
+using impl::check_in_place;
+using impl::Named;
+
+impl::AxisSet all_but(int channels, int rank) {
+  impl::AxisSet axes{};
+  for (int axis = 0; axis < rank; ++axis) axes[static_cast<std::size_t>(axis)] = axis != channels;
+  return axes;
+}
+
+/// The channels' axis.
+int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const TensorRef& variance,
+          const TensorRef& out, const TensorRef& saved_mean, const TensorRef& saved_inv_std, const TensorRef& mean_out,
+          const TensorRef& variance_out, const BatchNormParams& params) {
+  constexpr std::string_view op = "batch_norm";
+  impl::check_epsilon(op, params.epsilon);
+  if (!std::isfinite(params.momentum)) {
+    impl::fail("portops::batch_norm: momentum is ", params.momentum, ", expected a finite number");
+  }
+  const int axis =
+      impl::check_batch_norm(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params)
+          .axis;
+  if (mean_out) check_in_place(op, Named{"mean_out", mean_out}, Named{"mean", mean});
+  if (variance_out) check_in_place(op, Named{"variance_out", variance_out}, Named{"variance", variance});
+  if (params.is_test && (mean_out || variance_out)) {
+    impl::fail("portops::batch_norm: ", mean_out ? "mean_out" : "variance_out",
+               " is given, but is_test leaves the running statistics as they are");
+  }
+  if (!params.is_test && x.size() > 0 && x.size() == x.extent(axis)) {
+    impl::fail("portops::batch_norm: x has extents ", x.extents().to_string(),
+               ", expected more than one value per channel, as is_test is false");
+  }
+  return axis;
+}
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+std::size_t memory_of(const TensorRef& x, int axis, const TensorRef& of_channels, const TensorRef& out_grad,
+                      int numbers) {
+  if (x.size() == 0) return 0;
+  // What else lies beside x has one axis, and divides none that this does not.
+  const std::array others{out_grad, impl::with_axes_of(of_channels, axis, x.rank())};
+  const impl::NormPlan plan = impl::make_norm_plan(impl::make_norm_loop(x, others, all_but(axis, x.rank())));
+  return impl::norm_partials(plan, x.type(), numbers);
+}
+
+std::size_t means_memory(const TensorRef& of_channels) {
+  return aligned(static_cast<std::size_t>(2 * of_channels.size()) * size_of(of_channels.type()));
+}
+
+std::size_t memory_of_grad(const TensorRef& x, int axis, const TensorRef& of_channels, const TensorRef& out_grad,
+                           bool needs_sums) {
+  if (!needs_sums || x.size() == 0) return 0;
+  return means_memory(of_channels) + memory_of(x, axis, of_channels, out_grad, impl::numbers_of_gradient);
+}
+
+int check_grad(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean, const TensorRef& saved_inv_std,
+               const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& scale_grad,
+               const TensorRef& bias_grad, const BatchNormParams& params) {
+  impl::check_epsilon("batch_norm_grad", params.epsilon);
+  return impl::check_batch_norm_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params)
+      .axis;
+}
+
+}  // namespace
+
+void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, const TensorRef& variance,
+                const TensorRef& out, const TensorRef& saved_mean, const TensorRef& saved_inv_std,
+                const TensorRef& mean_out, const TensorRef& variance_out, const BatchNormParams& params) {
+  const impl::Region region("portops::batch_norm");
+  static const impl::NormLabels labels("batch_norm");
+  const int axis = check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
+  if (mean.size() == 0) return;
+  const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
+  impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    using Steps = impl::NormKernels<B, T>;
+    const TensorRef of_mean = placed(saved_mean), of_inv_std = placed(saved_inv_std);
+    if (params.is_test) {
+      Steps::take_statistics(ctx, labels, mean, variance, saved_mean, saved_inv_std, params.epsilon);
+    } else {
+      const impl::Temporary memory(ctx, labels.partials.c_str(),
+                                   memory_of(x, axis, saved_mean, {}, impl::numbers_of_moments));
+      const impl::RunningStatistics running{placed(mean), placed(variance), placed(mean_out), placed(variance_out),
+                                            params.momentum};
+      Steps::statistics(ctx, labels, x, all_but(axis, x.rank()), of_mean, of_inv_std, params.epsilon, running,
+                        memory.data());
+    }
+    if (x.size() == 0) return;
+    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out);
+  });
+}
+
+void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean,
+                     const TensorRef& saved_inv_std, const TensorRef& out_grad, const TensorRef& x_grad,
+                     const TensorRef& scale_grad, const TensorRef& bias_grad, const BatchNormParams& params) {
+  const impl::Region region("portops::batch_norm_grad");
+  static const impl::NormLabels labels("batch_norm_grad");
+  const int axis = check_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
+  if (saved_mean.size() == 0) return;
+  const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
+  const bool needs_means = x_grad && !params.is_test, needs_sums = needs_means || scale_grad || bias_grad;
+  impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    using Steps = impl::NormKernels<B, T>;
+    const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
+    const impl::Temporary memory(ctx, labels.partials.c_str(),
+                                 memory_of_grad(x, axis, saved_mean, out_grad, needs_sums));
+    const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
+    if (needs_sums) {
+      auto* const partials = x.size() > 0 ? static_cast<std::byte*>(memory.data()) + means_memory(saved_mean) : nullptr;
+      Steps::gradient_sums(
+          ctx, labels, x, out_grad, all_but(axis, x.rank()), mean, inv_std, scale, true,
+          {needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad), placed(bias_grad)}, partials);
+    }
+    if (!x_grad || x.size() == 0) return;
+    if (params.is_test) {
+      Steps::scale_grad(ctx, labels, out_grad, inv_std, scale, x_grad);
+    } else {
+      Steps::normalize_grad(ctx, labels, x, out_grad, mean, inv_std, scale, means.of_sum, means.of_product, x_grad);
+    }
+  });
+}
+
+std::size_t batch_norm_workspace(const Context& ctx, const TensorRef& x, const TensorRef& mean,
+                                 const TensorRef& variance, const TensorRef& out, const TensorRef& saved_mean,
+                                 const TensorRef& saved_inv_std, const TensorRef& mean_out,
+                                 const TensorRef& variance_out, const BatchNormParams& params) {
+  const int axis = check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
+  return params.is_test ? 0 : memory_of(x, axis, saved_mean, {}, impl::numbers_of_moments);
+}
+
+std::size_t batch_norm_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean,
+                                      const TensorRef& saved_inv_std, const TensorRef& out_grad,
+                                      const TensorRef& x_grad, const TensorRef& scale_grad, const TensorRef& bias_grad,
+                                      const BatchNormParams& params) {
+  const int axis = check_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
+  const bool needs_sums = (x_grad && !params.is_test) || scale_grad || bias_grad;
+  return memory_of_grad(x, axis, saved_mean, out_grad, needs_sums);
+}
+
+}  // namespace portops

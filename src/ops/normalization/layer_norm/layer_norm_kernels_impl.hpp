@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "ops/normalization/layer_norm/layer_norm_along.hpp"
+#include "ops/normalization/layer_norm/layer_norm_host.hpp"
+#include "ops/normalization/layer_norm/layer_norm_kernels.hpp"
+#include "ops/normalization/norm_join.hpp"
+
+namespace portops::impl {
+
+template <class T>
+bool writes_much(const ReducePlan& plan) {
+  constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
+  return plan.kept * plan.columns * static_cast<std::int64_t>(sizeof(T)) >= kept_bytes;
+}
+
+template <Backend B, class T>
+void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& labels, const LayerNormTensors& tensors,
+                                        const LayerNormPlan& plan) {
+  if constexpr (B == Backend::cuda) {
+    const auto launch = [&](const auto& kernel) {
+      launch_all_teams<B>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+    };
+    plan.keeps ? launch(LayerNormAlong<B, T, true>(tensors, plan)) : launch(LayerNormAlong<B, T, false>(tensors, plan));
+  } else {
+    launch_by_items<B>(ctx, labels.rows, LayerNormHost<T>(tensors, plan, writes_much<T>(plan.rows)));
+  }
+}
+
+/// Writes the sums of a column.
+template <class T>
+struct WriteColumn {
+  using A = Arithmetic<T>;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t column, const GradientSums<double>& state) const {
+    if (scale_grad.given) scale_grad.set(column * scale_grad.operand.column_stride, static_cast<A>(state.product));
+    if (bias_grad.given) bias_grad.set(column * bias_grad.operand.column_stride, static_cast<A>(state.sum));
+  }
+
+  Side<T> scale_grad, bias_grad;
+};
+
+template <Backend B, class T>
+void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabels& labels,
+                                             const LayerNormTensors& tensors, const LayerNormPlan& plan, void* memory) {
+  using A = Arithmetic<T>;
+  auto* const sums = static_cast<GradientSums<A>*>(tensors.scale_grad || tensors.bias_grad ? memory : nullptr);
+  if constexpr (B == Backend::cuda) {
+    launch_by_teams<B>(ctx, labels.rows, LayerNormGradAlong<B, T>(tensors, plan, sums));
+  } else {
+    launch_by_items<B>(ctx, labels.rows, LayerNormGradHost<T>(tensors, plan, sums, writes_much<T>(plan.rows)));
+  }
+  if (sums == nullptr) return;
+  const WriteColumn<T> finish{Side<T>(plan.rows, row_scale_grad, tensors.scale_grad, A(0)),
+                              Side<T>(plan.rows, row_bias_grad, tensors.bias_grad, A(0))};
+  using Join = JoinGradientSums<double>;
+  launch_by_teams<B>(ctx, labels.join,
+                     NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.teams, finish));
+}
+
+}  // namespace portops::impl

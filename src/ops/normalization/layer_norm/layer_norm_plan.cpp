@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/normalization/layer_norm/layer_norm_plan.hpp"
+
+#include "core/check/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace portops::impl {
+namespace {
+
+constexpr int warp = 32;
+/// Teams that keep a GPU busy: two for each of the multiprocessors that the largest ones have.
+constexpr std::int64_t enough_teams = 264;
+/// Rows whose terms are added one after the other in the sums of a column.
+constexpr std::int64_t longest_chain_of_rows = 128;
+/// Of a host: rows that are enough for its threads, and columns that stay in a cache of each.
+constexpr std::int64_t host_rows = 64, host_columns = 1 << 15, host_rows_of_item = 16;
+
+int power_of_two_at_least(std::int64_t value, int most) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
+}
+
+/// Whether rows are what lies along the plan's columns.
+bool has_rows(const ReducePlan& plan) { return plan.direction == Direction::along && plan.runs == 1; }
+
+/// Sees to it that packs of the operands can be read at once: where they are misaligned, a pack is one column. False
+/// where columns are no neighbours.
+bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
+  const auto are = [&](const auto& property) {
+    return std::all_of(operands.begin(), operands.end(), [&](int k) {
+      const ReducePlan::Operand& operand = plan.operand[static_cast<std::size_t>(k)];
+      return operand.data == nullptr || property(operand);
+    });
+  };
+  if (are([](const auto& operand) { return operand.packs; })) return true;
+  if (!are([](const auto& operand) { return operand.column_stride == 1; })) return false;
+  plan.pack = 1;
+  for (const int k : operands) plan.operand[static_cast<std::size_t>(k)].packs = true;
+  return true;
+}
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+std::size_t partials_of(const TensorRef& x, const std::array<TensorRef, 7>& others, const AxisSet& reduced,
+                        int numbers) {
+  return norm_partials(make_norm_plan(make_norm_loop(x, others, reduced)), x.type(), numbers);
+}
+
+}  // namespace
+
+LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
+  LayerNormPlan plan;
+  plan.rows = make_uncut_plan(make_norm_loop(t.x, std::array{t.out, t.mean, t.inv_std, t.scale, t.bias}, t.normalized));
+  if (!has_rows(plan.rows)) return plan;
+  if (backend != Backend::cuda) {
+    plan.whole = plan.rows.columns <= host_columns || plan.rows.kept >= host_rows;
+    return plan;
+  }
+  const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out});
+  const std::int64_t packs = plan.rows.columns / plan.rows.pack;
+  const int batch = layer_norm_batch(plan.rows.pack * static_cast<int>(size_of(t.x.type())));
+  plan.lanes = power_of_two_at_least(ceil_div(packs, 2), warp);
+  if (packs > batch * warp) plan.lanes = power_of_two_at_least(ceil_div(packs, batch), norm_most_threads);
+  plan.keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
+  plan.whole = plan.keeps || plan.rows.kept >= enough_teams;
+  return plan;
+}
+
+LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backend) {
+  LayerNormPlan plan;
+  const std::array others{t.out_grad, t.mean, t.inv_std, t.scale, t.x_grad, t.scale_grad, t.bias_grad};
+  plan.rows = make_uncut_plan(make_norm_loop(t.x, others, t.normalized));
+  if (!has_rows(plan.rows)) return plan;
+  if (backend != Backend::cuda) {
+    plan.whole = plan.rows.columns <= host_columns && plan.rows.kept >= host_rows;
+    const std::int64_t items = std::max(std::min<std::int64_t>(256, ceil_div(plan.rows.kept, host_rows_of_item)),
+                                        ceil_div(plan.rows.kept, longest_chain_of_rows));
+    plan.rows_of_team = ceil_div(plan.rows.kept, items);
+    plan.teams = ceil_div(plan.rows.kept, plan.rows_of_team);
+    return plan;
+  }
+  const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out_grad, row_x_grad});
+  const std::int64_t packs = plan.rows.columns / plan.rows.pack;
+  const int batch = std::max(norm_values(static_cast<int>(size_of(t.x.type()))) / plan.rows.pack, 1);
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), norm_most_threads);
+  plan.keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
+  const std::int64_t steps = ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
+  plan.teams = std::min(steps, std::max(enough_teams, ceil_div(steps, longest_chain_of_rows)));
+  // Few rows of many columns each would leave most of a GPU without work.
+  plan.whole = plan.keeps && (steps >= enough_teams / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
+  return plan;
+}
+
+std::size_t layer_norm_memory(const LayerNormTensors& t, Backend backend) {
+  if (t.x.size() == 0 || make_layer_norm_plan(t, backend).whole) return 0;
+  return partials_of(t.x, {t.mean, t.inv_std}, t.normalized, numbers_of_moments);
+}
+
+std::size_t layer_norm_means_memory(const LayerNormTensors& t) {
+  return aligned(static_cast<std::size_t>(2 * t.mean.size()) * size_of(sum_type(t.x.type())));
+}
+
+std::size_t layer_norm_grad_memory(const LayerNormTensors& t, Backend backend) {
+  if (t.x.size() == 0 || !(t.x_grad || t.scale_grad || t.bias_grad)) return 0;
+  const LayerNormPlan plan = make_layer_norm_grad_plan(t, backend);
+  const bool sums = t.scale_grad || t.bias_grad;
+  const std::size_t number = size_of(sum_type(t.x.type()));
+  if (plan.whole) return sums ? static_cast<std::size_t>(plan.teams * plan.rows.columns * 2) * number : 0;
+  const TensorRef means = TensorRef::without_data(sum_type(t.x.type()), t.mean.extents());
+  std::size_t partials = 0;
+  if (t.x_grad) {
+    partials = partials_of(t.x, {t.out_grad, t.mean, t.inv_std, t.scale, means}, t.normalized, numbers_of_gradient);
+  }
+  if (sums) {
+    const std::array others{t.out_grad, t.mean, t.inv_std, TensorRef(), TensorRef(), t.scale_grad, t.bias_grad};
+    partials = std::max(partials, partials_of(t.x, others, t.others, numbers_of_gradient));
+  }
+  return layer_norm_means_memory(t) + partials;
+}
+
+}  // namespace portops::impl

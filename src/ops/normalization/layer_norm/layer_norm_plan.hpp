@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/normalization/norm_plan.hpp"
+
+#include <cstddef>
+
+namespace portops::impl {
+
+/// The tensors of a call, all with the axes of x; empty those that are not given or wanted.
+struct LayerNormTensors {
+  TensorRef x, out, mean, inv_std, scale, bias;  ///< of layer_norm, and the first of its gradient, besides
+  TensorRef out_grad, x_grad, scale_grad, bias_grad;
+  AxisSet normalized{};
+  AxisSet others{};
+  double epsilon = 0.0;
+};
+
+/// The operands of the kernels that take whole rows, by their places in the plan.
+inline constexpr int row_x = 0, row_out = 1, row_mean = 2, row_inv_std = 3, row_scale = 4, row_bias = 5;
+inline constexpr int row_out_grad = 1, row_x_grad = 5, row_scale_grad = 6, row_bias_grad = 7;
+
+/// Rows that one group of threads, or one thread of a host, normalises from its first element to its last.
+struct LayerNormPlan {
+  ReducePlan rows;
+  bool whole = false;  ///< else the steps of NormKernels do it
+  int lanes = 1;       ///< of a GPU's group
+  bool keeps = false;  ///< a GPU's threads have the row in registers
+  /// Of the gradient: rows are shared out to so many teams or items, each of which leaves sums of the columns.
+  std::int64_t teams = 1;
+  std::int64_t rows_of_team = 1;
+};
+
+/// Packs of a row that a GPU's thread keeps in registers: 128 bytes.
+PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes) { return pack_bytes > 4 ? 128 / pack_bytes : 16; }
+
+LayerNormPlan make_layer_norm_plan(const LayerNormTensors& tensors, Backend backend);
+LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& tensors, Backend backend);
+
+/// Bytes of workspace.
+std::size_t layer_norm_memory(const LayerNormTensors& tensors, Backend backend);
+std::size_t layer_norm_grad_memory(const LayerNormTensors& tensors, Backend backend);
+/// Those at the front of it that hold the means of a gradient's sums.
+std::size_t layer_norm_means_memory(const LayerNormTensors& tensors);
+
+}  // namespace portops::impl

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/spaces.hpp"
+#include "core/lanes/lanes.hpp"
+#include "core/reduce/rows.hpp"
+#include "ops/normalization/norm_functions.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION Moments<double> widened(const Moments<A>& from) {
+  return {from.count, from.mean, from.rest, from.squares};
+}
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION GradientSums<double> widened(const GradientSums<A>& from) {
+  return {from.sum, from.product};
+}
+
+/// Joins the parts of each result, in double, and calls finish(result, state). States lie part by part. On a GPU a team
+/// takes some results side by side, and its slots share the parts.
+template <Backend B, class State, class Join, class Finish>
+class NormJoin {
+ public:
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  using Wide = typename Join::State;
+  static constexpr int threads = B == Backend::cuda ? 256 : 1;
+  static constexpr int blocks = 2;
+
+  NormJoin(const State* partials, std::int64_t results, std::int64_t parts, const Finish& finish)
+      : partials_(partials), results_(results), parts_(parts), finish_(finish) {
+    if (B != Backend::cuda) return;
+    constexpr std::int64_t most_lanes = 32;
+    lanes_ = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(results, most_lanes))));
+    // Few parts leave room for more results.
+    while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts) lanes_ *= 2;
+  }
+
+  std::int64_t teams() const { return ceil_div(results_, lanes_); }
+  std::size_t scratch_bytes() const { return threads > 1 ? threads * sizeof(Wide) : 0; }
+  std::int64_t first_team = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const int slots = threads / lanes_, slot = team.team_rank() / lanes_;
+    const std::int64_t result = (first_team + team.league_rank()) * lanes_ + team.team_rank() % lanes_;
+    Wide state[1] = {Join::identity()};
+    if (result < results_) {
+      PORTOPS_NO_UNROLL
+      for (std::int64_t first = slot; first < parts_; first += batch * slots) {
+        // Loaded together: one after the other they would take longer than all the rest.
+        State loaded[batch];
+        PORTOPS_UNROLL
+        for (int b = 0; b < batch; ++b) {
+          const std::int64_t part = first + b * slots;
+          if (part < parts_) loaded[b] = partials_[part * results_ + result];
+        }
+        PORTOPS_UNROLL
+        for (int b = 0; b < batch; ++b) {
+          if (first + b * slots < parts_) state[0] = Join()(state[0], widened(loaded[b]));
+        }
+      }
+    }
+    if constexpr (threads > 1) join_over_slots(team, scratch_of<Wide>(team), slots, lanes_, state, Join());
+    if (result < results_ && slot == 0) finish_(result, state[0]);
+  }
+
+ private:
+  static constexpr int batch = B == Backend::cuda ? 4 : 1;
+
+  const State* partials_;
+  std::int64_t results_;
+  std::int64_t parts_;
+  Finish finish_;
+  int lanes_ = 1;
+};
+
+/// Where the operand has a result of the reduction.
+struct ResultPlaces {
+  explicit ResultPlaces(const ReducePlan& plan)
+      : axes(plan), columns(plan.direction == Direction::down ? plan.columns : 1) {}
+
+  template <class E>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t of(const RowOperand<E>& operand, std::int64_t result) const {
+    const std::int64_t kept = columns == 1 ? result : quotient(result, columns);
+    return axes.kept_offset(operand, kept) + (result - kept * columns) * operand.column_stride;
+  }
+
+  RowAxes axes;
+  std::int64_t columns;
+};
+
+}  // namespace portops::impl

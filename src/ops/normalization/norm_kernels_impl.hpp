@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "ops/normalization/norm_functions.hpp"
+#include "ops/normalization/norm_join.hpp"
+#include "ops/normalization/norm_kernels.hpp"
+#include "ops/normalization/norm_map.hpp"
+#include "ops/normalization/norm_reduce.hpp"
+#include "ops/normalization/norm_reduce_host.hpp"
+
+#include <array>
+
+namespace portops::impl {
+
+template <Backend B, class T, class F>
+void launch_norm_reduce(const Context& ctx, const NormLabels& labels, const NormRows<T, F>& rows, const NormPlan& plan,
+                        typename F::State* partials) {
+  const std::string& label = plan.along() ? labels.along : labels.down;
+  if constexpr (B == Backend::cuda) {
+    const auto launch = [&](const auto& kernel) {
+      launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+    };
+    plan.along() ? launch(NormReduceAlong<B, T, F>(rows, plan, partials))
+                 : launch(NormReduceDown<B, T, F>(rows, plan, partials));
+  } else if (plan.along()) {
+    launch_by_items<B>(ctx, label, NormReduceAlongHost<T, F>(rows, plan, partials));
+  } else {
+    launch_by_items<B>(ctx, label, NormReduceDownHost<T, F>(rows, plan, partials));
+  }
+}
+
+template <Backend B, class Join, class State, class Finish>
+void join_states(const Context& ctx, const NormLabels& labels, const State* partials, std::int64_t results,
+                 std::int64_t parts, const Finish& finish) {
+  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, finish));
+}
+
+/// Large outputs are streamed past a host's caches.
+template <Backend B, class T, class F>
+void launch_norm_map(const Context& ctx, const NormLabels& labels, const NormRows<T, F>& rows, const ReducePlan& plan,
+                     int out) {
+  if constexpr (B == Backend::cuda) {
+    launch_by_items<B>(ctx, labels.normalize, NormMap<B, T, F>(rows, plan, out));
+  } else {
+    constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
+    const bool streaming = plan.runs * plan.columns * static_cast<std::int64_t>(sizeof(T)) >= kept_bytes;
+    launch_by_items<B>(ctx, labels.normalize, NormMapHost<T, F>(rows, plan, out, streaming));
+  }
+}
+
+/// Writes what a result's moments say.
+template <class T>
+struct WriteStatistics {
+  using A = Arithmetic<T>;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const {
+    const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
+    mean.set(places.of(mean.operand, result), static_cast<A>(batch_mean));
+    inv_std.set(places.of(inv_std.operand, result), static_cast<A>(1.0 / Kokkos::sqrt(batch_variance + epsilon)));
+    const bool of_nothing = state.count == 0.0;
+    update(running_mean, running_mean_out, result, batch_mean, of_nothing);
+    const double unbiased = batch_variance * (state.count / (state.count - 1.0));
+    update(running_variance, running_variance_out, result, unbiased, of_nothing);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void update(const Side<T>& before, const Side<T>& after, std::int64_t result,
+                                          double value, bool of_nothing) const {
+    if (!after.given) return;
+    const A was = before.get(places.of(before.operand, result));
+    const auto is = static_cast<A>(momentum * static_cast<double>(was) + (1.0 - momentum) * value);
+    after.set(places.of(after.operand, result), of_nothing ? was : is);
+  }
+
+  ResultPlaces places;
+  Side<T> mean, inv_std, running_mean, running_variance, running_mean_out, running_variance_out;
+  double epsilon;
+  double momentum;
+};
+
+/// Writes what the sums of a gradient give.
+template <class T>
+struct WriteGradient {
+  using A = Arithmetic<T>;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const GradientSums<double>& state) const {
+    if (means.given) {
+      const double by = static_cast<double>(weight.get(places.of(weight.operand, result))) / count;
+      const std::int64_t at = places.of(means.operand, result);
+      means.set(at, static_cast<A>(state.sum * by));
+      means.set(at + results, static_cast<A>(state.product * by));
+    }
+    write(weight_grad, result, state.product);
+    write(bias_grad, result, state.sum);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Side<T>& to, std::int64_t result, double value) const {
+    if (to.given) to.set(places.of(to.operand, result), static_cast<A>(value));
+  }
+
+  ResultPlaces places;
+  double count;  ///< of elements that were added up
+  std::int64_t results;
+  Side<T> weight, means, weight_grad, bias_grad;
+};
+
+template <Backend B, class T>
+void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                   const AxisSet& reduced, const TensorRef& mean, const TensorRef& inv_std,
+                                   double epsilon, const RunningStatistics& running, void* memory) {
+  using A = Arithmetic<T>;
+  using F = MomentsOf<A>;
+  const std::array others{mean, inv_std, running.mean, running.variance, running.mean_out, running.variance_out};
+  const TensorRef shape = without_reduced(x, reduced);
+  if (shape.size() == 0) return;
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
+  auto* const partials = static_cast<typename F::State*>(memory);
+  const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
+  if (parts > 0) launch_norm_reduce<B>(ctx, labels, NormRows<T, F>(plan.rows, 1, {}, {A(0)}), plan, partials);
+  const auto side = [&](int k) { return Side<T>(plan.rows, k + 1, others[static_cast<std::size_t>(k)], A(0)); };
+  const WriteStatistics<T> finish{
+      ResultPlaces(plan.rows), side(0), side(1), side(2), side(3), side(4), side(5), epsilon, running.momentum};
+  join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
+}
+
+/// mean as it is, and inv_std of a variance.
+template <class T>
+struct TakeStatistics {
+  using A = Arithmetic<T>;
+  static constexpr int blocks = 0;
+
+  std::int64_t items() const { return runs * columns; }
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const std::int64_t run = quotient(item, columns), column = item - run * columns;
+    const auto at = [&](const auto& operand) { return axes.run_offset(operand, run) + column * operand.column_stride; };
+    mean_out.set(at(mean_out.operand), mean.get(at(mean.operand)));
+    const auto value = static_cast<double>(variance.get(at(variance.operand)));
+    inv_std.set(at(inv_std.operand), static_cast<A>(1.0 / Kokkos::sqrt(value + epsilon)));
+  }
+
+  RowAxes axes;
+  std::int64_t runs;
+  std::int64_t columns;
+  Side<T> variance, mean, mean_out, inv_std;
+  double epsilon;
+};
+
+template <Backend B, class T>
+void NormKernels<B, T>::take_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& mean,
+                                        const TensorRef& variance, const TensorRef& mean_out, const TensorRef& inv_std,
+                                        double epsilon) {
+  const std::array others{mean, mean_out, inv_std};
+  const ReducePlan plan = make_norm_map(variance, others);
+  const auto side = [&](int operand, const TensorRef& tensor) {
+    return Side<T>(plan, operand, tensor, Arithmetic<T>(0));
+  };
+  const TakeStatistics<T> kernel{RowAxes(plan), plan.runs,         plan.columns,     side(0, variance),
+                                 side(1, mean), side(2, mean_out), side(3, inv_std), epsilon};
+  launch_by_items<B>(ctx, labels.join, kernel);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::normalize(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                  const TensorRef& mean, const TensorRef& inv_std, const TensorRef& weight,
+                                  const TensorRef& bias, const TensorRef& out) {
+  using A = Arithmetic<T>;
+  using F = Normalize<A>;
+  const std::array others{mean, inv_std, weight, bias, out};
+  const ReducePlan plan = make_norm_map(x, others);
+  launch_norm_map<B>(ctx, labels, NormRows<T, F>(plan, 1, others, {A(0), A(1), A(1), A(0)}), plan, 5);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                      const TensorRef& out_grad, const AxisSet& reduced, const TensorRef& mean,
+                                      const TensorRef& inv_std, const TensorRef& weight, bool weight_is_kept,
+                                      const GradientResults& results, void* memory) {
+  using A = Arithmetic<T>;
+  using F = GradientSumsOf<A>;
+  const std::array others{out_grad, mean, inv_std, weight, results.means, results.weight_grad, results.bias_grad};
+  const TensorRef shape = without_reduced(x, reduced);
+  if (shape.size() == 0) return;
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
+  auto* const partials = static_cast<typename F::State*>(memory);
+  const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
+  const TensorRef none;
+  const std::array sides{mean, inv_std, weight_is_kept ? none : weight};
+  const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1)});
+  if (parts > 0) launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
+  const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
+  const WriteGradient<T> finish{ResultPlaces(plan.rows),   static_cast<double>(x.size() / plan.rows.results()),
+                                plan.rows.results(),       side(4, weight_is_kept ? weight : none),
+                                side(5, results.means),    side(6, results.weight_grad),
+                                side(7, results.bias_grad)};
+  join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::normalize_grad(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                       const TensorRef& out_grad, const TensorRef& mean, const TensorRef& inv_std,
+                                       const TensorRef& weight, const TensorRef& mean_of_sum,
+                                       const TensorRef& mean_of_product, const TensorRef& x_grad) {
+  using A = Arithmetic<T>;
+  using F = NormalizeGrad<A>;
+  const std::array others{out_grad, mean, inv_std, weight, mean_of_sum, mean_of_product, x_grad};
+  const std::array sides{mean, inv_std, weight, mean_of_sum, mean_of_product};
+  const ReducePlan plan = make_norm_map(x, others);
+  launch_norm_map<B>(ctx, labels, NormRows<T, F>(plan, 2, sides, {A(0), A(1), A(1), A(0), A(0)}), plan, 7);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::scale_grad(const Context& ctx, const NormLabels& labels, const TensorRef& out_grad,
+                                   const TensorRef& inv_std, const TensorRef& weight, const TensorRef& x_grad) {
+  using A = Arithmetic<T>;
+  const std::array others{inv_std, weight, x_grad};
+  const ReducePlan plan = make_norm_map(out_grad, others);
+  launch_norm_map<B>(ctx, labels, NormRows<T, Scale<A>>(plan, 1, others, {A(1), A(1)}), plan, 3);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,382 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "norm_reference.hpp"
+#include "support/central_differences.hpp"
+#include "support/lent_memory.hpp"
+
+#include <portops/core/registry.hpp>
+#include <portops/ops/batch_norm.hpp>
+
+namespace portops::test {
+namespace {
+
+NormShape shape_of(const Extents& extents, int axis) {
+  NormShape shape;
+  shape.groups = shape.parameters = extents[axis];
+  const std::int64_t size = extents.product();
+  shape.group_size = size / std::max<std::int64_t>(shape.groups, 1);
+  std::int64_t inner = 1;
+  for (int k = axis + 1; k < extents.rank(); ++k) inner *= extents[k];
+  for (std::int64_t i = 0; i < size; ++i) {
+    shape.group_of.push_back(i / inner % shape.groups);
+    shape.parameter_of.push_back(shape.group_of.back());
+  }
+  return shape;
+}
+
+/// A call's tensors. P is the type of scale and bias.
+template <class T, class P = T>
+struct Call {
+  using S = SumsOf<T>;
+
+  Call(const Context& context, const Extents& extents, const std::string& layout_name,
+       Layout x_layout = Layout::contiguous, Layout layout = Layout::contiguous)
+      : ctx(context), shape(shape_of(extents, layout_name == "NCHW" ? 1 : extents.rank() - 1)) {
+    x = TestTensor<T>(ctx, extents, x_layout);
+    for (TestTensor<T>* tensor : {&out, &out_grad, &x_grad}) *tensor = TestTensor<T>(ctx, extents, layout);
+    for (TestTensor<S>* tensor : {&mean, &variance, &saved_mean, &saved_inv_std}) {
+      *tensor = TestTensor<S>(ctx, {shape.groups}, layout);
+    }
+    for (TestTensor<P>* tensor : {&scale, &bias, &scale_grad, &bias_grad}) {
+      *tensor = TestTensor<P>(ctx, {shape.groups}, layout);
+    }
+    x.fill_randomly(1);
+    scale.fill_randomly(2, 0.25, 2.0);
+    bias.fill_randomly(3);
+    out_grad.fill_randomly(4);
+    mean.fill_randomly(5);
+    variance.fill_randomly(6, 0.5, 2.0);
+    params = {.scale = scale, .bias = bias, .data_layout = layout_name};
+  }
+
+  /// The running statistics are written in place.
+  void forward() {
+    const TensorRef none;
+    batch_norm(ctx, x, mean, variance, out, saved_mean, saved_inv_std, params.is_test ? none : mean.ref(),
+               params.is_test ? none : variance.ref(), params);
+  }
+  void backward() {
+    batch_norm_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
+  }
+
+  void check(const std::string& what) {
+    NormReference expected;
+    const std::vector<double> mean_before = values_of(mean), variance_before = values_of(variance);
+    forward();
+    const std::vector<double> weights = values_of(scale);
+    normalize_plainly<T>(expected, shape, values_of(x), weights, values_of(bias), params.epsilon);
+    expect_near(saved_mean, expected.mean, what + " saved_mean");
+    expect_near(saved_inv_std, expected.inv_std, what + " saved_inv_std");
+    expect_near(out, expected.out, what + " out");
+    Expected running_mean = expected.mean, running_variance = expected.variance;
+    const auto n = static_cast<double>(shape.group_size);
+    for (std::size_t c = 0; c < mean_before.size(); ++c) {
+      const auto update = [&](double before, double& value, double& error, double by) {
+        value = params.momentum * before + (1.0 - params.momentum) * value * by;
+        error = 2.0 * error + norm_error<T>() * std::abs(value);
+      };
+      update(mean_before[c], running_mean.value[c], running_mean.error[c], 1.0);
+      update(variance_before[c], running_variance.value[c], running_variance.error[c], n / (n - 1.0));
+    }
+    expect_near(mean, running_mean, what + " mean_out");
+    expect_near(variance, running_variance, what + " variance_out");
+    backward();
+    differentiate_plainly<T, P>(expected, shape, values_of(x), values_of(saved_mean), values_of(saved_inv_std), weights,
+                                values_of(out_grad));
+    expect_near(x_grad, expected.x_grad, what + " x_grad");
+    expect_near(scale_grad, expected.scale_grad, what + " scale_grad");
+    expect_near(bias_grad, expected.bias_grad, what + " bias_grad");
+  }
+
+  Context ctx;
+  NormShape shape;
+  TestTensor<T> x, out, out_grad, x_grad;
+  TestTensor<S> mean, variance, saved_mean, saved_inv_std;
+  TestTensor<P> scale, bias, scale_grad, bias_grad;
+  BatchNormParams params;
+};
+
+class BatchNormTest : public OnEveryBackend {
+ protected:
+  template <class T, class P = T>
+  void check(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
+             Layout layout = Layout::contiguous) {
+    Call<T, P>(ctx, extents, layout_name, x_layout, layout).check(extents.to_string() + " " + layout_name);
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(BatchNormTest);
+
+TEST_P(BatchNormTest, equals_the_reference_for_all_layouts_and_shapes) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Layout layout : all_layouts) {
+        for (const Layout other : all_layouts) check<T>({3, 6, 5, 7}, name, layout, other);
+        if (HasFailure()) return;
+      }
+      check<T>({70, 9}, name);
+      check<T>({2, 1}, name);
+      check<T>({5, 300}, name);
+      check<T>({4000, 33}, name);
+      check<T>({3, 64, 130}, name);
+      check<T>({2, 5, 3, 4, 6}, name);
+      check<T>({8, 16, 32, 33}, name);
+      check<T>({2, 3, 100, 150}, name);
+      check<T>({1, 130, 70, 8}, name);
+    }
+    check<T>({70000, 2}, "NCHW");
+    check<T>({2, 1, 100000}, "NCHW");
+  });
+}
+
+TEST_P(BatchNormTest, takes_parameters_of_the_type_of_sums) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      check<T, SumsOf<T>>({4, 16, 5, 8}, name);
+      check<T, SumsOf<T>>({4, 16, 5, 8}, name, Layout::padded, Layout::every_other);
+    }
+  });
+}
+
+TEST_P(BatchNormTest, normalises_by_running_statistics) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Extents& extents : {Extents{3, 6, 5, 8}, Extents{1, 7}}) {
+        Call<T> call(ctx, extents, name);
+        call.params.is_test = true;
+        call.forward();
+        call.backward();
+        for (TestTensor<T>* tensor : {&call.out, &call.x_grad, &call.scale_grad}) tensor->download();
+        call.saved_mean.download();
+        call.saved_inv_std.download();
+        std::vector<double> of_scale(static_cast<std::size_t>(call.shape.groups));
+        for (std::int64_t i = 0; i < call.x.size(); ++i) {
+          const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
+          const double inv_std = 1.0 / std::sqrt(call.variance[c] + 1e-5),
+                       normal = (call.x[i] - call.mean[c]) * inv_std;
+          const double out = normal * call.scale[c] + call.bias[c];
+          ASSERT_NEAR(call.out[i], out, norm_error<T>() * (std::abs(normal) * 2 + 2) + rounded<T>(out));
+          const double x_grad = call.out_grad[i] * inv_std * call.scale[c];
+          ASSERT_NEAR(call.x_grad[i], x_grad, norm_error<T>() * std::abs(x_grad) + rounded<T>(x_grad));
+          of_scale[static_cast<std::size_t>(c)] += call.out_grad[i] * normal;
+        }
+        for (std::int64_t c = 0; c < call.shape.groups; ++c) {
+          ASSERT_EQ(call.saved_mean[c], call.mean[c]);
+          const double expected = of_scale[static_cast<std::size_t>(c)];
+          ASSERT_NEAR(call.scale_grad[c], expected, norm_error<T>() * 1000 + rounded<T>(expected));
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, is_computed_in_place) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      Call<T> call(ctx, {4, 8, 20, 33}, name);
+      call.forward();
+      call.backward();
+      batch_norm_grad(ctx, call.x, call.saved_mean, call.saved_inv_std, call.out_grad, call.out_grad, call.scale_grad,
+                      call.bias_grad, call.params);
+      batch_norm(ctx, call.x, call.mean, call.variance, call.x, call.saved_mean, call.saved_inv_std, {}, {},
+                 call.params);
+      for (TestTensor<T>* tensor : {&call.x, &call.out, &call.x_grad, &call.out_grad}) tensor->download();
+      for (std::int64_t i = 0; i < call.x.size(); ++i) {
+        ASSERT_TRUE(same_bits(call.x.element(i), call.out.element(i))) << i;
+        ASSERT_TRUE(same_bits(call.out_grad.element(i), call.x_grad.element(i))) << i;
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, keeps_its_digits_where_the_mean_is_large) {
+  for_each_type([&]<class T>() {
+    const double offset = std::is_same_v<T, f16> ? 2048.0 : 1e6;
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Extents& extents : {Extents{3, 5, 7, 9}, Extents{8, 3, 100, 90}, Extents{8, 100, 90, 3}}) {
+        Call<T> call(ctx, extents, name);
+        Random random(7);
+        call.x.fill([&](std::int64_t) { return offset + random.uniform(-20.0, 20.0); });
+        call.check(extents.to_string() + " large mean");
+        call.x.fill([&](std::int64_t i) { return i < call.x.size() / 9 ? 0.0 : offset + random.uniform(-20.0, 20.0); });
+        call.check(extents.to_string() + " a step");
+        if (HasFailure()) return;
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, does_not_drift_over_constants) {
+  for_each_type([&]<class T>() {
+    for (const double constant : drifting_constants) {
+      for (const std::string name : {"NCHW", "NHWC"}) {
+        Call<T, SumsOf<T>> call(ctx, {4, 3, 5001, 3}, name);  // f16 could not hold the sums
+        call.x.fill([&](std::int64_t i) { return i / 3 % 2 == 0 ? constant : -constant; });
+        call.out_grad.fill([&](std::int64_t) { return constant; });
+        call.check(name);
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, follows_the_formula_for_equal_elements_nan_and_inf) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      const Extents extents = name == "NCHW" ? Extents{3, 4, 50, 60} : Extents{3, 50, 60, 4};
+      Call<T> call(ctx, extents, name);
+      call.x.fill([&](std::int64_t i) {
+        const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
+        if (c == 3) return 1.1;
+        if (i < call.x.size() / 2) return static_cast<double>(i % 7);
+        return c == 0 ? nan : c == 1 ? inf : -inf;
+      });
+      call.forward();
+      call.out.download();
+      for (std::int64_t i = 0; i < call.x.size(); ++i) {
+        const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
+        ASSERT_EQ(std::isnan(call.out[i]), c < 3) << i;
+        if (c == 3) {
+          ASSERT_EQ(call.out[i], call.bias[3]) << i;
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, gives_the_same_bits_on_every_run_and_in_both_modes) {
+  for (const std::string name : {"NCHW", "NHWC"}) {
+    Call<float> call(ctx, {9, 6, 150, 33}, name), again(ctx, {9, 6, 150, 33}, name);
+    call.forward();
+    call.backward();
+    for (TestTensor<float>* tensor : {&call.out, &call.x_grad, &call.scale_grad}) tensor->download();
+    for (int run = 0; run < 4; ++run) {
+      again.ctx = Context(ctx).deterministic(run % 2 == 1);
+      again.forward();
+      again.backward();
+      for (TestTensor<float>* tensor : {&again.out, &again.x_grad, &again.scale_grad}) tensor->download();
+      for (std::int64_t i = 0; i < call.out.size(); ++i) {
+        ASSERT_TRUE(same_bits(again.out.element(i), call.out.element(i)));
+        ASSERT_TRUE(same_bits(again.x_grad.element(i), call.x_grad.element(i)));
+      }
+      for (std::int64_t i = 0; i < call.scale.size(); ++i) ASSERT_EQ(again.scale_grad[i], call.scale_grad[i]);
+    }
+  }
+}
+
+TEST_P(BatchNormTest, gradients_agree_with_central_differences) {
+  for (const bool is_test : {false, true}) {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      Call<double> call(ctx, {3, 4, 2}, name);
+      call.params.is_test = is_test;
+      call.x.fill_randomly(1, -20.0, 20.0);  // far apart, so that slopes are nearly straight
+      const auto objective = [&] {
+        batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, {}, {},
+                   call.params);
+        return weighted_sum(call.out, call.out_grad);
+      };
+      objective();
+      call.backward();
+      expect_slopes(call.x, call.x_grad, objective);
+      expect_slopes(call.scale, call.scale_grad, objective);
+      expect_slopes(call.bias, call.bias_grad, objective);
+    }
+  }
+}
+
+TEST_P(BatchNormTest, accepts_tensors_without_elements) {
+  Call<float> none(ctx, {0, 3, 5}, "NCHW"), no_channels(ctx, {4, 0}, "NCHW");
+  const std::vector<double> before = values_of(none.mean);
+  none.forward();
+  none.backward();
+  none.mean.download();
+  none.saved_inv_std.download();
+  none.scale_grad.download();
+  for (std::int64_t c = 0; c < 3; ++c) {
+    EXPECT_EQ(none.mean[c], before[static_cast<std::size_t>(c)]);
+    EXPECT_TRUE(std::isnan(none.saved_inv_std[c]));
+    EXPECT_EQ(none.scale_grad[c], 0.0);
+  }
+  no_channels.forward();
+  no_channels.backward();
+}
+
+TEST_P(BatchNormTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
+  Call<float> call(ctx, {9, 6, 150, 33}, "NCHW"), lent(ctx, {9, 6, 150, 33}, "NCHW");
+  call.forward();
+  call.backward();
+  const std::size_t forward = batch_norm_workspace(ctx, lent.x, lent.mean, lent.variance, lent.out, lent.saved_mean,
+                                                   lent.saved_inv_std, {}, {}, lent.params);
+  const std::size_t backward =
+      batch_norm_grad_workspace(ctx, lent.x, lent.saved_mean, lent.saved_inv_std, lent.out_grad, lent.x_grad,
+                                lent.scale_grad, lent.bias_grad, lent.params);
+  ASSERT_GT(forward, 0u);
+  ASSERT_GT(backward, 0u);
+  LentMemory memory(ctx, std::max(forward, backward));
+  lent.ctx = Context(ctx).workspace(memory.workspace());
+  lent.forward();
+  lent.backward();
+  for (TestTensor<float>* tensor : {&call.out, &lent.out, &call.x_grad, &lent.x_grad}) tensor->download();
+  for (std::int64_t i = 0; i < call.out.size(); ++i) {
+    ASSERT_EQ(lent.out[i], call.out[i]);
+    ASSERT_EQ(lent.x_grad[i], call.x_grad[i]);
+  }
+  EXPECT_TRUE(memory.is_untouched_outside());
+}
+
+TEST_P(BatchNormTest, a_call_by_name_computes_what_the_function_computes) {
+  Call<f16, float> call(ctx, {4, 3, 5}, "NHWC"), named(ctx, {4, 3, 5}, "NHWC");
+  call.forward();
+  run("batch_norm", ctx,
+      Arguments()
+          .set("x", named.x.ref())
+          .set("mean", named.mean.ref())
+          .set("variance", named.variance.ref())
+          .set("scale", named.scale.ref())
+          .set("bias", named.bias.ref())
+          .set("data_layout", Attribute(std::string("NHWC")))
+          .set("out", named.out.ref())
+          .set("saved_mean", named.saved_mean.ref())
+          .set("saved_inv_std", named.saved_inv_std.ref())
+          .set("mean_out", named.mean.ref()));
+  for (Call<f16, float>* of : {&call, &named}) {
+    of->out.download();
+    of->mean.download();
+  }
+  for (std::int64_t i = 0; i < 60; ++i) EXPECT_EQ(named.out[i], call.out[i]);
+  for (std::int64_t i = 0; i < 5; ++i) EXPECT_EQ(named.mean[i], call.mean[i]);
+}
+
+TEST_P(BatchNormTest, refuses_wrong_calls) {
+  Call<float> call(ctx, {3, 4}, "NCHW"), one(ctx, {1, 4}, "NCHW");
+  const auto refused = [&](const BatchNormParams& params, const std::string& message) {
+    expect_error(
+        [&] {
+          batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, call.mean,
+                     {}, params);
+        },
+        "portops::batch_norm: " + message);
+  };
+  refused({.data_layout = "NDHWC"}, "data_layout is 'NDHWC', expected NCHW or NHWC");
+  refused({.epsilon = -1.0}, "epsilon is -1, expected a finite number that is not negative");
+  refused({.momentum = inf}, "momentum is inf, expected a finite number");
+  refused({.is_test = true}, "mean_out is given, but is_test leaves the running statistics as they are");
+  refused({.scale = TestTensor<float>(ctx, {3})}, "scale has extents [3], expected [4] (the channels of x)");
+  expect_error(
+      [&] { one.forward(); },
+      "portops::batch_norm: x has extents [1, 4], expected more than one value per channel, as is_test is false");
+  expect_error(
+      [&] {
+        batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, call.variance,
+                   {}, call.params);
+      },
+      "portops::batch_norm: mean_out overlaps variance in memory, expected disjoint tensors");
+  expect_error(
+      [&] {
+        batch_norm(ctx, TestTensor<float>(ctx, {4}), call.mean, call.variance, call.out, call.saved_mean,
+                   call.saved_inv_std, {}, {});
+      },
+      "portops::batch_norm: x has extents [4], expected two axes or more");
+}
+
+}  // namespace
+}  // namespace portops::test
