@@ -28,6 +28,8 @@ class NormalizationCheck(Check):
 
     def compare(self, name, op, x, layout, attributes, statistics, shape, function):
         """`shape` is that of the parameters, `statistics` the names and the axes; function(x, scale, bias) is PyTorch's."""
+        if not (self.wants(f"{op} {name}") or self.wants(f"{op}_grad {name}")):
+            return
         names, axes = statistics
         sums = torch.float64 if x.dtype is torch.float64 else torch.float32
         wide, unit = x.double().requires_grad_(), SUMMING[sums]

@@ -20,7 +20,7 @@ class LayerNormAlong {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = sizeof(T) == 8 ? 2 : 3;
+  static constexpr int blocks = 2;
 
   LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan)
       : axes_(plan.rows),
