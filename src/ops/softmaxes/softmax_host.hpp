@@ -204,8 +204,10 @@ class SoftmaxDownHost : HostRows {
     const auto row = [&](int i) { return rows_.row(tile.kept, tile.column + i, tile.range.first_run); };
     if constexpr (F::writes) {
       OfColumns<typename F::Row> of_columns;
-      for (int i = 0; i < tile.count; ++i) of_columns.set(i, rows_.f.row(state_of(i), row(i)));
-      for (int i = tile.count; i < chunk; ++i) of_columns.set(i, of_columns.get(0));
+      const typename F::Row first = rows_.f.row(state_of(0), row(0));
+      for (int i = 0; i < chunk; ++i) {
+        of_columns.set(i, i > 0 && i < tile.count ? rows_.f.row(state_of(i), row(i)) : first);
+      }
       write(of_columns, tile);
     } else if (tile.part == 0) {
       for (int i = 0; i < tile.count; ++i) rows_.f.finish(state_of(i), row(i));
