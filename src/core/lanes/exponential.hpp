@@ -71,7 +71,7 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential(A x) {
 }
 
 // e^x of numbers that are not positive, in sums, products and fused multiply-adds in a fixed order: the same bits on
-// every backend, in loops that are vectorised on hosts. Nothing overflows, there is no branch, and NaN stays NaN. T is
+// every backend, in loops that are vectorised on hosts. Nothing overflows or branches; NaN stays, but in 16 bits. T is
 // the element type of the result that is computed: f64 and f32 are right within a unit in the last place, for the
 // 16-bit types numbers are right within 2^-16 of their value.
 
@@ -140,7 +140,7 @@ KOKKOS_FORCEINLINE_FUNCTION SplitExponential<Arithmetic<T>> split_exponential(
   return {power, exp_minus_one_of_fraction<T>(r)};
 }
 
-/// 2^(x · factor + shift) for numbers of the 16-bit types, where it is a normal number.
+/// 2^(x · factor + shift) for numbers of the 16-bit types, where it is a normal number. Of NaN it is any number.
 template <int shift>
 KOKKOS_FORCEINLINE_FUNCTION float short_exp2(float x, float factor) {
   using Format = FloatFormat<float>;
