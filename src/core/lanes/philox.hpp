@@ -14,7 +14,7 @@ namespace portops::impl {
 class Philox {
  public:
   Philox(std::uint32_t k0, std::uint32_t k1) {
-    for (std::uint32_t(&key)[2] : key_) {
+    for (auto& key : key_) {
       key[0] = k0;
       key[1] = k1;
       k0 += 0x9E3779B9;

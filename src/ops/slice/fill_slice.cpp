@@ -155,7 +155,7 @@ class FilledWords {
       extent_[k] = make_divisor(axis_[k].extent);
       step_[k] = make_divisor(axis_[k].step);
     }
-    last_ = axis_[rank_ - 1];
+    last_ = axis_[rank_ - 1];  // NOLINT: ranks are 1 to max_rank
   }
 
  protected:
@@ -173,7 +173,7 @@ class FilledWords {
     row.place = index - outer * last_.extent;
     PORTOPS_NO_UNROLL
     for (int k = rank_ - 2; k >= 0; --k) {
-      const FilledAxis<Index>& axis = axis_[k];
+      const FilledAxis<Index>& axis = axis_[k];  // NOLINT: the same
       const Index rest = outer;
       outer = k > 0 ? static_cast<Index>(extent_[k].quotient(rest)) : 0;
       const Index place = rest - outer * axis.extent;
