@@ -71,7 +71,7 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential(A x) {
 }
 
 // e^x of numbers that are not positive, in sums, products and fused multiply-adds in a fixed order: the same bits on
-// every backend, in loops that are vectorised on hosts. Nothing overflows or branches; NaN stays, but in 16 bits. T is
+// every backend, in loops that are vectorised on hosts. Nothing overflows, there is no branch, and NaN stays NaN. T is
 // the element type of the result that is computed: f64 and f32 are right within a unit in the last place, for the
 // 16-bit types numbers are right within 2^-16 of their value.
 
@@ -173,7 +173,8 @@ KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> shifted_exp_of_bounded(Arithmetic<T> x
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION Arithmetic<T> shifted_exp(Arithmetic<T> x) {
   constexpr Arithmetic<T> least = ExponentialNumbers<Arithmetic<T>>::least;
-  return shifted_exp_of_bounded<T>(x < least ? least : x);
+  const Arithmetic<T> result = shifted_exp_of_bounded<T>(x < least ? least : x);
+  return sizeof(T) == 2 && x != x ? x : result;  // of NaN a short power is a number
 }
 
 /// e^x − 1 for x ≤ 0, as accurate near 0 as elsewhere.

@@ -27,8 +27,8 @@ constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_th
 /// the sums are then final. Otherwise a slot has at least so many rows, where so many tiles remain.
 constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
 constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
-/// A walk down has fewer slots where rows are so few that a slot would have less than this.
-constexpr int least_rows_of_slot = 4;
+/// A walk down has fewer slots where each would have fewer rows than this.
+constexpr int rows_worth_a_slot = 4;
 /// A host's tiles are made wider where so many remain.
 constexpr int least_host_tiles = 64;
 /// The columns that make rows worth no folding, and that folded rows have at least. Hosts' tiles may be wider, but such
@@ -273,7 +273,7 @@ void set_slots(TilePlan& plan, const TileShape& shape) {
   const int most_slots = shape.most_threads / plan.lanes;
   const int least_slots = std::min(most_slots, shape.most_lanes / plan.lanes);
   const bool goes_down = plan.walk == Walk::down || plan.walk == Walk::interleaved;
-  const std::int64_t rows = goes_down ? ceil_div(plan.rows, least_rows_of_slot) : plan.rows;
+  const std::int64_t rows = goes_down ? ceil_div(plan.rows, rows_worth_a_slot) : plan.rows;
   plan.slots = std::max(least_slots, power_of_two_at_least(rows, most_slots));
 }
 

@@ -17,9 +17,7 @@ struct Sigmoid {
     constexpr A unshift = ExponentialNumbers<A>::unshift;
     const A e = shifted_exp<T>(-Kokkos::abs(x));
     const A result = (x < A(0) ? e : A(1)) / Kokkos::fma(e, unshift, A(1));
-    const A shifted_back = x < A(0) ? result * unshift : result;
-    // Of NaN a short power is a number.
-    return sizeof(T) == 2 && x != x ? x : shifted_back;
+    return x < A(0) ? result * unshift : result;
   }
   KOKKOS_FORCEINLINE_FUNCTION static A gradient(A out, A out_grad) { return out_grad * (out * (A(1) - out)); }
 };
