@@ -24,12 +24,12 @@ void launch_items(const Context& ctx, const std::string& label, const Functor& f
 }
 
 /// Enqueues functor(team) for teams of `threads` threads with so much scratch. The league is smaller than `teams` where
-/// these exceed most_teams: functors for so many stride by the league's size. So many teams of up to 256 threads are
+/// these exceed most_teams: functors for so many stride by the league's size. So many teams of up to most_threads are
 /// to fit a GPU's multiprocessor at once.
-template <Backend B, int blocks, class Functor>
+template <Backend B, int blocks, int most_threads = 256, class Functor>
 void launch_teams(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t teams, int threads,
                   std::size_t scratch_bytes) {
-  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<256, blocks>, AsArguments>;
+  using Policy = Kokkos::TeamPolicy<SpaceOf<B>, Kokkos::LaunchBounds<most_threads, blocks>, AsArguments>;
   Policy policy(instance<B>(ctx), static_cast<int>(std::min(teams, most_teams)), threads, 1);
   // Scratch need not start at a multiple of what functors align it to.
   constexpr std::size_t alignment_slack = 16;
@@ -41,12 +41,13 @@ void launch_teams(const Context& ctx, const std::string& label, const Functor& f
 
 /// The same for functors that find their team at first_team + league_rank(): launched more than once where the teams
 /// exceed most_teams.
-template <Backend B, class Functor>
+template <Backend B, int most_threads = 256, class Functor>
 void launch_all_teams(const Context& ctx, const std::string& label, Functor functor, std::int64_t teams, int threads,
                       std::size_t scratch_bytes) {
   for (std::int64_t first = 0; first < teams; first += most_teams) {
     functor.first_team = first;
-    launch_teams<B, Functor::blocks>(ctx, label, functor, std::min(teams - first, most_teams), threads, scratch_bytes);
+    launch_teams<B, Functor::blocks, most_threads>(ctx, label, functor, std::min(teams - first, most_teams), threads,
+                                                   scratch_bytes);
   }
 }
 

@@ -60,11 +60,16 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential_by_polynomial(A x) {
   return exp2_of_fraction(r) * power(half) * power(other_half);
 }
 
-/// e^x: on GPUs by their own instructions.
+/// e^x for x that are not positive. In float a GPU takes its instruction for 2^y, which is right within 2 units in the
+/// last place: the error is within 2.4e-7 + 7.4e-8 · |x| of the result.
 template <class A>
 KOKKOS_FORCEINLINE_FUNCTION A exponential(A x) {
 #if defined(__CUDA_ARCH__)
-  return Kokkos::exp(x);
+  if constexpr (std::is_same_v<A, float>) {
+    return Kokkos::exp2(x * 0x1.715476p+0f);
+  } else {
+    return Kokkos::exp(x);
+  }
 #else
   return exponential_by_polynomial(x);
 #endif

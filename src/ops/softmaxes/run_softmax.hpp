@@ -6,8 +6,10 @@
 #include "ops/softmaxes/softmax_along.hpp"
 #include "ops/softmaxes/softmax_down.hpp"
 #include "ops/softmaxes/softmax_host.hpp"
+#include "ops/softmaxes/softmax_tiles.hpp"
 
 #include <string>
+#include <type_traits>
 
 namespace portops::impl {
 
@@ -16,11 +18,13 @@ struct SoftmaxLabels {
   explicit SoftmaxLabels(const std::string& op, const std::string& what = "softmax")
       : along("portops::" + op + "::" + what + "[along]"),
         down("portops::" + op + "::" + what + "[down]"),
+        tiles("portops::" + op + "::" + what + "[tiles]"),
         states("portops::" + op + "::" + what + "[states]"),
         partials("portops::" + op + "::partials") {}
 
   std::string along;
   std::string down;
+  std::string tiles;
   std::string states;
   std::string partials;
 };
@@ -28,23 +32,20 @@ struct SoftmaxLabels {
 template <Backend B, class T, class F>
 void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxRows<T, F>& rows,
                     const ReducePlan& plan) {
-  const auto launch = [&](const auto& kernel) {
-    if constexpr (B == Backend::cuda) {
-      launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
-    } else {
-      launch_by_items<B>(ctx, label, kernel);
-    }
-  };
   const bool along = plan.direction == Direction::along;
   if constexpr (B == Backend::cuda) {
-    if constexpr (F::writes) {
-      if (rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs)) {
-        along ? launch(SoftmaxAlong<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, true>(rows, plan));
-        return;
-      }
+    const auto launch = [&](const auto& kernel) {
+      constexpr int most_threads = std::remove_cvref_t<decltype(kernel)>::most_threads;
+      launch_all_teams<B, most_threads>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+    };
+    const bool keeps = rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs);
+    if (along) {
+      keeps ? launch(SoftmaxAlong<B, T, F, true>(rows, plan)) : launch(SoftmaxAlong<B, T, F, false>(rows, plan));
+    } else {
+      keeps ? launch(SoftmaxDown<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
     }
-    along ? launch(SoftmaxAlong<B, T, F, false>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
   } else {
+    const auto launch = [&](const auto& kernel) { launch_by_items<B>(ctx, label, kernel); };
     along ? launch(SoftmaxAlongHost<T, F>(rows, plan)) : launch(SoftmaxDownHost<T, F>(rows, plan));
   }
 }
@@ -56,6 +57,10 @@ void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const F& f, co
                  bool streaming) {
   SoftmaxRows<T, F> rows(f, plan, static_cast<typename F::State*>(states));
   rows.streaming = streaming;
+  if constexpr (B == Backend::cuda) {
+    using Tiles = SoftmaxTiles<B, T, F>;
+    if (Tiles::suits(plan)) return launch_by_teams<B>(ctx, labels.tiles, Tiles(rows, plan));
+  }
   if (F::collects && plan.parts() > 1) {
     rows.pass = SoftmaxPass::states;
     launch_softmax<B>(ctx, labels.states, rows, plan);

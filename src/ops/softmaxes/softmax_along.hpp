@@ -4,6 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
+#include "ops/softmaxes/softmax_numbers.hpp"
 #include "ops/softmaxes/softmax_rows.hpp"
 
 #include <algorithm>
@@ -13,15 +14,17 @@ namespace portops::impl {
 
 /// Softmax, or another functor of SoftmaxOfNumbers' kind, along rows on a GPU: a group of lanes, part of a warp or a
 /// team, takes a row or a part of one, each lane every lanes-th pack. `keeps`: rows are read once, because the group
-/// has the whole row in registers; else twice.
+/// has the whole row in registers; else twice, but for the end of the row, which stays there.
 template <Backend B, class T, class F, bool keeps>
 class SoftmaxAlong {
  public:
   using A = Arithmetic<T>;
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr bool reads_twice = F::collects && F::writes;
+  static constexpr int most_threads = softmax_most_lanes(sizeof(T), reads_twice);
   /// Exponentials of f64 take registers.
-  static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
+  static constexpr int blocks = reads_twice ? 1 : sizeof(T) == 8 ? 2 : 4;
 
   SoftmaxAlong(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
       : rows_(rows),
@@ -31,12 +34,12 @@ class SoftmaxAlong {
 
   int threads() const { return 1 << team_bits_; }
   std::int64_t teams() const { return ceil_div(groups_, threads() >> lane_bits_); }
-  std::size_t scratch_bytes() const { return softmax_most_lanes / warp * sizeof(A); }
+  std::size_t scratch_bytes() const { return most_threads / warp * sizeof(A); }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t group =
-        ((first_team + team.league_rank()) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
+        ((first_team + rows_.number_of(team)) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
     Task task{group < groups_, 0, 0, team.team_rank() & (lanes() - 1), {0, 1, 0, 0}};
     if (task.active) {
       task.kept = rows_.parts.by_parts.quotient(group);
@@ -64,7 +67,7 @@ class SoftmaxAlong {
   template <class Access>
   struct Held {
     static constexpr int batch =
-        Access::batch(softmax_along_batch(Access::width * static_cast<int>(sizeof(T)), F::inputs));
+        Access::batch(softmax_along_batch(Access::width * static_cast<int>(sizeof(T)), sizeof(T), F::inputs));
     Word<T, Access::width> pack[F::inputs][batch];
   };
 
@@ -76,19 +79,36 @@ class SoftmaxAlong {
     const auto join = [&](A value, const auto& functor) {
       return join_group(team, scratch_of<A>(team), value, functor);
     };
-    State state = F::identity();
-    if constexpr (keeps) {
-      Held<Access> held;
+    Held<Access> held;
+    if constexpr (keeps && F::has_terms) {
       load(task, 0, step, held);
+      A numbers[held.batch * Access::width];
+      PORTOPS_UNROLL
+      for (int i = 0; i < held.batch * Access::width; ++i) {
+        numbers[i] = static_cast<A>(held.pack[0][i / Access::width][i % Access::width]);
+      }
+      const auto exists = [&](int i) { return i / Access::width * step < task.range.columns; };
+      softmax_of_numbers<F>(numbers, exists, join);
+      write<Access>(task, 0, step, [&](int b, int i) { return numbers[b * Access::width + i]; });
+    } else if constexpr (keeps) {
+      load(task, 0, step, held);
+      State state = F::identity();
       if constexpr (F::collects) {
         add(state, held, step, task.range.columns);
         state = F::joined(state, join);
       }
-      write(task, 0, step, rows_.f.row(state, row_of(task)), held);
+      if constexpr (F::writes) {
+        write(task, 0, step, rows_.f.row(state, row_of(task)), held);
+      } else {
+        finish(task, state);
+      }
     } else {
-      const int batch_columns = Held<Access>::batch * step;
+      // Forwards, and then backwards: the last batch is still in registers, and those before it are in a cache.
+      const int batch_columns = held.batch * step;
+      const int last = (task.range.columns - 1) / batch_columns * batch_columns;
+      State state = F::identity();
       if constexpr (F::collects) {
-        collect<Access>(task, step, state);
+        collect(task, step, last, held, state);
         state = F::joined(state, join);
         if (rows_.pass == SoftmaxPass::states) {
           if (task.active && task.lane == 0) rows_.partial(task.kept, task.part) = state;
@@ -97,14 +117,14 @@ class SoftmaxAlong {
       }
       if constexpr (F::writes) {
         const typename F::Row row = rows_.f.row(state, row_of(task));
+        const bool holds_last = F::collects && rows_.pass != SoftmaxPass::apply;
         PORTOPS_NO_UNROLL
-        for (int first = 0; first < task.range.columns; first += batch_columns) {
-          Held<Access> held;
-          load(task, first, step, held);
+        for (int first = last; first >= 0; first -= batch_columns) {
+          if (first < last || !holds_last) load(task, first, step, held);
           write(task, first, step, row, held);
         }
       } else {
-        if (task.active && task.lane == 0 && task.part == 0) rows_.f.finish(state, row_of(task));
+        finish(task, state);
       }
     }
   }
@@ -113,9 +133,10 @@ class SoftmaxAlong {
     return rows_.row(task.kept, 0, task.range.first_column);
   }
 
-  /// What a lane's columns come to, or the parts that other teams have left.
+  /// What a lane's columns come to, the last batch of which stays in `held`, or the parts that other teams have left.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void collect(const Task& task, int step, State& state) const {
+  KOKKOS_FORCEINLINE_FUNCTION void collect(const Task& task, int step, int last, Held<Access>& held,
+                                           State& state) const {
     if (rows_.pass == SoftmaxPass::apply) {
       PORTOPS_NO_UNROLL
       for (std::int64_t part = task.lane; task.active && part < rows_.parts.parts; part += lanes()) {
@@ -124,11 +145,14 @@ class SoftmaxAlong {
       return;
     }
     PORTOPS_NO_UNROLL
-    for (int first = 0; first < task.range.columns; first += Held<Access>::batch * step) {
-      Held<Access> held;
+    for (int first = 0; first <= last; first += held.batch * step) {
       load(task, first, step, held);
       add(state, held, step, task.range.columns - first);
     }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void finish(const Task& task, const State& state) const {
+    if (task.active && task.lane == 0 && task.part == 0) rows_.f.finish(state, row_of(task));
   }
 
   /// Joins the values of a group's lanes, each of which gets the result. `scratch` has room for a value a warp.
@@ -138,11 +162,17 @@ class SoftmaxAlong {
     if (lanes() <= warp) return value;
     if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
     team.team_barrier();
-    const A* const of_group = scratch + (team.team_rank() >> lane_bits_) * (lanes() / warp);
-    value = of_group[0];
-    for (int w = 1; w < lanes() / warp; ++w) value = join(value, of_group[w]);
+    const int warps = lanes() / warp;
+    const A* const of_group = scratch + (team.team_rank() >> lane_bits_) * warps;
+    value = join_over_lanes(of_group[team.team_rank() & (warps - 1)], warps, join);
     team.team_barrier();
     return value;
+  }
+
+  /// The column, of the part, that is the first one of a lane's pack `b` of the batch from column `first` on.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION int column_of(const Task& task, int first, int step, int b) const {
+    return first + task.lane * Access::count(rows_.pack) + b * step;
   }
 
   /// Loads a batch of packs from column `first` of the part on, as far as they exist.
@@ -156,7 +186,7 @@ class SoftmaxAlong {
       PORTOPS_UNROLL
       for (int b = 0; b < held.batch; ++b) {
         held.pack[k][b] = Word<T, Access::width>(static_cast<T>(F::fill(k)));
-        const int column = first + task.lane * pack + b * step;
+        const int column = column_of<Access>(task, first, step, b);
         if (column < task.range.columns) {
           Access::load(held.pack[k][b], Access::at(from, column, in.column_stride), in.column_stride, pack);
         }
@@ -185,20 +215,26 @@ class SoftmaxAlong {
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Task& task, int first, int step, const typename F::Row& row,
                                          const Held<Access>& held) const {
+    write<Access>(task, first, step, [&](int b, int i) {
+      A values[F::inputs];
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.pack[k][b][i]);
+      return rows_.f(row, values, column_of<Access>(task, first, step, b) + i);
+    });
+  }
+
+  /// Writes result(b, i) as element i of the batch's pack b.
+  template <class Access, class Result>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Task& task, int first, int step, const Result& result) const {
     const int pack = Access::count(rows_.pack);
     T* const to = pinned(rows_.at(rows_.out, task.kept, task.range.first_column));
     PORTOPS_UNROLL
-    for (int b = 0; b < held.batch; ++b) {
-      const int column = first + task.lane * pack + b * step;
+    for (int b = 0; b < Held<Access>::batch; ++b) {
+      const int column = column_of<Access>(task, first, step, b);
       if (column >= task.range.columns) continue;
       Word<T, Access::width> results;
       PORTOPS_UNROLL
-      for (int i = 0; i < Access::width; ++i) {
-        A values[F::inputs];
-        PORTOPS_UNROLL
-        for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.pack[k][b][i]);
-        results.set(i, static_cast<T>(rows_.f(row, values, column + i)));
-      }
+      for (int i = 0; i < Access::width; ++i) results.set(i, static_cast<T>(result(b, i)));
       Access::store(Access::at(to, column, rows_.out.column_stride), results, rows_.out.column_stride, pack);
     }
   }

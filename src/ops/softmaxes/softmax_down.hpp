@@ -5,13 +5,14 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/reduce/down_tiles.hpp"
+#include "ops/softmaxes/softmax_numbers.hpp"
 #include "ops/softmaxes/softmax_rows.hpp"
 
 namespace portops::impl {
 
 /// The same as SoftmaxAlong down columns, by the tiles of a reduction: a thread keeps to a pack of columns and walks
 /// down the rows of its slot, and the slots meet in a tree. `keeps`: rows are read once, because the threads have them
-/// all in registers; else twice.
+/// all in registers, as numbers; else twice, but for the last ones, which stay there.
 template <Backend B, class T, class F, bool keeps>
 class SoftmaxDown {
  public:
@@ -19,54 +20,64 @@ class SoftmaxDown {
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
+  static constexpr int most_threads = 256;
   static constexpr int team_threads = down_threads;
 
   SoftmaxDown(const SoftmaxRows<T, F>& rows, const ReducePlan& plan) : rows_(rows), tiles_(plan) {}
 
   static int threads() { return team_threads; }
   std::int64_t teams() const { return tiles_.teams(); }
-  std::size_t scratch_bytes() const { return F::collects ? team_threads * widest * sizeof(State) : 0; }
+  std::size_t scratch_bytes() const {
+    if (!F::collects) return 0;
+    return team_threads * (keeps ? sizeof(A) : widest * sizeof(State));
+  }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const DownTile tile = tiles_.locate(rows_.parts, first_team + team.league_rank(), team.team_rank());
+    const DownTile tile = tiles_.locate(rows_.parts, first_team + rows_.number_of(team), team.team_rank());
     with_access<widest>(rows_.pack, keeps || rows_.packs, [&]<class Access>(Access) { take<Access>(team, tile); });
   }
 
  private:
-  static constexpr int widest = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int widest =
+      (keeps ? softmax_down_kept_bytes(sizeof(T)) : reduce_down_pack_bytes) / static_cast<int>(sizeof(T));
 
   /// A thread's rows, in registers.
   template <class Access>
   struct Held {
-    static constexpr int batch = Access::batch(softmax_down_batch / F::inputs);
+    static constexpr int batch = keeps ? softmax_down_kept_rows(sizeof(T), Access::width, F::inputs)
+                                       : Access::batch(softmax_down_batch / F::inputs);
     Word<T, Access::width> row[F::inputs][batch];
   };
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, const DownTile& tile) const {
     constexpr int width = Access::width, batch = Held<Access>::batch;
-    State states[width];
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) states[i] = F::identity();
+    const int slot = tiles_.slot(team.team_rank());
+    Held<Access> held;
     if constexpr (keeps) {
-      Held<Access> held;
       load(tile, 0, held);
-      if constexpr (F::collects) {
-        add<Access>(states, held);
-        join_slots(team, states);
+      A numbers[width][F::inputs][batch];
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) {
+        values_of_column(held, i, numbers[i]);
+        take_numbers(
+            rows_.f, row_of(tile, i), numbers[i], [&](int r) { return r < tile.runs; },
+            [&](int r) { return number_of(tile, r); },
+            [&](A value, const auto& functor) { return join_slots(team, value, functor); }, tile.active && slot == 0);
       }
-      if (!tile.active) return;
-      typename F::Row of_columns[width];
-      make_rows<Access>(tile, states, of_columns);
-      write(tile, 0, of_columns, held);
+      if constexpr (F::writes) write<Access>(tile, 0, [&](int r, int i) { return numbers[i][0][r]; });
     } else {
-      const bool is_first_slot = tiles_.slot(team.team_rank()) == 0;
+      State states[width];
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) states[i] = F::identity();
+      // Forwards, and then backwards: the last batch is still in registers, and those before it are in a cache.
+      const int last = (tile.runs - 1) / batch * batch;
       if constexpr (F::collects) {
-        collect<Access>(tile, tiles_.slot(team.team_rank()), states);
-        join_slots(team, states);
+        collect(tile, slot, last, held, states);
+        join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, rows_.f);
         if (rows_.pass == SoftmaxPass::states) {
-          if (tile.active && is_first_slot) leave<Access>(tile, states);
+          if (tile.active && slot == 0) leave<Access>(tile, states);
           return;
         }
       }
@@ -74,13 +85,13 @@ class SoftmaxDown {
       if constexpr (F::writes) {
         typename F::Row of_columns[width];
         make_rows<Access>(tile, states, of_columns);
+        const bool holds_last = F::collects && rows_.pass != SoftmaxPass::apply;
         PORTOPS_NO_UNROLL
-        for (int row = 0; row < tile.runs; row += batch) {
-          Held<Access> held;
-          load(tile, row, held);
+        for (int row = last; row >= 0; row -= batch) {
+          if (row < last || !holds_last) load(tile, row, held);
           write(tile, row, of_columns, held);
         }
-      } else if (is_first_slot && tile.part == 0) {
+      } else if (slot == 0 && tile.part == 0) {
         PORTOPS_UNROLL
         for (int i = 0; i < width; ++i) {
           if (i < Access::count(rows_.pack)) rows_.f.finish(states[i], row_of(tile, i));
@@ -89,21 +100,33 @@ class SoftmaxDown {
     }
   }
 
-  /// What the slot's share of the rows comes to, or of the parts that other teams have left.
+  /// What the slot's share of the rows comes to, the last batch of which stays in `held`, or its share of the parts
+  /// that other teams have left.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void collect(const DownTile& tile, int slot, State (&states)[Access::width]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void collect(const DownTile& tile, int slot, int last, Held<Access>& held,
+                                           State (&states)[Access::width]) const {
     if (rows_.pass == SoftmaxPass::apply) return join_parts<Access>(tile, slot, states);
     PORTOPS_NO_UNROLL
-    for (int row = 0; row < tile.runs; row += Held<Access>::batch) {
-      Held<Access> held;
+    for (int row = 0; row <= last; row += held.batch) {
       load(tile, row, held);
       add<Access>(states, held);
     }
   }
 
-  template <int width>
-  KOKKOS_FORCEINLINE_FUNCTION void join_slots(const Team& team, State (&states)[width]) const {
-    join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, rows_.f);
+  /// Joins a value of each slot, in the order of the slots.
+  template <class Join>
+  KOKKOS_FORCEINLINE_FUNCTION A join_slots(const Team& team, A value, const Join& join) const {
+    if (tiles_.slots() == 1) return value;
+    A* const scratch = scratch_of<A>(team);
+    const int thread = team.team_rank(), lanes = tiles_.lanes();
+    scratch[thread] = value;
+    team.team_barrier();
+    const A* const of_lane = scratch + (thread - tiles_.slot(thread) * lanes);
+    value = of_lane[0];
+    PORTOPS_NO_UNROLL
+    for (int slot = 1; slot < tiles_.slots(); ++slot) value = join(value, of_lane[slot * lanes]);
+    team.team_barrier();
+    return value;
   }
 
   template <class Access>
@@ -115,9 +138,14 @@ class SoftmaxDown {
     }
   }
 
-  /// The row that goes down the i-th of the thread's columns.
+  /// The row that goes down the i-th of the thread's columns; the first of all for a thread without columns.
   KOKKOS_FORCEINLINE_FUNCTION SoftmaxRow row_of(const DownTile& tile, int i) const {
-    return rows_.row(tile.kept, tile.column + i, tile.part * rows_.parts.part_runs);
+    return rows_.row(tile.active ? tile.kept : 0, tile.active ? tile.column + i : 0, tile.part * rows_.parts.part_runs);
+  }
+
+  /// Which element of its row, or of the part, the slot's row `row` has.
+  KOKKOS_FORCEINLINE_FUNCTION int number_of(const DownTile& tile, int row) const {
+    return static_cast<int>(tile.run - tile.part * rows_.parts.part_runs) + row * tiles_.slots();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t result_of(const DownTile& tile) const {
@@ -170,16 +198,23 @@ class SoftmaxDown {
     }
   }
 
+  /// The numbers of the i-th of the thread's columns.
+  template <class Access, int batch>
+  KOKKOS_FORCEINLINE_FUNCTION static void values_of_column(const Held<Access>& held, int i,
+                                                           A (&values)[F::inputs][batch]) {
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      PORTOPS_UNROLL
+      for (int r = 0; r < batch; ++r) values[k][r] = static_cast<A>(held.row[k][r][i]);
+    }
+  }
+
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add(State (&states)[Access::width], const Held<Access>& held) const {
     PORTOPS_UNROLL
     for (int i = 0; i < Access::width; ++i) {
       A values[F::inputs][held.batch];
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::inputs; ++k) {
-        PORTOPS_UNROLL
-        for (int r = 0; r < held.batch; ++r) values[k][r] = static_cast<A>(held.row[k][r][i]);
-      }
+      values_of_column(held, i, values);
       rows_.f.add(states[i], values);
     }
   }
@@ -188,19 +223,24 @@ class SoftmaxDown {
   KOKKOS_FORCEINLINE_FUNCTION void write(const DownTile& tile, int first,
                                          const typename F::Row (&of_columns)[Access::width],
                                          const Held<Access>& held) const {
+    write<Access>(tile, first, [&](int r, int i) {
+      A values[F::inputs];
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.row[k][r][i]);
+      return rows_.f(of_columns[i], values, number_of(tile, first + r));
+    });
+  }
+
+  /// Writes result(r, i) in row `first` + r of the slot, column i of the thread's pack.
+  template <class Access, class Result>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const DownTile& tile, int first, const Result& result) const {
     const std::int64_t step = rows_.axes.run_stride(rows_.out) * tiles_.slots();
     T* to = at(rows_.out, tile, first);
-    const auto number = static_cast<int>(tile.run - tile.part * rows_.parts.part_runs) + first * tiles_.slots();
     PORTOPS_UNROLL
-    for (int r = 0; r < held.batch; ++r) {
+    for (int r = 0; r < Held<Access>::batch; ++r) {
       Word<T, Access::width> results;
       PORTOPS_UNROLL
-      for (int i = 0; i < Access::width; ++i) {
-        A values[F::inputs];
-        PORTOPS_UNROLL
-        for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.row[k][r][i]);
-        results.set(i, static_cast<T>(rows_.f(of_columns[i], values, number + r * tiles_.slots())));
-      }
+      for (int i = 0; i < Access::width; ++i) results.set(i, static_cast<T>(result(r, i)));
       if (first + r < tile.runs) Access::store(to, results, rows_.out.column_stride, Access::count(rows_.pack));
       to = pinned(to + step);
     }

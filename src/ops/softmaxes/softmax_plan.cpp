@@ -13,6 +13,14 @@ constexpr int warp = 32;
 /// Threads that lie side by side where columns and rows are many: few, so that a team has more rows under way, and
 /// keeps more of them in registers.
 constexpr int softmax_down_lanes = 32;
+/// Packs of a row that a lane takes where rows are short, and the fewest lanes that lie side by side then: a row's
+/// bytes in one access of theirs are a line of memory.
+constexpr int few_packs = 4;
+constexpr int few_lanes = 8;
+/// Threads that share a row which is cut into parts, and those that hosts' orders of additions go by.
+constexpr int lanes_of_part = 256;
+/// Threads that keep a GPU busy.
+constexpr std::int64_t enough_threads = std::int64_t{1} << 16;
 /// Teams that keep a GPU busy: fewer than `enough` are too few, and then long rows are cut until there are `wanted`.
 constexpr std::int64_t enough_teams = 264;
 constexpr std::int64_t wanted_teams = 1024;
@@ -25,20 +33,50 @@ int power_of_two_at_least(std::int64_t value, int most) {
 
 /// Cuts rows that are walked along: a group of lanes that can keep the row has all of it, and others have parts of it
 /// where there are too few teams, or chains of additions would become too long.
-void cut_rows(ReducePlan& plan, int inputs, int pack_bytes) {
+void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_rows) {
   const std::int64_t packs = plan.columns / plan.pack;
-  const int batch = softmax_along_batch(pack_bytes, inputs);
-  plan.lanes = power_of_two_at_least(ceil_div(packs, softmax_along_step), warp);
-  if (packs > batch * warp) plan.lanes = power_of_two_at_least(ceil_div(packs, batch), softmax_most_lanes);
+  const int batch = softmax_along_batch(plan.pack * element_bytes, element_bytes, inputs);
+  const int most_lanes = softmax_most_lanes(element_bytes, keeps_long_rows);
+  plan.lanes =
+      std::max(power_of_two_at_least(ceil_div(packs, few_packs), warp), power_of_two_at_least(packs, few_lanes));
+  if (packs > batch * warp) plan.lanes = power_of_two_at_least(ceil_div(packs, batch), most_lanes);
   plan.part_runs = plan.runs;
   plan.part_columns = plan.columns;
+  if (packs <= batch * plan.lanes) return;
+  if (plan.kept < enough_teams) plan.lanes = lanes_of_part;
   const std::int64_t step = std::int64_t{plan.lanes} * plan.pack;
-  if (plan.columns <= batch * step) return;
   const std::int64_t wanted = plan.kept < enough_teams ? ceil_div(wanted_teams, plan.kept) : 1;
   const std::int64_t steps = std::clamp<std::int64_t>(ceil_div(ceil_div(plan.columns, wanted), step), 2 * batch,
                                                       longest_chain * softmax_along_step);
   plan.part_columns = std::min(steps * step, plan.columns);
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
+}
+
+/// Whether a GPU's threads can keep all rows of a pack of columns that they share, the rows being one part.
+bool keeps_columns(const ReducePlan& plan, int element_bytes, int inputs) {
+  return plan.run_parts == 1 && plan.pack * element_bytes <= softmax_down_kept_bytes(element_bytes) &&
+         plan.runs <= std::int64_t{softmax_down_kept_rows(element_bytes, plan.pack, inputs)} * plan.slots;
+}
+
+/// The plan with narrow packs of columns, all rows of which threads keep; the fewer of them share a column, the less
+/// they wait for each other. Without a change where there are too many rows.
+ReducePlan with_kept_columns(const ReducePlan& plan, int element_bytes, int inputs) {
+  ReducePlan kept = plan;
+  kept.pack = std::min(plan.pack, softmax_down_kept_bytes(element_bytes) / element_bytes);
+  cut_down(kept, softmax_down_lanes, longest_chain);
+  if (!keeps_columns(kept, element_bytes, inputs)) return plan;
+  const std::int64_t packs = kept.columns / kept.pack;
+  const int most_slots = kept.slots;
+  const int rows = softmax_down_kept_rows(element_bytes, kept.pack, inputs);
+  for (int slots = power_of_two_at_least(ceil_div(kept.runs, rows), most_slots); slots <= most_slots; slots *= 2) {
+    kept.slots = slots;
+    kept.lanes = power_of_two_at_least(packs, down_threads / slots);
+    kept.column_blocks = ceil_div(packs, kept.lanes);
+    const bool busy = kept.kept * packs * slots >= enough_threads;
+    const bool full = kept.column_blocks * kept.lanes * 4 <= packs * 5 || kept.column_blocks == 1;
+    if (busy && full) break;
+  }
+  return kept;
 }
 
 /// Rows of few columns as columns.
@@ -62,27 +100,26 @@ bool turn(ReducePlan& plan, int inputs) {
 
 }  // namespace
 
-ReducePlan make_softmax_plan(const Loop& loop, Backend backend) {
+ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice) {
   ReducePlan plan = make_uncut_plan(loop);
   if (backend != Backend::cuda && turn(plan, loop.inputs)) {
     plan.part_runs = plan.runs;
     plan.part_columns = plan.columns;
     return plan;
   }
-  const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  const auto element_bytes = static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
-    cut_rows(plan, loop.inputs, pack_bytes);
-  } else {
-    cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain);
+    cut_rows(plan, loop.inputs, element_bytes, backend == Backend::cuda && reads_twice);
+    return plan;
   }
-  return plan;
+  cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain);
+  return backend == Backend::cuda ? with_kept_columns(plan, element_bytes, loop.inputs) : plan;
 }
 
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs) {
-  if (plan.parts() > 1) return false;
-  if (plan.direction == Direction::down) return plan.runs <= std::int64_t{softmax_down_batch / inputs} * plan.slots;
-  const std::int64_t batch = softmax_along_batch(plan.pack * element_bytes, inputs);
-  return plan.columns <= batch * plan.lanes * plan.pack;
+  if (plan.direction == Direction::down) return keeps_columns(plan, element_bytes, inputs);
+  const std::int64_t batch = softmax_along_batch(plan.pack * element_bytes, element_bytes, inputs);
+  return plan.parts() == 1 && plan.columns <= batch * plan.lanes * plan.pack;
 }
 
 std::size_t softmax_memory(const ReducePlan& plan, ElementType type, int numbers) {

@@ -11,19 +11,35 @@
 
 namespace portops::impl {
 
-/// Packs of a row that a GPU's thread keeps in registers, of `inputs` inputs together: 128 bytes.
-PORTOPS_FUNCTION constexpr int softmax_along_batch(int pack_bytes, int inputs) {
-  return (pack_bytes > 4 ? 128 / pack_bytes : 16) / inputs;
+/// Numbers that a GPU's thread keeps in registers, of all inputs together.
+PORTOPS_FUNCTION constexpr int softmax_kept_numbers(int element_bytes) { return element_bytes == 8 ? 16 : 32; }
+
+/// Packs of a row that a GPU's thread keeps in registers, of each of `inputs` inputs: 128 bytes of all together. Of one
+/// input the terms of its sum are kept, which are numbers: 16-bit elements become twice as much.
+PORTOPS_FUNCTION constexpr int softmax_along_batch(int pack_bytes, int element_bytes, int inputs) {
+  const int bytes = inputs == 1 && element_bytes == 2 ? 64 : 128;
+  return (pack_bytes * 16 > bytes ? bytes / pack_bytes : 16) / inputs;
 }
 /// So many of these are taken in together.
 inline constexpr int softmax_along_step = 2;
-/// Rows that a thread keeps where it walks down, of all inputs together.
-inline constexpr int softmax_down_batch = 8;
-/// The most threads of a team that share a row.
-inline constexpr int softmax_most_lanes = 256;
+/// The most threads that share a row. Of one that would be read twice a multiprocessor's, so that they keep it; of f64
+/// they need registers for exponentials. One that is read once leaves room for other teams, which read while it ends.
+PORTOPS_FUNCTION constexpr int softmax_most_lanes(int element_bytes, bool reads_twice) {
+  if (!reads_twice) return 256;
+  return element_bytes == 8 ? 512 : 1024;
+}
 
-/// The loop's inputs, and then its output, along the axis that is `reduced`.
-ReducePlan make_softmax_plan(const Loop& loop, Backend backend);
+/// Where a thread walks down: the bytes of a pack of columns of which it keeps all its rows, and how many rows of each
+/// input it keeps.
+PORTOPS_FUNCTION constexpr int softmax_down_kept_bytes(int element_bytes) { return element_bytes == 8 ? 8 : 4; }
+PORTOPS_FUNCTION constexpr int softmax_down_kept_rows(int element_bytes, int pack, int inputs) {
+  return softmax_kept_numbers(element_bytes) / (pack * inputs);
+}
+/// Rows under way where it does not keep them, of all inputs together.
+inline constexpr int softmax_down_batch = 8;
+
+/// The loop's inputs, and then its output, along the axis that is `reduced`. `reads_twice`: rows that are not kept are.
+ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice = true);
 
 /// Whether a GPU's threads can keep all of a row, if packs of all operands are read at once.
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs);

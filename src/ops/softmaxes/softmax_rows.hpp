@@ -86,6 +86,12 @@ struct SoftmaxRows {
     return operand.data + axes.kept_offset(operand, at_kept) + column * operand.column_stride;
   }
 
+  /// The number of a team. Those that read once more begin at the end: what was read last is still in a cache.
+  template <class Team>
+  KOKKOS_FORCEINLINE_FUNCTION int number_of(const Team& team) const {
+    return pass == SoftmaxPass::apply ? team.league_size() - 1 - team.league_rank() : team.league_rank();
+  }
+
   /// What a part of a result came to. Those of a row lie side by side, as its lanes read them; where columns are kept,
   /// those of neighbouring columns do.
   KOKKOS_FORCEINLINE_FUNCTION State& partial(std::int64_t result, std::int64_t part) const {

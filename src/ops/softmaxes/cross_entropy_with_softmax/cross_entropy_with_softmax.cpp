@@ -87,7 +87,7 @@ CrossEntropyPlan make_plan(const Context& ctx, const Call& call, const TensorRef
   }
   const impl::Loop loop =
       impl::make_loop(call.logits.type(), call.logits.extents(), inputs, outputs, call.checked.reduced);
-  plan.rows = impl::make_softmax_plan(loop, ctx.backend());
+  plan.rows = impl::make_softmax_plan(loop, ctx.backend(), soft && written);
   plan.streaming = impl::writes_much(loop);
   return plan;
 }

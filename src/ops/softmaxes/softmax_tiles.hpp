@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/spaces.hpp"
+#include "core/lanes/lanes.hpp"
+#include "core/lanes/tile_shape.hpp"
+#include "core/reduce/rows.hpp"
+#include "ops/softmaxes/softmax_numbers.hpp"
+#include "ops/softmaxes/softmax_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+
+/// The same as SoftmaxAlong for short rows that lie one behind the other in memory, where packs of a row would be
+/// narrow: a team copies a tile of rows into its scratch, by packs that may reach from a row into the next one. There a
+/// group of lanes takes each row, each lane every lanes-th column, and results go to memory as the rows came from it.
+template <Backend B, class T, class F>
+class SoftmaxTiles {
+ public:
+  using A = Arithmetic<T>;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int threads = 256;
+  static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
+
+  static bool suits(const ReducePlan& plan) {
+    if (plan.direction != Direction::along || plan.parts() > 1 || plan.runs > 1 || plan.kept_rank > 1) return false;
+    if (plan.pack == pack || plan.columns > most_lanes * most_numbers) return false;
+    constexpr int operands = F::inputs + (F::writes ? 1 : 0);
+    return std::all_of(plan.operand.begin(), plan.operand.begin() + operands, [&](const auto& operand) {
+      return (operand.column_stride == 1 || plan.columns == 1) && (operand.stride[0] == plan.columns || plan.kept == 1);
+    });
+  }
+
+  SoftmaxTiles(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
+      : rows_(rows), out_packs_(has_packs(rows.out)), kept_(plan.kept), columns_(static_cast<int>(plan.columns)) {
+    for (int k = 0; k < F::inputs; ++k) in_packs_[k] = has_packs(rows.in[k]);
+    const std::int64_t lanes = std::min<std::int64_t>(ceil_div(columns_, few_numbers_of_lane), most_lanes);
+    lane_bits_ = std::bit_width(static_cast<unsigned>(lanes - 1));
+  }
+
+  std::int64_t teams() const { return ceil_div(kept_, tile_rows()); }
+  std::size_t scratch_bytes() const { return F::inputs * tile_elements() * sizeof(T); }
+  std::int64_t first_team = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    T* const tile = scratch_of<T>(team);
+    const std::int64_t first_row = (first_team + team.league_rank()) * tile_rows();
+    const int rows = kept_ - first_row < tile_rows() ? static_cast<int>(kept_ - first_row) : tile_rows();
+    const std::int64_t start = first_row * columns_;
+    const int elements = rows * columns_;
+    load(tile, start, elements, team.team_rank());
+    team.team_barrier();
+
+    const int row = team.team_rank() >> lane_bits_, lane = team.team_rank() & (lanes() - 1);
+    const int count = row < rows ? ((columns_ - lane - 1) >> lane_bits_) + 1 : 0;
+    T* const own = tile + row * columns_ + lane;
+    A numbers[F::inputs][most_numbers];
+    const auto exists = [&](int i) { return i < count; };
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < most_numbers; ++i) numbers[k][i] = F::fill(k);
+      PORTOPS_UNROLL
+      for (int i = 0; i < most_numbers; ++i) {
+        if (i % softmax_some == 0 && !exists(i)) break;
+        if (exists(i)) numbers[k][i] = static_cast<A>(own[k * tile_elements() + (i << lane_bits_)]);
+      }
+    }
+    take_numbers(
+        rows_.f, rows_.row(first_row + (row < rows ? row : 0), 0, 0), numbers, exists,
+        [&](int i) { return lane + (i << lane_bits_); },
+        [&](A value, const auto& join) { return join_over_lanes(value, lanes(), join); }, row < rows && lane == 0);
+    if constexpr (F::writes) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < most_numbers; ++i) {
+        if (i % softmax_some == 0 && !exists(i)) break;
+        if (exists(i)) own[i << lane_bits_] = static_cast<T>(numbers[0][i]);
+      }
+      team.team_barrier();
+      store(tile, start, elements, team.team_rank());
+    }
+  }
+
+ private:
+  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int most_lanes = 32;
+  /// Numbers that a thread has of an input, and, as long as there are lanes, those that it is given.
+  static constexpr int most_numbers = softmax_kept_numbers(sizeof(T)) / F::inputs;
+  static constexpr int few_numbers_of_lane = softmax_kept_numbers(sizeof(T)) / 2;
+  /// Packs of an input that a thread copies.
+  static constexpr int batch = most_numbers / pack;
+  static_assert(few_numbers_of_lane <= most_numbers && most_numbers % pack == 0);
+
+  /// Scratch is aligned to half a pack.
+  struct Halves {
+    Word<T, pack / 2> half[2];
+  };
+
+  /// Whether packs of tiles are aligned: the rows of a tile are a multiple of eight.
+  template <class E>
+  static bool has_packs(const RowOperand<E>& operand) {
+    return reinterpret_cast<std::uintptr_t>(operand.data) % gpu_pack_bytes == 0;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
+  KOKKOS_FORCEINLINE_FUNCTION int tile_rows() const { return threads >> lane_bits_; }
+  KOKKOS_FORCEINLINE_FUNCTION int tile_elements() const { return tile_rows() * columns_; }
+
+  /// Copies the tile's elements of all inputs into scratch.
+  KOKKOS_FORCEINLINE_FUNCTION void load(T* tile, std::int64_t start, int elements, int thread) const {
+    Word<T, pack> words[F::inputs][batch];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      const T* const from = pinned(rows_.in[k].data + start);
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) {
+        const int at = (b * threads + thread) * pack;
+        if (in_packs_[k] && at + pack <= elements) ColumnAccess<pack, true>::load(words[k][b], from + at, 1, pack);
+      }
+    }
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      const T* const from = rows_.in[k].data + start;
+      T* const to = tile + k * tile_elements();
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) {
+        const int at = (b * threads + thread) * pack;
+        if (in_packs_[k] && at + pack <= elements) {
+          *reinterpret_cast<Halves*>(to + at) = Kokkos::bit_cast<Halves>(words[k][b]);
+        }
+      }
+      PORTOPS_NO_UNROLL
+      for (int at = thread + in_packs(in_packs_[k], elements); at < elements; at += threads) to[at] = from[at];
+    }
+  }
+
+  /// Copies results out of scratch.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const T* tile, std::int64_t start, int elements, int thread) const {
+    T* const to = pinned(rows_.out.data + start);
+    PORTOPS_UNROLL
+    for (int b = 0; b < batch; ++b) {
+      const int at = (b * threads + thread) * pack;
+      if (out_packs_ && at + pack <= elements) {
+        const Halves halves = *reinterpret_cast<const Halves*>(tile + at);
+        ColumnAccess<pack, true>::store(to + at, Kokkos::bit_cast<Word<T, pack>>(halves), 1, pack);
+      }
+    }
+    PORTOPS_NO_UNROLL
+    for (int at = thread + in_packs(out_packs_, elements); at < elements; at += threads) to[at] = tile[at];
+  }
+
+  /// The elements that packs have.
+  KOKKOS_FORCEINLINE_FUNCTION static int in_packs(bool packs, int elements) {
+    return packs ? elements & ~(pack - 1) : 0;
+  }
+
+  SoftmaxRows<T, F> rows_;
+  bool in_packs_[F::inputs];
+  bool out_packs_;
+  std::int64_t kept_;
+  int columns_;
+  int lane_bits_;
+};
+
+}  // namespace portops::impl
