@@ -21,8 +21,9 @@ KOKKOS_FORCEINLINE_FUNCTION GradientSums<double> widened(const GradientSums<A>& 
   return {from.sum, from.product};
 }
 
-/// Joins the parts of each result, in double, and calls finish(result, state). States lie part by part. On a GPU a team
-/// takes some results side by side, and its slots share the parts.
+/// Joins the parts of each result, in double, and calls finish(result, state). States lie part by part, those of the
+/// `plane` columns that a result may have side by side. On a GPU a team takes some results side by side, and its slots
+/// share the parts and columns.
 template <Backend B, class State, class Join, class Finish>
 class NormJoin {
  public:
@@ -31,13 +32,18 @@ class NormJoin {
   static constexpr int threads = B == Backend::cuda ? 256 : 1;
   static constexpr int blocks = 2;
 
-  NormJoin(const State* partials, std::int64_t results, std::int64_t parts, const Finish& finish)
-      : partials_(partials), results_(results), parts_(parts), finish_(finish) {
+  NormJoin(const State* partials, std::int64_t results, std::int64_t parts, std::int64_t plane, const Finish& finish)
+      : partials_(partials),
+        results_(results),
+        plane_(plane),
+        parts_(parts * plane),
+        by_plane_(plane),
+        finish_(finish) {
     if (B != Backend::cuda) return;
-    constexpr std::int64_t most_lanes = 32;
+    const std::int64_t most_lanes = plane == 1 ? 32 : 8;
     lanes_ = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(results, most_lanes))));
     // Few parts leave room for more results.
-    while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts) lanes_ *= 2;
+    while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts_) lanes_ *= 2;
   }
 
   std::int64_t teams() const { return ceil_div(results_, lanes_); }
@@ -56,7 +62,7 @@ class NormJoin {
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
           const std::int64_t part = first + b * slots;
-          if (part < parts_) loaded[b] = partials_[part * results_ + result];
+          if (part < parts_) loaded[b] = partials_[at(part, result)];
         }
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
@@ -71,9 +77,17 @@ class NormJoin {
  private:
   static constexpr int batch = B == Backend::cuda ? 4 : 1;
 
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(std::int64_t part, std::int64_t result) const {
+    if (plane_ == 1) return part * results_ + result;
+    const std::int64_t outer = by_plane_.quotient(part);
+    return (outer * results_ + result) * plane_ + (part - outer * plane_);
+  }
+
   const State* partials_;
   std::int64_t results_;
-  std::int64_t parts_;
+  std::int64_t plane_;
+  std::int64_t parts_;  ///< of a result, each column's counted
+  IndexDivisor by_plane_;
   Finish finish_;
   int lanes_ = 1;
 };

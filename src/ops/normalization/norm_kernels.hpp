@@ -14,6 +14,7 @@ namespace portops::impl {
 struct NormLabels {
   explicit NormLabels(const std::string& op)
       : normalize("portops::" + op + "::normalize[packs]"),
+        dense("portops::" + op + "::normalize[dense]"),
         along("portops::" + op + "::reduce[along]"),
         down("portops::" + op + "::reduce[down]"),
         join("portops::" + op + "::join[partials]"),
@@ -21,6 +22,7 @@ struct NormLabels {
         partials("portops::" + op + "::partials") {}
 
   std::string normalize;
+  std::string dense;
   std::string along;
   std::string down;
   std::string join;

@@ -7,6 +7,7 @@
 #include "ops/normalization/norm_join.hpp"
 #include "ops/normalization/norm_kernels.hpp"
 #include "ops/normalization/norm_map.hpp"
+#include "ops/normalization/norm_map_dense.hpp"
 #include "ops/normalization/norm_reduce.hpp"
 #include "ops/normalization/norm_reduce_host.hpp"
 
@@ -22,8 +23,17 @@ void launch_norm_reduce(const Context& ctx, const NormLabels& labels, const Norm
     const auto launch = [&](const auto& kernel) {
       launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
     };
-    plan.along() ? launch(NormReduceAlong<B, T, F>(rows, plan, partials))
-                 : launch(NormReduceDown<B, T, F>(rows, plan, partials));
+    const auto launch_along_or_down = [&]<bool steady>() {
+      plan.along() ? launch(NormReduceAlong<B, T, F, steady>(rows, plan, partials))
+                   : launch(NormReduceDown<B, T, F, steady>(rows, plan, partials));
+    };
+    if constexpr (F::sides == 0) {
+      launch_along_or_down.template operator()<true>();
+    } else if (are_steady(plan.rows, F::inputs, F::sides)) {
+      launch_along_or_down.template operator()<true>();
+    } else {
+      launch_along_or_down.template operator()<false>();
+    }
   } else if (plan.along()) {
     launch_by_items<B>(ctx, label, NormReduceAlongHost<T, F>(rows, plan, partials));
   } else {
@@ -33,8 +43,8 @@ void launch_norm_reduce(const Context& ctx, const NormLabels& labels, const Norm
 
 template <Backend B, class Join, class State, class Finish>
 void join_states(const Context& ctx, const NormLabels& labels, const State* partials, std::int64_t results,
-                 std::int64_t parts, const Finish& finish) {
-  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, finish));
+                 std::int64_t parts, std::int64_t plane, const Finish& finish) {
+  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, plane, finish));
 }
 
 /// Large outputs are streamed past a host's caches.
@@ -42,6 +52,8 @@ template <Backend B, class T, class F>
 void launch_norm_map(const Context& ctx, const NormLabels& labels, const NormRows<T, F>& rows, const ReducePlan& plan,
                      int out) {
   if constexpr (B == Backend::cuda) {
+    using Dense = NormMapDense<B, T, F>;
+    if (Dense::suits(plan)) return launch_by_items<B>(ctx, labels.dense, Dense(rows, plan));
     launch_by_items<B>(ctx, labels.normalize, NormMap<B, T, F>(rows, plan, out));
   } else {
     constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
@@ -114,14 +126,14 @@ void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels,
   const std::array others{mean, inv_std, running.mean, running.variance, running.mean_out, running.variance_out};
   const TensorRef shape = without_reduced(x, reduced);
   if (shape.size() == 0) return;
-  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced), F::inputs, B);
   auto* const partials = static_cast<typename F::State*>(memory);
   const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, NormRows<T, F>(plan.rows, 1, {}, {A(0)}), plan, partials);
   const auto side = [&](int k) { return Side<T>(plan.rows, k + 1, others[static_cast<std::size_t>(k)], A(0)); };
   const WriteStatistics<T> finish{
       ResultPlaces(plan.rows), side(0), side(1), side(2), side(3), side(4), side(5), epsilon, running.momentum};
-  join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
+  join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
 }
 
 /// mean as it is, and inv_std of a variance.
@@ -181,7 +193,7 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
   const std::array others{out_grad, mean, inv_std, weight, results.means, results.weight_grad, results.bias_grad};
   const TensorRef shape = without_reduced(x, reduced);
   if (shape.size() == 0) return;
-  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced));
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced), F::inputs, B);
   auto* const partials = static_cast<typename F::State*>(memory);
   const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
   const TensorRef none;
@@ -193,7 +205,7 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
                                 plan.rows.results(),       side(4, weight_is_kept ? weight : none),
                                 side(5, results.means),    side(6, results.weight_grad),
                                 side(7, results.bias_grad)};
-  join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, finish);
+  join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
 }
 
 template <Backend B, class T>

@@ -19,6 +19,38 @@ int power_of_two_at_least(std::int64_t value, int least, int most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(clamped)));
 }
 
+/// Whether images, `least_images` or more so that what columns leave is little beside them, consist of planes that
+/// follow each other in memory and would be read by narrow packs, or in pieces of less than a few lines of memory.
+bool has_short_planes(const ReducePlan& rows, ElementType type, int inputs) {
+  constexpr std::int64_t least_images = 32, long_plane_bytes = 512;
+  if (rows.direction != Direction::along || rows.kept_rank != 1 || rows.rank != 2 || rows.runs < least_images) {
+    return false;
+  }
+  if (!are_steady(rows, inputs, max_operands - inputs)) return false;
+  const auto bytes = static_cast<std::int64_t>(size_of(type));
+  if (rows.pack * bytes == reduce_along_pack_bytes && rows.columns * bytes >= long_plane_bytes) return false;
+  return std::all_of(rows.operand.begin(), rows.operand.begin() + inputs, [&](const ReducePlan::Operand& operand) {
+    return operand.column_stride == 1 && operand.stride[0] == rows.columns;
+  });
+}
+
+Loop planes_as_columns(const ReducePlan& rows, ElementType type, int inputs) {
+  Loop loop;
+  loop.type = type;
+  loop.rank = 2;
+  loop.extent[0] = rows.runs;
+  loop.extent[1] = rows.kept * rows.columns;
+  loop.reduced[0] = true;
+  loop.inputs = inputs;
+  for (int k = 0; k < inputs; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    loop.operand[at].data = rows.operand[at].data;
+    loop.operand[at].stride[0] = rows.operand[at].stride[1];
+    loop.operand[at].stride[1] = 1;
+  }
+  return loop;
+}
+
 }  // namespace
 
 TensorRef with_axes_of(const TensorRef& tensor, int first, int rank) {
@@ -62,9 +94,16 @@ TensorRef without_reduced(const TensorRef& x, const AxisSet& reduced) {
   return TensorRef::without_data(x.type(), extents);
 }
 
-NormPlan make_norm_plan(const Loop& loop) {
+NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   NormPlan plan;
   plan.rows = make_uncut_plan(loop);
+  if (backend == Backend::cuda && has_short_planes(plan.rows, loop.type, inputs)) {
+    plan.plane = plan.rows.columns;
+    plan.planes = make_uncut_plan(planes_as_columns(plan.rows, loop.type, inputs));
+    cut_down(plan.planes, lanes_of_whole_columns(plan.planes, reduce_down_lanes), longest_chain);
+    plan.parts = plan.planes.parts();
+    return plan;
+  }
   if (!plan.along()) {
     cut_down(plan.rows, lanes_of_whole_columns(plan.rows, reduce_down_lanes), longest_chain);
     plan.parts = plan.rows.parts();
@@ -82,6 +121,15 @@ NormPlan make_norm_plan(const Loop& loop) {
   return plan;
 }
 
+bool are_steady(const ReducePlan& plan, int first, int count) {
+  return std::all_of(plan.operand.begin() + first, plan.operand.begin() + first + count,
+                     [&](const ReducePlan::Operand& operand) {
+                       if (plan.direction == Direction::along && operand.column_stride != 0) return false;
+                       return std::all_of(operand.stride.begin() + plan.kept_rank, operand.stride.begin() + plan.rank,
+                                          [](std::int64_t stride) { return stride == 0; });
+                     });
+}
+
 ReducePlan make_norm_map(const TensorRef& x, std::span<const TensorRef> others) {
   AxisSet all;
   all.fill(true);
@@ -90,7 +138,7 @@ ReducePlan make_norm_map(const TensorRef& x, std::span<const TensorRef> others) 
 
 std::size_t norm_partials(const NormPlan& plan, ElementType type, int numbers) {
   const std::size_t bytes_of_number = type == ElementType::f64 ? 8 : 4;
-  return static_cast<std::size_t>(plan.rows.results() * plan.parts * numbers) * bytes_of_number;
+  return static_cast<std::size_t>(plan.walked().results() * plan.parts * numbers) * bytes_of_number;
 }
 
 bool has_side_packs(const ReducePlan& plan, int operand, std::size_t element_bytes) {

@@ -11,7 +11,7 @@
 
 namespace portops::impl {
 
-/// Elements of each input that a GPU's thread has under way together: 64 bytes of what they are computed in.
+/// Elements of each input that a GPU's thread takes in together: 64 bytes of what they are computed in.
 PORTOPS_FUNCTION constexpr int norm_values(int element_bytes) { return element_bytes == 8 ? 8 : 16; }
 /// Packs that it takes in one after the other at most, before the group is joined.
 inline constexpr int norm_chain = 64;
@@ -28,21 +28,35 @@ Loop make_norm_loop(const TensorRef& x, std::span<const TensorRef> others, const
 /// x, or, if it has no elements, a stand-in that has one wherever axes are reduced: it has as many results.
 TensorRef without_reduced(const TensorRef& x, const AxisSet& reduced);
 
+/// Packs of each input that a GPU's thread has under way in a reduction along: 128 bytes of all together.
+PORTOPS_FUNCTION constexpr int norm_batch(int pack_bytes, int inputs) {
+  return (pack_bytes > 4 ? 128 / pack_bytes : 16) / inputs;
+}
+
 /// A reduction of the axes that `reduced` names. Where the last one is reduced, the packs of a position along the kept
-/// axes are counted through its runs: a part is `part_terms` of them.
+/// axes are counted through its runs: a part is `part_terms` of them. On a GPU short planes of many images, in which
+/// packs would be narrow, are walked down instead: all planes of an image are one row of columns, each of which leaves
+/// partial states of its own.
 struct NormPlan {
   ReducePlan rows;
+  ReducePlan planes;           ///< where planes are walked down: these as columns
+  std::int64_t plane = 1;      ///< columns of `planes` that a result has; 1 where they are not walked down
   std::int64_t row_packs = 1;  ///< of a run
   std::int64_t terms = 1;      ///< of a result
   std::int64_t part_terms = 1;
   std::int64_t parts = 1;
   int threads = norm_most_threads;  ///< of a GPU's team
 
-  bool along() const { return rows.direction == Direction::along; }
+  bool along() const { return rows.direction == Direction::along && plane == 1; }
+  /// What a kernel walks over.
+  const ReducePlan& walked() const { return plane == 1 ? rows : planes; }
 };
 
-/// None of the loop's axes may be without elements.
-NormPlan make_norm_plan(const Loop& loop);
+/// None of the loop's axes may be without elements. `inputs`: x, and as many operands behind it that are read with it.
+NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend);
+
+/// Whether operands [first, first + count) are the same for all terms of a result.
+bool are_steady(const ReducePlan& plan, int first, int count);
 
 /// A map: all axes but the last one are runs of one position.
 ReducePlan make_norm_map(const TensorRef& x, std::span<const TensorRef> others);

@@ -5,12 +5,19 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/reduce/down_tiles.hpp"
+#include "ops/normalization/norm_join.hpp"
 #include "ops/normalization/norm_rows.hpp"
 
 // Reductions on a GPU, of x and of what lies beside it. Each part of a result leaves its state; norm_join.hpp has what
-// follows.
+// follows. `steady`: sides are the same for all terms of a result, and read once.
 
 namespace portops::impl {
+
+template <class A, int n>
+KOKKOS_FORCEINLINE_FUNCTION void fill(A (&values)[n], A value) {
+  PORTOPS_UNROLL
+  for (int i = 0; i < n; ++i) values[i] = value;
+}
 
 /// Joins states, which are structs of numbers, over groups of `lanes` neighbouring threads, as join_over_lanes does.
 template <class A, class State, class Join>
@@ -56,22 +63,23 @@ KOKKOS_FORCEINLINE_FUNCTION State join_states_of_group(const Team& team, State* 
   if (lanes <= warp) return state;
   if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = state;
   team.team_barrier();
-  const State* const of_group = scratch + (team.team_rank() >> lane_bits) * (lanes / warp);
-  state = of_group[0];
-  PORTOPS_NO_UNROLL
-  for (int w = 1; w < lanes / warp; ++w) state = join(state, of_group[w]);
+  const int warps = lanes / warp;
+  const State* const of_group = scratch + (team.team_rank() >> lane_bits) * warps;
+  state = join_states_over_lanes<A>(of_group[team.team_rank() & (warps - 1)], warps, join);
   team.team_barrier();
   return state;
 }
 
 /// Results whose columns are reduced: a team takes a part of one, pack i of which falls to thread i modulo threads.
-template <Backend B, class T, class F>
+/// Teams go part by part, which is nearly the order of memory: what the last ones read is in a cache for what follows.
+template <Backend B, class T, class F, bool steady>
 class NormReduceAlong {
  public:
   using A = Arithmetic<T>;
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = 2;
+  /// Moments, and sides that are read with the inputs, take registers.
+  static constexpr int blocks = steady && F::sides > 0 ? 3 : 2;
 
   NormReduceAlong(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
       : rows_(rows),
@@ -81,7 +89,7 @@ class NormReduceAlong {
         terms_(plan.terms),
         part_terms_(plan.part_terms),
         parts_(plan.parts),
-        by_parts_(plan.parts),
+        by_kept_(plan.rows.kept),
         threads_(plan.threads),
         partials_(partials) {}
 
@@ -92,25 +100,34 @@ class NormReduceAlong {
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t group = first_team + team.league_rank();
-    const std::int64_t kept = by_parts_.quotient(group), part = group - kept * parts_;
+    const std::int64_t part = by_kept_.quotient(group), kept = group - part * kept_;
     State state = F::identity();
     with_access<widest>(rows_.pack, rows_.packs,
                         [&]<class Access>(Access) { add_up<Access>(state, team, kept, part); });
     state = join_states_of_team<A>(team, scratch_of<State>(team), state, F());
-    if (team.team_rank() == 0) partials_[part * kept_ + kept] = state;
+    if (team.team_rank() == 0) partials_[group] = state;
   }
 
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int most_batch = 16;
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(State& state, const Team& team, std::int64_t kept, std::int64_t part) const {
-    constexpr int width = Access::width, wanted = norm_values(static_cast<int>(sizeof(T))) / width;
-    constexpr int batch = Access::batch(wanted > 0 ? wanted : 1);
+    constexpr int width = Access::width,
+                  batch = Access::batch(norm_batch(width * static_cast<int>(sizeof(T)), F::inputs));
     // Packs that are taken in together. Single columns come one pack at a time: so what there is comes first.
-    constexpr bool at_once = Access::batch(most_batch) == most_batch;
-    constexpr int some = F::sides > 0 || !at_once ? 1 : batch;
+    constexpr int wanted = norm_values(static_cast<int>(sizeof(T))) / width;
+    constexpr int some = F::sides > 0 || !at_once<Access> || wanted <= 1 ? 1 : wanted < batch ? wanted : batch;
+    A steady_side[NormRows<T, F>::most_sides] = {};
+    if constexpr (steady) {
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::sides; ++k) {
+        steady_side[k] = rows_.side[k].get(rows_.axes.kept_offset(rows_.side[k].operand, kept));
+      }
+    }
+    const T* from[F::inputs];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) from[k] = pinned(rows_.in[k].data + rows_.axes.kept_offset(rows_.in[k], kept));
     const int count = Access::count(rows_.pack);
     const std::int64_t begin = part * part_terms_;
     const std::int64_t end = begin + part_terms_ < terms_ ? begin + part_terms_ : terms_;
@@ -124,8 +141,8 @@ class NormReduceAlong {
         for (int k = 0; k < F::inputs; ++k) {
           loaded[k][b] = Word<T, width>(static_cast<T>(0.0f));
           if (term < end) {
-            Access::load(loaded[k][b], rows_.in[k].data + at(rows_.in[k], kept, term), rows_.in[k].column_stride,
-                         count);
+            const std::int64_t stride = at_once<Access> ? 1 : rows_.in[k].column_stride;
+            Access::load(loaded[k][b], from[k] + term_offset(rows_.in[k], term, count * stride), stride, count);
           }
         }
       }
@@ -137,7 +154,13 @@ class NormReduceAlong {
           if (term >= end) continue;
           PORTOPS_UNROLL
           for (int k = 0; k < F::sides; ++k) {
-            rows_.side[k].load(sides[k], at(rows_.side[k].operand, kept, term), count);
+            if constexpr (steady) {
+              fill(sides[k], steady_side[k]);
+            } else {
+              const auto& side = rows_.side[k].operand;
+              const std::int64_t at_kept = rows_.axes.kept_offset(side, kept);
+              rows_.side[k].load(sides[k], at_kept + term_offset(side, term, count * side.column_stride), count);
+            }
           }
         }
         A values[F::inputs][some * width];
@@ -158,12 +181,12 @@ class NormReduceAlong {
     }
   }
 
+  /// Where the operand, whose packs are so far apart, has a term, from the position along the kept axes on.
   template <class E>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(const RowOperand<E>& operand, std::int64_t kept,
-                                              std::int64_t term) const {
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t term_offset(const RowOperand<E>& operand, std::int64_t term,
+                                                       std::int64_t pack_stride) const {
     const std::int64_t run = by_row_packs_.quotient(term);
-    return rows_.axes.kept_offset(operand, kept) + rows_.axes.run_offset(operand, run) +
-           (term - run * row_packs_) * rows_.pack * operand.column_stride;
+    return rows_.axes.run_offset(operand, run) + (term - run * row_packs_) * pack_stride;
   }
 
   NormRows<T, F> rows_;
@@ -173,14 +196,14 @@ class NormReduceAlong {
   std::int64_t terms_;
   std::int64_t part_terms_;
   std::int64_t parts_;
-  IndexDivisor by_parts_;
+  IndexDivisor by_kept_;
   int threads_;
   State* partials_;
 };
 
 /// Results whose columns are kept, by the tiles of a reduction: a thread keeps to a pack of columns and walks down the
 /// rows of its slot, and the slots meet in a tree.
-template <Backend B, class T, class F>
+template <Backend B, class T, class F, bool steady>
 class NormReduceDown {
  public:
   using A = Arithmetic<T>;
@@ -189,7 +212,15 @@ class NormReduceDown {
   static constexpr int blocks = 2;
 
   NormReduceDown(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
-      : rows_(rows), parts_(plan.rows), tiles_(plan.rows), results_(plan.rows.results()), partials_(partials) {}
+      : rows_(rows),
+        parts_(plan.walked()),
+        tiles_(plan.walked()),
+        columns_(plan.walked().results()),
+        by_plane_(plan.plane),
+        results_(plan.rows),
+        partials_(partials) {
+    rows_.take_inputs(plan.walked());
+  }
 
   static int threads() { return down_threads; }
   std::int64_t teams() const { return tiles_.teams(); }
@@ -203,7 +234,7 @@ class NormReduceDown {
 
  private:
   static constexpr int widest = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
-  /// Rows that are under way together, of all inputs.
+  /// Rows that are under way together, of all inputs; half as many where sides are not steady.
   static constexpr int most_rows = 16;
 
   template <class Access>
@@ -216,7 +247,7 @@ class NormReduceDown {
     add_up<Access>(tile, states);
     join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, F());
     if (!tile.active || tiles_.slot(team.team_rank()) != 0) return;
-    State* const to = partials_ + tile.part * results_ + tile.kept * parts_.columns + tile.column;
+    State* const to = partials_ + tile.part * columns_ + column_of(tile);
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
       if (i < count) to[i] = states[i];
@@ -225,9 +256,26 @@ class NormReduceDown {
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(const DownTile& tile, State (&states)[Access::width]) const {
-    constexpr int width = Access::width, batch = Access::batch(most_rows / F::inputs);
+    constexpr int width = Access::width, batch = Access::batch(most_rows / F::inputs / (steady ? 1 : 2));
     constexpr int some = F::sides > 0 ? 1 : batch;  // rows that are taken in together
+    constexpr int most_sides = NormRows<T, F>::most_sides;
     const int count = Access::count(rows_.pack);
+    const T* from[F::inputs];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) from[k] = pinned(rows_.in[k].data + column_offset(rows_.in[k], tile));
+    std::int64_t side_from[most_sides] = {};
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::sides; ++k) side_from[k] = steady ? 0 : column_offset(rows_.side[k].operand, tile);
+    A sides[most_sides][width] = {};
+    if constexpr (steady) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) {
+        if (!tile.active || i >= count) continue;
+        const std::int64_t result = by_plane_.quotient(column_of(tile) + i);
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::sides; ++k) sides[k][i] = rows_.side[k].get(results_.of(rows_.side[k].operand, result));
+      }
+    }
     PORTOPS_NO_UNROLL
     for (int first = 0; first < tile.runs; first += batch) {
       Word<T, width> loaded[F::inputs][batch];
@@ -237,31 +285,50 @@ class NormReduceDown {
         for (int k = 0; k < F::inputs; ++k) {
           loaded[k][r] = Word<T, width>(static_cast<T>(0.0f));
           if (first + r < tile.runs) {
-            Access::load(loaded[k][r], rows_.in[k].data + at(rows_.in[k], tile, first + r), rows_.in[k].column_stride,
+            Access::load(loaded[k][r], from[k] + run_offset(rows_.in[k], tile, first + r), rows_.in[k].column_stride,
                          count);
+          }
+        }
+      }
+      // So are the sides that have a number for each row.
+      A of_row[most_sides][batch];
+      if constexpr (!steady) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::sides; ++k) {
+          PORTOPS_UNROLL
+          for (int r = 0; r < batch; ++r) {
+            of_row[k][r] = A(0);
+            if (rows_.side[k].operand.column_stride == 0 && first + r < tile.runs) {
+              of_row[k][r] = rows_.side[k].get(side_from[k] + run_offset(rows_.side[k].operand, tile, first + r));
+            }
           }
         }
       }
       PORTOPS_UNROLL
       for (int r = 0; r < batch; r += some) {
-        A sides[NormRows<T, F>::most_sides][width] = {};
         if constexpr (F::sides > 0) {
           if (first + r >= tile.runs) continue;
+        }
+        if constexpr (!steady) {
           PORTOPS_UNROLL
           for (int k = 0; k < F::sides; ++k) {
-            rows_.side[k].load(sides[k], at(rows_.side[k].operand, tile, first + r), count);
+            if (rows_.side[k].operand.column_stride == 0) {
+              fill(sides[k], of_row[k][r]);
+            } else {
+              rows_.side[k].load(sides[k], side_from[k] + run_offset(rows_.side[k].operand, tile, first + r), count);
+            }
           }
         }
         const int left = tile.runs - first - r, there = left < some ? (left > 0 ? left : 0) : some;
         PORTOPS_UNROLL
         for (int i = 0; i < width; ++i) {
-          A values[F::inputs][some], side[NormRows<T, F>::most_sides][some];
+          A values[F::inputs][some], side[most_sides][some];
           PORTOPS_UNROLL
           for (int s = 0; s < some; ++s) {
             PORTOPS_UNROLL
             for (int k = 0; k < F::inputs; ++k) values[k][s] = static_cast<A>(loaded[k][r + s][i]);
             PORTOPS_UNROLL
-            for (int k = 0; k < NormRows<T, F>::most_sides; ++k) side[k][s] = sides[k][i];
+            for (int k = 0; k < most_sides; ++k) side[k][s] = sides[k][i];
           }
           F().add(states[i], values, side, there);
         }
@@ -269,16 +336,28 @@ class NormReduceDown {
     }
   }
 
+  /// Where the operand has the tile's first column, and what row `row` of the slot is from there.
   template <class E>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(const RowOperand<E>& operand, const DownTile& tile, int row) const {
-    return rows_.axes.kept_offset(operand, tile.kept) + tile.column * operand.column_stride +
-           rows_.axes.run_offset(operand, tile.run + std::int64_t{row} * tiles_.slots());
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t column_offset(const RowOperand<E>& operand, const DownTile& tile) const {
+    return rows_.axes.kept_offset(operand, tile.kept) + tile.column * operand.column_stride;
+  }
+  template <class E>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t run_offset(const RowOperand<E>& operand, const DownTile& tile,
+                                                      int row) const {
+    return rows_.axes.run_offset(operand, tile.run + std::int64_t{row} * tiles_.slots());
+  }
+
+  /// The thread's first column among those of all positions along the kept axes.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t column_of(const DownTile& tile) const {
+    return tile.kept * parts_.columns + tile.column;
   }
 
   NormRows<T, F> rows_;
   RowParts parts_;
   DownTiles tiles_;
-  std::int64_t results_;
+  std::int64_t columns_;  ///< of all positions along the kept axes
+  IndexDivisor by_plane_;
+  ResultPlaces results_;
   State* partials_;
 };
 

@@ -12,6 +12,10 @@
 
 namespace portops::impl {
 
+/// Whether an access reads and writes packs at once: columns are neighbours then.
+template <class Access>
+inline constexpr bool at_once = Access::batch(16) == 16;
+
 /// An operand beside x, in a kernel: statistics, of the type that sums have, or parameters, which may be of the call's.
 template <class T>
 struct Side {
@@ -76,7 +80,7 @@ struct Side {
   bool packs = false;
   A number = A(0);  ///< in place of one that is not given
 
- private:
+  /// A pack, of an operand whose packs are read at once and are of type E.
   template <int N, class E>
   KOKKOS_FORCEINLINE_FUNCTION void load_packs(A (&values)[N], const E* from) const {
     constexpr int most = gpu_pack_bytes / static_cast<int>(sizeof(E)), width = N < most ? N : most;
@@ -97,21 +101,29 @@ struct NormRows {
   /// Inputs come first among the plan's operands; side k is its operand first_side + k.
   NormRows(const ReducePlan& plan, int first_side, std::span<const TensorRef> side_tensors,
            const Arithmetic<T> (&without)[most_sides])
-      : axes(plan), pack(plan.pack), packs(true) {
+      : axes(plan) {
+    take_inputs(plan);
+    for (int k = 0; k < F::sides; ++k) {
+      side[k] = Side<T>(plan, first_side + k, side_tensors[static_cast<std::size_t>(k)], without[k]);
+    }
+  }
+
+  /// From here on the rows are those of another plan, with the same inputs.
+  void take_inputs(const ReducePlan& plan) {
+    axes = RowAxes(plan);
+    pack = plan.pack;
+    packs = true;
     for (int k = 0; k < F::inputs; ++k) {
       in[k] = RowOperand<const T>(plan.operand[k]);
       packs = packs && in[k].packs;
-    }
-    for (int k = 0; k < F::sides; ++k) {
-      side[k] = Side<T>(plan, first_side + k, side_tensors[static_cast<std::size_t>(k)], without[k]);
     }
   }
 
   RowAxes axes;
   RowOperand<const T> in[F::inputs];
   Side<T> side[most_sides];
-  int pack;
-  bool packs;  ///< all inputs have packs
+  int pack = 1;
+  bool packs = false;  ///< all inputs have packs
 };
 
 }  // namespace portops::impl

@@ -104,12 +104,14 @@ TEST_P(LayerNormTest, equals_the_reference_for_all_axes_and_layouts) {
   });
 }
 
-// Along rows a GPU keeps what fits its registers, with packs of every width; beyond, it reads twice, and cuts few rows
-// into parts. A host takes many rows each by one thread.
+// Along rows a GPU keeps what fits its registers, with packs of every width, two of them a thread or more; beyond, it
+// reads twice, and cuts few rows into parts. A host takes many rows each by one thread.
 TEST_P(LayerNormTest, equals_the_reference_for_rows_of_many_lengths) {
   for_each_type([&]<class T>() {
-    for (const std::int64_t length : {1,   2,   3,   4,    7,    8,    16,   31,   33,   63,   64,    65,
-                                      250, 255, 256, 1000, 1001, 2047, 4096, 5002, 8192, 9001, 16384, 33000}) {
+    for (const std::int64_t length :
+         {1,    2,    3,    4,    7,    8,    16,   31,    33,    63,    64,    65,    128,  130,
+          132,  250,  255,  256,  260,  512,  520,  1000,  1001,  1024,  1032,  2047,  2048, 2056,
+          4096, 4098, 4104, 5002, 8192, 8200, 9001, 16384, 16392, 32768, 32776, 33000, 65536}) {
       check<T>({3, length}, 1);
       check<T>({length, 3}, 1);
       if (length < 300) check<T>({300, length}, 1);
@@ -121,6 +123,19 @@ TEST_P(LayerNormTest, equals_the_reference_for_rows_of_many_lengths) {
     check<T>({2200, 65}, 1);
     check<T>({40000, 3}, 1);
     check<T>({70, 40000}, 1);
+  });
+}
+
+// Where rows are many, a GPU's teams take several one after the other in the gradient, and those beyond 4096 elements
+// one each, while others add up the columns; so also where a row begins between two packs.
+TEST_P(LayerNormTest, equals_the_reference_for_many_rows_of_every_kind) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t length : {24, 40, 256, 300, 1000}) check<T>({4300, length}, 1);
+    for (const std::int64_t length : {2048, 2056, 4096, 4104, 4101, 16384, 16392}) check<T>({150, length}, 1);
+    check<T>({300, 4096}, 1, Layout::padded, Layout::contiguous);
+    check<T>({140, 4104}, 1, Layout::contiguous, Layout::padded);
+    check<T>({140, 6000}, 1, Layout::padded, Layout::padded);
+    check<T>({300, 40}, 1, Layout::padded, Layout::contiguous);
   });
 }
 
@@ -186,7 +201,8 @@ TEST_P(LayerNormTest, goes_without_scale_and_bias) {
 
 TEST_P(LayerNormTest, is_computed_in_place) {
   for_each_type([&]<class T>() {
-    for (const Extents& extents : {Extents{5, 40}, Extents{300, 64}, Extents{3, 20001}, Extents{2, 300000}}) {
+    for (const Extents& extents :
+         {Extents{5, 40}, Extents{300, 64}, Extents{3, 20001}, Extents{140, 6000}, Extents{2, 300000}}) {
       Call<T> call(ctx, extents, 1);
       call.forward();
       call.backward();
@@ -338,7 +354,7 @@ TEST_P(LayerNormTest, accepts_tensors_without_elements) {
 }
 
 TEST_P(LayerNormTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
-  for (const Extents& extents : {Extents{2, 300001}, Extents{300, 64}}) {
+  for (const Extents& extents : {Extents{2, 300001}, Extents{300, 64}, Extents{140, 6000}}) {
     Call<float> call(ctx, extents, 1), lent(ctx, extents, 1);
     call.forward();
     call.backward();

@@ -51,12 +51,13 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-std::size_t memory_of(const TensorRef& x, int axis, const TensorRef& of_channels, const TensorRef& out_grad,
-                      int numbers) {
+std::size_t memory_of(Backend backend, const TensorRef& x, int axis, const TensorRef& of_channels,
+                      const TensorRef& out_grad, int numbers) {
   if (x.size() == 0) return 0;
   // What else lies beside x has one axis, and divides none that this does not.
   const std::array others{out_grad, impl::with_axes_of(of_channels, axis, x.rank())};
-  const impl::NormPlan plan = impl::make_norm_plan(impl::make_norm_loop(x, others, all_but(axis, x.rank())));
+  const impl::NormPlan plan =
+      impl::make_norm_plan(impl::make_norm_loop(x, others, all_but(axis, x.rank())), out_grad ? 2 : 1, backend);
   return impl::norm_partials(plan, x.type(), numbers);
 }
 
@@ -64,10 +65,10 @@ std::size_t means_memory(const TensorRef& of_channels) {
   return aligned(static_cast<std::size_t>(2 * of_channels.size()) * size_of(of_channels.type()));
 }
 
-std::size_t memory_of_grad(const TensorRef& x, int axis, const TensorRef& of_channels, const TensorRef& out_grad,
-                           bool needs_sums) {
+std::size_t memory_of_grad(Backend backend, const TensorRef& x, int axis, const TensorRef& of_channels,
+                           const TensorRef& out_grad, bool needs_sums) {
   if (!needs_sums || x.size() == 0) return 0;
-  return means_memory(of_channels) + memory_of(x, axis, of_channels, out_grad, impl::numbers_of_gradient);
+  return means_memory(of_channels) + memory_of(backend, x, axis, of_channels, out_grad, impl::numbers_of_gradient);
 }
 
 int check_grad(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean, const TensorRef& saved_inv_std,
@@ -95,7 +96,7 @@ void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, c
       Steps::take_statistics(ctx, labels, mean, variance, saved_mean, saved_inv_std, params.epsilon);
     } else {
       const impl::Temporary memory(ctx, labels.partials.c_str(),
-                                   memory_of(x, axis, saved_mean, {}, impl::numbers_of_moments));
+                                   memory_of(ctx.backend(), x, axis, saved_mean, {}, impl::numbers_of_moments));
       const impl::RunningStatistics running{placed(mean), placed(variance), placed(mean_out), placed(variance_out),
                                             params.momentum};
       Steps::statistics(ctx, labels, x, all_but(axis, x.rank()), of_mean, of_inv_std, params.epsilon, running,
@@ -119,7 +120,7 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     using Steps = impl::NormKernels<B, T>;
     const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
     const impl::Temporary memory(ctx, labels.partials.c_str(),
-                                 memory_of_grad(x, axis, saved_mean, out_grad, needs_sums));
+                                 memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums));
     const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
     if (needs_sums) {
       auto* const partials = x.size() > 0 ? static_cast<std::byte*>(memory.data()) + means_memory(saved_mean) : nullptr;
@@ -141,7 +142,7 @@ std::size_t batch_norm_workspace(const Context& ctx, const TensorRef& x, const T
                                  const TensorRef& saved_inv_std, const TensorRef& mean_out,
                                  const TensorRef& variance_out, const BatchNormParams& params) {
   const int axis = check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
-  return params.is_test ? 0 : memory_of(x, axis, saved_mean, {}, impl::numbers_of_moments);
+  return params.is_test ? 0 : memory_of(ctx.backend(), x, axis, saved_mean, {}, impl::numbers_of_moments);
 }
 
 std::size_t batch_norm_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean,
@@ -150,7 +151,7 @@ std::size_t batch_norm_grad_workspace(const Context& ctx, const TensorRef& x, co
                                       const BatchNormParams& params) {
   const int axis = check_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
   const bool needs_sums = (x_grad && !params.is_test) || scale_grad || bias_grad;
-  return memory_of_grad(x, axis, saved_mean, out_grad, needs_sums);
+  return memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums);
 }
 
 }  // namespace portops

@@ -10,17 +10,64 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 namespace portops::impl {
 
+/// The elements of scale and bias for the columns of a row. They are read by packs of one type in almost every call:
+/// then nothing is asked at each pack, and several are under way together.
+template <class T>
+struct RowParameters {
+  using A = Arithmetic<T>;
+
+  RowParameters(const ReducePlan& plan, const TensorRef& of_scale, int scale_operand, const TensorRef& of_bias,
+                int bias_operand)
+      : scale(plan, scale_operand, of_scale, A(1)), bias(plan, bias_operand, of_bias, A(0)) {
+    in_packs = scale.given && bias.given && scale.packs && bias.packs && scale.narrow == bias.narrow;
+  }
+
+  /// Calls action(load), where load(column, of_scale, of_bias, count) reads `count` columns.
+  template <class Access, class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void with_load(const Action& action) const {
+    if constexpr (at_once<Access> && Access::width * sizeof(T) == gpu_pack_bytes) {
+      if (in_packs && scale.narrow) return action(InPacks<T>{*this});
+      if (in_packs) return action(InPacks<A>{*this});
+    }
+    action(Any{*this});
+  }
+
+  template <class E>
+  struct InPacks {
+    template <int N>
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t column, A (&of_scale)[N], A (&of_bias)[N], int) const {
+      of.scale.load_packs(of_scale, reinterpret_cast<const E*>(of.scale.operand.data) + column);
+      of.bias.load_packs(of_bias, reinterpret_cast<const E*>(of.bias.operand.data) + column);
+    }
+    const RowParameters& of;
+  };
+  struct Any {
+    template <int N>
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t column, A (&of_scale)[N], A (&of_bias)[N],
+                                                int count) const {
+      of.scale.load(of_scale, column * of.scale.operand.column_stride, count);
+      of.bias.load(of_bias, column * of.bias.operand.column_stride, count);
+    }
+    const RowParameters& of;
+  };
+
+  Side<T> scale, bias;
+  bool in_packs;
+};
+
 /// Normalises rows on a GPU: a group of lanes, part of a warp or a team, takes a row, each lane every lanes-th pack.
-/// `keeps`: rows are read once, because the group has the whole row in registers; else twice, by a team.
-template <Backend B, class T, bool keeps>
+/// What is kept of a row is read once, because the group has the whole row in registers.
+template <Backend B, class T, KeptRow kept>
 class LayerNormAlong {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = 2;
+  static constexpr int most_threads = kept == KeptRow::packs ? layer_norm_most_lanes : norm_most_threads;
+  static constexpr int blocks = kept == KeptRow::packs ? 1 : kept == KeptRow::few ? 3 : 2;
 
   LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan)
       : axes_(plan.rows),
@@ -28,8 +75,7 @@ class LayerNormAlong {
         out_(plan.rows.operand[row_out]),
         mean_(plan.rows, row_mean, t.mean, A(0)),
         inv_std_(plan.rows, row_inv_std, t.inv_std, A(0)),
-        scale_(plan.rows, row_scale, t.scale, A(1)),
-        bias_(plan.rows, row_bias, t.bias, A(0)),
+        parameters_(plan.rows, t.scale, row_scale, t.bias, row_bias),
         rows_(plan.rows.kept),
         columns_(plan.rows.columns),
         epsilon_(static_cast<A>(t.epsilon)),
@@ -40,7 +86,7 @@ class LayerNormAlong {
 
   int threads() const { return 1 << team_bits_; }
   std::int64_t teams() const { return ceil_div(rows_, threads() >> lane_bits_); }
-  std::size_t scratch_bytes() const { return norm_most_threads / 32 * sizeof(Moments<A>); }
+  std::size_t scratch_bytes() const { return most_threads / warp * sizeof(Moments<A>); }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -51,15 +97,26 @@ class LayerNormAlong {
   }
 
  private:
+  static constexpr bool keeps = kept != KeptRow::none;
   static constexpr int warp = 32;
   static constexpr int least_team_bits = 7;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// A row that is kept has few columns.
+  using Column = std::conditional_t<keeps, int, std::int64_t>;
+
+  template <class Access, class E>
+  KOKKOS_FORCEINLINE_FUNCTION static E* at(E* row, Column column, std::int64_t stride) {
+    return at_once<Access> ? row + column : row + column * stride;
+  }
 
   /// A thread's packs, in registers.
   template <class Access>
   struct Held {
     static constexpr int width = Access::width;
-    static constexpr int batch = Access::batch(layer_norm_batch(width * static_cast<int>(sizeof(T))));
+    static constexpr int batch = kept == KeptRow::few
+                                     ? layer_norm_few_packs
+                                     : Access::batch(layer_norm_batch(width * static_cast<int>(sizeof(T)), sizeof(T)));
     Word<T, width> pack[batch];
   };
 
@@ -69,10 +126,11 @@ class LayerNormAlong {
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, std::int64_t row) const {
     const int lane = team.team_rank() & (lanes() - 1), step = lanes() * Access::count(pack_);
-    const std::int64_t columns = row < 0 ? 0 : columns_, at_row = row < 0 ? 0 : row;
+    const Column columns = row < 0 ? 0 : static_cast<Column>(columns_);
+    const std::int64_t at_row = row < 0 ? 0 : row;
     const T* const x = pinned(x_.data + axes_.kept_offset(x_, at_row));
     T* const out = pinned(out_.data + axes_.kept_offset(out_, at_row));
-    const std::int64_t own = std::int64_t{lane} * Access::count(pack_);
+    const Column own = lane * Access::count(pack_);
     Moments<A> state = JoinMoments<A>::identity();
     Held<Access> held;
     if constexpr (keeps) {
@@ -80,7 +138,7 @@ class LayerNormAlong {
       state = moments_of_held(team, own, step, columns, held);
     } else {
       PORTOPS_NO_UNROLL
-      for (std::int64_t first = own; first < columns; first += held.batch * step) {
+      for (Column first = own; first < columns; first += held.batch * step) {
         load(x, first, step, columns, held);
         add(state, first, step, columns, held);
       }
@@ -96,7 +154,7 @@ class LayerNormAlong {
       write(out, own, step, columns, mean, inv_std, held);
     } else {
       PORTOPS_NO_UNROLL
-      for (std::int64_t first = own; first < columns; first += held.batch * step) {
+      for (Column first = own; first < columns; first += held.batch * step) {
         load(x, first, step, columns, held);
         write(out, first, step, columns, mean, inv_std, held);
       }
@@ -105,22 +163,22 @@ class LayerNormAlong {
 
   /// Loads a batch of packs from column `first` on, as far as they exist.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const T* x, std::int64_t first, int step, std::int64_t columns,
-                                        Held<Access>& held) const {
+  KOKKOS_FORCEINLINE_FUNCTION void load(const T* x, Column first, int step, Column columns, Held<Access>& held) const {
     PORTOPS_UNROLL
     for (int b = 0; b < held.batch; ++b) {
       held.pack[b] = Word<T, Access::width>(static_cast<T>(0.0f));
-      const std::int64_t column = first + b * step;
-      if (column < columns)
-        Access::load(held.pack[b], x + column * x_.column_stride, x_.column_stride, Access::count(pack_));
+      const Column column = first + b * step;
+      if (column < columns) {
+        Access::load(held.pack[b], at<Access>(x, column, x_.column_stride), x_.column_stride, Access::count(pack_));
+      }
     }
   }
 
   /// Sums of the elements, and then of their distances from the mean: two joins of few numbers, where joining moments
   /// would take more instructions than all else in short rows.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION Moments<A> moments_of_held(const Team& team, std::int64_t first, int step,
-                                                         std::int64_t columns, const Held<Access>& held) const {
+  KOKKOS_FORCEINLINE_FUNCTION Moments<A> moments_of_held(const Team& team, Column first, int step, Column columns,
+                                                         const Held<Access>& held) const {
     constexpr int width = Access::width;
     const int count = Access::count(pack_);
     A sums[width];
@@ -128,11 +186,12 @@ class LayerNormAlong {
     for (int i = 0; i < width; ++i) sums[i] = A(0);
     PORTOPS_UNROLL
     for (int b = 0; b < held.batch; ++b) {
+      if (first + b * step >= columns) continue;
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) sums[i] += static_cast<A>(held.pack[b][i]);
     }
     const A n = static_cast<A>(columns_);
-    const A mean = join_sums(team, {sum_of(sums), A(0)}).sum / n;
+    const A mean = join_states_of_group<A>(team, scratch_of<A>(team), sum_of(sums), lane_bits_, Plus()) / n;
     A distances[width], squares[width];
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) distances[i] = squares[i] = A(0);
@@ -151,7 +210,7 @@ class LayerNormAlong {
   }
 
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Moments<A>& state, std::int64_t first, int step, std::int64_t columns,
+  KOKKOS_FORCEINLINE_FUNCTION void add(Moments<A>& state, Column first, int step, Column columns,
                                        const Held<Access>& held) const {
     const int count = Access::count(pack_);
     PORTOPS_UNROLL
@@ -164,24 +223,35 @@ class LayerNormAlong {
   }
 
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void write(T* out, std::int64_t first, int step, std::int64_t columns, A mean, A inv_std,
+  KOKKOS_FORCEINLINE_FUNCTION void write(T* out, Column first, int step, Column columns, A mean, A inv_std,
                                          const Held<Access>& held) const {
+    constexpr int width = Access::width, batch = Held<Access>::batch,
+                  some = kept == KeptRow::packs && width <= 4 ? 2 : 1;
     const int count = Access::count(pack_);
-    PORTOPS_UNROLL
-    for (int b = 0; b < held.batch; ++b) {
-      const std::int64_t column = first + b * step;
-      if (column >= columns) continue;
-      A scale[Access::width], bias[Access::width];
-      scale_.load(scale, column * scale_.operand.column_stride, count);
-      bias_.load(bias, column * bias_.operand.column_stride, count);
-      Word<T, Access::width> results;
+    parameters_.template with_load<Access>([&](const auto& load_parameters) {
       PORTOPS_UNROLL
-      for (int i = 0; i < Access::width; ++i) {
-        const A in[1] = {static_cast<A>(held.pack[b][i])}, side[4] = {mean, inv_std, scale[i], bias[i]};
-        results.set(i, static_cast<T>(Normalize<A>()(in, side)));
+      for (int begin = 0; begin < batch; begin += some) {
+        A scale[some][width], bias[some][width];
+        PORTOPS_UNROLL
+        for (int s = 0; s < some; ++s) {
+          const Column column = first + (begin + s) * step;
+          if (column < columns) load_parameters(column, scale[s], bias[s], count);
+        }
+        PORTOPS_UNROLL
+        for (int s = 0; s < some; ++s) {
+          const Column column = first + (begin + s) * step;
+          if (column >= columns) continue;
+          Word<T, width> results;
+          PORTOPS_UNROLL
+          for (int i = 0; i < width; ++i) {
+            const A in[1] = {static_cast<A>(held.pack[begin + s][i])},
+                    side[4] = {mean, inv_std, scale[s][i], bias[s][i]};
+            results.set(i, static_cast<T>(Normalize<A>()(in, side)));
+          }
+          Access::store(at<Access>(out, column, out_.column_stride), results, out_.column_stride, count);
+        }
       }
-      Access::store(out + column * out_.column_stride, results, out_.column_stride, count);
-    }
+    });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION GradientSums<A> join_sums(const Team& team, GradientSums<A> own) const {
@@ -194,7 +264,8 @@ class LayerNormAlong {
   RowAxes axes_;
   RowOperand<const T> x_;
   RowOperand<T> out_;
-  Side<T> mean_, inv_std_, scale_, bias_;
+  Side<T> mean_, inv_std_;
+  RowParameters<T> parameters_;
   std::int64_t rows_;
   std::int64_t columns_;
   A epsilon_;
@@ -204,16 +275,17 @@ class LayerNormAlong {
   int team_bits_;
 };
 
-/// The gradient on a GPU. Teams stay: a group of lanes takes one row after the other, in registers, and keeps the sums
-/// of its columns; in the end each team leaves a sum of each column.
-template <Backend B, class T>
+/// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, reads
+/// the next one meanwhile, and keeps the sums of its columns; in the end each team leaves a sum of each column. Else a
+/// team takes a row, and the sums are left to others.
+template <Backend B, class T, bool adds_up>
 class LayerNormGradAlong {
  public:
   using A = Arithmetic<T>;
   using State = GradientSums<A>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = 2;
-  static constexpr int threads = norm_most_threads;
+  static constexpr int most_threads = adds_up ? norm_most_threads : layer_norm_most_lanes;
+  static constexpr int blocks = adds_up ? 2 : 1;
 
   /// `sums` may be null, where no sums of columns are wanted.
   LayerNormGradAlong(const LayerNormTensors& t, const LayerNormPlan& plan, State* sums)
@@ -232,8 +304,9 @@ class LayerNormGradAlong {
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         sums_(sums) {}
 
+  int threads() const { return adds_up ? norm_most_threads : 1 << lane_bits_; }
   std::int64_t teams() const { return teams_; }
-  std::size_t scratch_bytes() const { return threads * widest * sizeof(State); }
+  std::size_t scratch_bytes() const { return std::max(adds_up ? norm_most_threads * widest : 0, 32) * sizeof(State); }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -244,105 +317,147 @@ class LayerNormGradAlong {
 
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int values = layer_norm_grad_values(sizeof(T), !adds_up);
 
-  static constexpr int values = norm_values(static_cast<int>(sizeof(T)));
-  /// Packs of an input that a thread has.
+  /// A thread's packs of a row. The last groups of a team may have none: no columns.
   template <class Access>
-  static constexpr int batch_of = values > Access::width ? values / Access::width : 1;
+  struct Row {
+    static constexpr int batch = values > Access::width ? values / Access::width : 1;
+    /// Whether there are registers for a second one.
+    static constexpr bool read_ahead = adds_up && sizeof(T) == 2 && Access::width == widest;
+    Word<T, Access::width> in[batch], grad[batch];
+    A mean, inv_std;
+    std::int64_t index;
+    int columns;
+  };
+  /// The sums of a thread's columns.
+  template <class Access>
+  struct Sums {
+    A sum[adds_up ? Row<Access>::batch : 1][Access::width];
+    A product[adds_up ? Row<Access>::batch : 1][Access::width];
+  };
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, std::int64_t index) const {
-    constexpr int width = Access::width, batch = batch_of<Access>;
-    const int lane = team.team_rank() & ((1 << lane_bits_) - 1), groups = threads >> lane_bits_;
+    const int lane = team.team_rank() & ((1 << lane_bits_) - 1), groups = most_threads >> lane_bits_;
     const int count = Access::count(pack_), own = lane * count, step = count << lane_bits_;
-    State sums[batch][width];
+    const std::int64_t group = team.team_rank() >> lane_bits_;
+    Sums<Access> sums;
     PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
-      PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i) sums[b][i] = {A(0), A(0)};
+    for (auto& of_pack : sums.sum) fill(of_pack, A(0));
+    PORTOPS_UNROLL
+    for (auto& of_pack : sums.product) fill(of_pack, A(0));
+    if constexpr (!adds_up) {
+      Row<Access> row;
+      load(index, own, step, row);
+      take_row(team, row, own, step, sums);
+    } else {
+      const std::int64_t rows_of_step = teams_ * groups;
+      Row<Access> row;
+      if constexpr (Row<Access>::read_ahead) load(index * groups + group, own, step, row);
+      PORTOPS_NO_UNROLL
+      for (std::int64_t first = index * groups; first < rows_; first += rows_of_step) {
+        if constexpr (Row<Access>::read_ahead) {
+          Row<Access> next;
+          load(first + rows_of_step + group, own, step, next);
+          take_row(team, row, own, step, sums);
+          row = next;
+        } else {
+          load(first + group, own, step, row);
+          take_row(team, row, own, step, sums);
+        }
+      }
+      if (sums_ != nullptr) leave<Access>(team, index, own, step, groups, sums);
     }
-    PORTOPS_NO_UNROLL
-    for (std::int64_t first = index * groups; first < rows_; first += teams_ * groups) {
-      const std::int64_t row = first + (team.team_rank() >> lane_bits_);
-      take_row<Access, batch>(team, row < rows_ ? row : first, row < rows_ ? columns_ : 0, own, step, sums);
-    }
-    if (sums_ != nullptr) leave<Access>(team, index, own, step, groups, sums);
   }
 
-  template <class Access, int batch>
-  KOKKOS_FORCEINLINE_FUNCTION void take_row(const Team& team, std::int64_t row, int columns, int own, int step,
-                                            State (&sums)[batch][Access::width]) const {
-    constexpr int width = Access::width;
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void load(std::int64_t index, int own, int step, Row<Access>& row) const {
+    row.columns = index < rows_ ? columns_ : 0;
+    row.index = index < rows_ ? index : 0;
     const int count = Access::count(pack_);
-    const T* const x = pinned(x_.data + axes_.kept_offset(x_, row));
-    const T* const out_grad = pinned(out_grad_.data + axes_.kept_offset(out_grad_, row));
-    Word<T, width> in[batch], grad[batch];
+    const T* const x = pinned(x_.data + axes_.kept_offset(x_, row.index));
+    const T* const out_grad = pinned(out_grad_.data + axes_.kept_offset(out_grad_, row.index));
     PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
-      in[b] = grad[b] = Word<T, width>(static_cast<T>(0.0f));
+    for (int b = 0; b < row.batch; ++b) {
+      row.in[b] = row.grad[b] = Word<T, Access::width>(static_cast<T>(0.0f));
       const int column = own + b * step;
-      if (column < columns) {
-        Access::load(in[b], x + column * x_.column_stride, x_.column_stride, count);
-        Access::load(grad[b], out_grad + column * out_grad_.column_stride, out_grad_.column_stride, count);
+      if (column < row.columns) {
+        Access::load(row.in[b], Access::at(x, column, x_.column_stride), x_.column_stride, count);
+        Access::load(row.grad[b], Access::at(out_grad, column, out_grad_.column_stride), out_grad_.column_stride,
+                     count);
       }
     }
-    const A mean = mean_.get(axes_.kept_offset(mean_.operand, row));
-    const A inv_std = inv_std_.get(axes_.kept_offset(inv_std_.operand, row));
-    A of_g[width], of_product[width];
+    row.mean = mean_.get(axes_.kept_offset(mean_.operand, row.index));
+    row.inv_std = inv_std_.get(axes_.kept_offset(inv_std_.operand, row.index));
+  }
+
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void take_row(const Team& team, const Row<Access>& row, int own, int step,
+                                            Sums<Access>& sums) const {
+    constexpr int width = Access::width;
+    const int count = Access::count(pack_);
+    constexpr int chains = width < 4 ? width : 4;
+    A of_sum[chains], of_product[chains];
+    fill(of_sum, A(0));
+    fill(of_product, A(0));
     PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) of_g[i] = of_product[i] = A(0);
-    PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
+    for (int b = 0; b < row.batch; ++b) {
       const int column = own + b * step;
-      if (column >= columns) continue;
+      if (column >= row.columns) continue;
       A scale[width];
       scale_.load(scale, column * scale_.operand.column_stride, count);
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
-        if (i >= count) continue;
-        const A normal = (static_cast<A>(in[b][i]) - mean) * inv_std, out = static_cast<A>(grad[b][i]);
-        const A g = out * scale[i];
-        of_g[i] += g;
-        of_product[i] = Kokkos::fma(g, normal, of_product[i]);
-        sums[b][i].sum += out;
-        sums[b][i].product = Kokkos::fma(out, normal, sums[b][i].product);
+        const A normal = (static_cast<A>(row.in[b][i]) - row.mean) * row.inv_std, out = static_cast<A>(row.grad[b][i]);
+        const A weighted = out * scale[i];
+        of_sum[i % chains] += weighted;
+        of_product[i % chains] = Kokkos::fma(weighted, normal, of_product[i % chains]);
+        if constexpr (adds_up) {
+          sums.sum[b][i] += out;
+          sums.product[b][i] = Kokkos::fma(out, normal, sums.product[b][i]);
+        }
       }
     }
     if (!writes_) return;
-    const State total = join_states_of_group<A>(team, scratch_of<State>(team), State{sum_of(of_g), sum_of(of_product)},
-                                                lane_bits_, JoinGradientSums<A>());
+    const State own_sums = {sum_of(of_sum), sum_of(of_product)};
+    const State total =
+        join_states_of_group<A>(team, scratch_of<State>(team), own_sums, lane_bits_, JoinGradientSums<A>());
     const A n = static_cast<A>(columns_), mean_of_sum = total.sum / n, mean_of_product = total.product / n;
-    T* const x_grad = pinned(x_grad_.data + axes_.kept_offset(x_grad_, row));
+    T* const x_grad = pinned(x_grad_.data + axes_.kept_offset(x_grad_, row.index));
     PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
+    for (int b = 0; b < row.batch; ++b) {
       const int column = own + b * step;
-      if (column >= columns) continue;
+      if (column >= row.columns) continue;
       A scale[width];
       scale_.load(scale, column * scale_.operand.column_stride, count);
       Word<T, width> results;
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
-        const A values[2] = {static_cast<A>(in[b][i]), static_cast<A>(grad[b][i])};
-        const A side[5] = {mean, inv_std, scale[i], mean_of_sum, mean_of_product};
-        results.set(i, static_cast<T>(NormalizeGrad<A>()(values, side)));
+        const A in[2] = {static_cast<A>(row.in[b][i]), static_cast<A>(row.grad[b][i])};
+        const A side[5] = {row.mean, row.inv_std, scale[i], mean_of_sum, mean_of_product};
+        results.set(i, static_cast<T>(NormalizeGrad<A>()(in, side)));
       }
-      Access::store(x_grad + column * x_grad_.column_stride, results, x_grad_.column_stride, count);
+      Access::store(Access::at(x_grad, column, x_grad_.column_stride), results, x_grad_.column_stride, count);
     }
   }
 
   /// Joins the groups' sums, and leaves the team's.
-  template <class Access, int batch>
+  template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void leave(const Team& team, std::int64_t index, int own, int step, int groups,
-                                         State (&sums)[batch][Access::width]) const {
+                                         const Sums<Access>& sums) const {
     team.team_barrier();  // the scratch was that of the rows' sums
     PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
-      join_over_slots(team, scratch_of<State>(team), groups, 1 << lane_bits_, sums[b], JoinGradientSums<A>());
+    for (int b = 0; b < Row<Access>::batch; ++b) {
+      State states[Access::width];
+      PORTOPS_UNROLL
+      for (int i = 0; i < Access::width; ++i) states[i] = {sums.sum[b][i], sums.product[b][i]};
+      join_over_slots(team, scratch_of<State>(team), groups, 1 << lane_bits_, states, JoinGradientSums<A>());
       const int column = own + b * step;
       if (team.team_rank() >> lane_bits_ != 0 || column >= columns_) continue;
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) {
-        if (i < Access::count(pack_)) sums_[index * columns_ + column + i] = sums[b][i];
+        if (i < Access::count(pack_)) sums_[index * columns_ + column + i] = states[i];
       }
     }
   }

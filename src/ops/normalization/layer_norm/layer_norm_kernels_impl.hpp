@@ -20,10 +20,17 @@ template <Backend B, class T>
 void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& labels, const LayerNormTensors& tensors,
                                         const LayerNormPlan& plan) {
   if constexpr (B == Backend::cuda) {
-    const auto launch = [&](const auto& kernel) {
-      launch_all_teams<B>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+    const auto launch = [&]<KeptRow kept>() {
+      using Kernel = LayerNormAlong<B, T, kept>;
+      const Kernel kernel(tensors, plan);
+      launch_all_teams<B, Kernel::most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
+                                                kernel.scratch_bytes());
     };
-    plan.keeps ? launch(LayerNormAlong<B, T, true>(tensors, plan)) : launch(LayerNormAlong<B, T, false>(tensors, plan));
+    switch (plan.kept) {
+      case KeptRow::none: return launch.template operator()<KeptRow::none>();
+      case KeptRow::packs: return launch.template operator()<KeptRow::packs>();
+      case KeptRow::few: return launch.template operator()<KeptRow::few>();
+    }
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormHost<T>(tensors, plan, writes_much<T>(plan.rows)));
   }
@@ -46,9 +53,20 @@ template <Backend B, class T>
 void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabels& labels,
                                              const LayerNormTensors& tensors, const LayerNormPlan& plan, void* memory) {
   using A = Arithmetic<T>;
-  auto* const sums = static_cast<GradientSums<A>*>(tensors.scale_grad || tensors.bias_grad ? memory : nullptr);
+  const bool wants_sums = !plan.sums_apart && (tensors.scale_grad || tensors.bias_grad);
+  auto* const sums = static_cast<GradientSums<A>*>(wants_sums ? memory : nullptr);
   if constexpr (B == Backend::cuda) {
-    launch_by_teams<B>(ctx, labels.rows, LayerNormGradAlong<B, T>(tensors, plan, sums));
+    const auto launch = [&]<bool adds_up>() {
+      using Kernel = LayerNormGradAlong<B, T, adds_up>;
+      const Kernel kernel(tensors, plan, sums);
+      launch_all_teams<B, Kernel::most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
+                                                kernel.scratch_bytes());
+    };
+    if (!plan.sums_apart) {
+      launch.template operator()<true>();
+    } else if (tensors.x_grad) {
+      launch.template operator()<false>();
+    }
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormGradHost<T>(tensors, plan, sums, writes_much<T>(plan.rows)));
   }
@@ -56,8 +74,9 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
   const WriteColumn<T> finish{Side<T>(plan.rows, row_scale_grad, tensors.scale_grad, A(0)),
                               Side<T>(plan.rows, row_bias_grad, tensors.bias_grad, A(0))};
   using Join = JoinGradientSums<double>;
-  launch_by_teams<B>(ctx, labels.join,
-                     NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.teams, finish));
+  launch_by_teams<B>(
+      ctx, labels.join,
+      NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.teams, 1, finish));
 }
 
 }  // namespace portops::impl

@@ -44,9 +44,21 @@ bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-std::size_t partials_of(const TensorRef& x, const std::array<TensorRef, 7>& others, const AxisSet& reduced,
-                        int numbers) {
-  return norm_partials(make_norm_plan(make_norm_loop(x, others, reduced)), x.type(), numbers);
+std::size_t partials_of_moments(const LayerNormTensors& t, Backend backend) {
+  const Loop loop = make_norm_loop(t.x, std::array{t.mean, t.inv_std}, t.normalized);
+  return norm_partials(make_norm_plan(loop, 1, backend), t.x.type(), numbers_of_moments);
+}
+
+std::size_t partials_of_gradient(const LayerNormTensors& t, const std::array<TensorRef, 7>& others,
+                                 const AxisSet& reduced, Backend backend) {
+  const NormPlan plan = make_norm_plan(make_norm_loop(t.x, others, reduced), 2, backend);
+  return norm_partials(plan, t.x.type(), numbers_of_gradient);
+}
+
+/// Of the columns' sums by NormKernels.
+std::size_t partials_of_columns(const LayerNormTensors& t, Backend backend) {
+  const std::array others{t.out_grad, t.mean, t.inv_std, TensorRef(), TensorRef(), t.scale_grad, t.bias_grad};
+  return partials_of_gradient(t, others, t.others, backend);
 }
 
 }  // namespace
@@ -61,11 +73,18 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
   }
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
-  const int batch = layer_norm_batch(plan.rows.pack * static_cast<int>(size_of(t.x.type())));
-  plan.lanes = power_of_two_at_least(ceil_div(packs, 2), warp);
-  if (packs > batch * warp) plan.lanes = power_of_two_at_least(ceil_div(packs, batch), norm_most_threads);
-  plan.keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
-  plan.whole = plan.keeps || plan.rows.kept >= enough_teams;
+  const auto element_bytes = static_cast<int>(size_of(t.x.type()));
+  const int batch = layer_norm_batch(plan.rows.pack * element_bytes, element_bytes);
+  plan.lanes = power_of_two_at_least(ceil_div(packs, layer_norm_few_packs), warp);
+  if (packs > batch * warp) {
+    plan.lanes = power_of_two_at_least(ceil_div(packs, batch), layer_norm_most_lanes);
+  }
+  if (!has_packs || packs > std::int64_t{batch} * plan.lanes) {
+    plan.lanes = std::min(plan.lanes, norm_most_threads);
+  } else {
+    plan.kept = packs <= layer_norm_few_packs * warp ? KeptRow::few : KeptRow::packs;
+  }
+  plan.whole = plan.kept != KeptRow::none || plan.rows.kept >= enough_teams;
   return plan;
 }
 
@@ -84,19 +103,24 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
   }
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out_grad, row_x_grad});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
-  const int batch = std::max(norm_values(static_cast<int>(size_of(t.x.type()))) / plan.rows.pack, 1);
-  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), norm_most_threads);
-  plan.keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
-  const std::int64_t steps = ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
-  plan.teams = std::min(steps, std::max(enough_teams, ceil_div(steps, longest_chain_of_rows)));
+  const auto element_bytes = static_cast<int>(size_of(t.x.type()));
+  plan.sums_apart = plan.rows.columns > norm_most_threads * layer_norm_grad_values(element_bytes, false);
+  const int batch = std::max(layer_norm_grad_values(element_bytes, plan.sums_apart) / plan.rows.pack, 1);
+  const int most_lanes = plan.sums_apart ? layer_norm_most_lanes : norm_most_threads;
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), most_lanes);
+  const bool keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
+  const std::int64_t steps =
+      plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
+  plan.teams = plan.sums_apart ? plan.rows.kept
+                               : std::min(steps, std::max(enough_teams, ceil_div(steps, longest_chain_of_rows)));
   // Few rows of many columns each would leave most of a GPU without work.
-  plan.whole = plan.keeps && (steps >= enough_teams / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
+  plan.whole = keeps && (steps >= enough_teams / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
   return plan;
 }
 
 std::size_t layer_norm_memory(const LayerNormTensors& t, Backend backend) {
   if (t.x.size() == 0 || make_layer_norm_plan(t, backend).whole) return 0;
-  return partials_of(t.x, {t.mean, t.inv_std}, t.normalized, numbers_of_moments);
+  return partials_of_moments(t, backend);
 }
 
 std::size_t layer_norm_means_memory(const LayerNormTensors& t) {
@@ -108,16 +132,14 @@ std::size_t layer_norm_grad_memory(const LayerNormTensors& t, Backend backend) {
   const LayerNormPlan plan = make_layer_norm_grad_plan(t, backend);
   const bool sums = t.scale_grad || t.bias_grad;
   const std::size_t number = size_of(sum_type(t.x.type()));
+  if (plan.whole && plan.sums_apart) return sums ? partials_of_columns(t, backend) : 0;
   if (plan.whole) return sums ? static_cast<std::size_t>(plan.teams * plan.rows.columns * 2) * number : 0;
   const TensorRef means = TensorRef::without_data(sum_type(t.x.type()), t.mean.extents());
   std::size_t partials = 0;
   if (t.x_grad) {
-    partials = partials_of(t.x, {t.out_grad, t.mean, t.inv_std, t.scale, means}, t.normalized, numbers_of_gradient);
+    partials = partials_of_gradient(t, {t.out_grad, t.mean, t.inv_std, t.scale, means}, t.normalized, backend);
   }
-  if (sums) {
-    const std::array others{t.out_grad, t.mean, t.inv_std, TensorRef(), TensorRef(), t.scale_grad, t.bias_grad};
-    partials = std::max(partials, partials_of(t.x, others, t.others, numbers_of_gradient));
-  }
+  if (sums) partials = std::max(partials, partials_of_columns(t, backend));
   return layer_norm_means_memory(t) + partials;
 }
 

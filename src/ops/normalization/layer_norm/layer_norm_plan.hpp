@@ -21,19 +21,37 @@ struct LayerNormTensors {
 inline constexpr int row_x = 0, row_out = 1, row_mean = 2, row_inv_std = 3, row_scale = 4, row_bias = 5;
 inline constexpr int row_out_grad = 1, row_x_grad = 5, row_scale_grad = 6, row_bias_grad = 7;
 
+/// What a GPU's thread has in registers of a row.
+enum class KeptRow : std::int32_t {
+  none,   ///< a batch after the other: the row is read twice
+  packs,  ///< some packs: as many as layer_norm_batch says
+  few     ///< two packs
+};
+
 /// Rows that one group of threads, or one thread of a host, normalises from its first element to its last.
 struct LayerNormPlan {
   ReducePlan rows;
   bool whole = false;  ///< else the steps of NormKernels do it
   int lanes = 1;       ///< of a GPU's group
-  bool keeps = false;  ///< a GPU's threads have the row in registers
-  /// Of the gradient: rows are shared out to so many teams or items, each of which leaves sums of the columns.
+  KeptRow kept = KeptRow::none;
+  /// Of the gradient: whether what takes the rows leaves the sums of the columns apart, to NormKernels; else rows are
+  /// shared out to so many teams or items, each of which leaves sums of the columns.
+  bool sums_apart = false;
   std::int64_t teams = 1;
   std::int64_t rows_of_team = 1;
 };
 
-/// Packs of a row that a GPU's thread keeps in registers: 128 bytes.
-PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes) { return pack_bytes > 4 ? 128 / pack_bytes : 16; }
+/// Packs of a row that a GPU's thread keeps in registers: 128 bytes of the numbers that they become.
+PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_bytes) {
+  return pack_bytes > 4 ? (element_bytes == 2 ? 64 : 128) / pack_bytes : 16;
+}
+inline constexpr int layer_norm_few_packs = 2;
+/// The most threads that share a row which they keep: more would have too few registers each.
+inline constexpr int layer_norm_most_lanes = 512;
+/// Elements of x, and of out_grad, that a thread keeps where the gradient leaves the sums of columns to others.
+PORTOPS_FUNCTION constexpr int layer_norm_grad_values(int element_bytes, bool sums_apart) {
+  return norm_values(element_bytes) * (sums_apart ? 2 : 1);
+}
 
 LayerNormPlan make_layer_norm_plan(const LayerNormTensors& tensors, Backend backend);
 LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& tensors, Backend backend);
@@ -41,7 +59,7 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& tensors, Backend
 /// Bytes of workspace.
 std::size_t layer_norm_memory(const LayerNormTensors& tensors, Backend backend);
 std::size_t layer_norm_grad_memory(const LayerNormTensors& tensors, Backend backend);
-/// Those at the front of it that hold the means of a gradient's sums.
+/// Those at the front of it that hold the means of a gradient's sums, where rows are not taken whole.
 std::size_t layer_norm_means_memory(const LayerNormTensors& tensors);
 
 }  // namespace portops::impl
