@@ -29,5 +29,5 @@ def cases(device):
                Add("add_grad", "f16", (8, 16, 1024, 1024), (8, 1, 1, 1024), wanted="y"),
                Add("add_grad", "f32", (1 << 20, 67), (67,), wanted="y")]
     listed += [Add("add_grad", dtype, *shapes, wanted="y") for dtype in ("f32", "f16")
-               for shapes in (((8, 1024, 4096), (4096,)), ((3000, 5003), (5003,)), ((64, 100, 1000), (1000,)))]
+               for shapes in (((8, 1024, 4096), (4096,)), ((3000, 5003), (5003,)), ((1201, 2003), (2003,)), ((64, 100, 1000), (1000,)))]
     return listed

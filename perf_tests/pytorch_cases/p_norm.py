@@ -104,4 +104,5 @@ def cases(device):
                PNorm("p_norm_grad", "f32", short_rows, -1, 2)]
     listed += [PNorm("p_norm", "f32", x, axis, p) for x, axis in (((128, 3, 5000), 1), ((100000, 33), -1))
                for p in (2, 1.7)]
+    listed += [PNorm("p_norm", t, x, 1, p) for t, x, p in (("f16", (300, 5, 2048), 1.7), ("f32", (77, 2, 9001), 2))]
     return listed

@@ -73,6 +73,8 @@ def cases(device):
              ("f64", [(side // 2, side)] * 4, 1), ("bf16", [(side, side)] * 4, 1),
              ("f32", [(32, 1 + i % 31) for i in range(1000)], 1),
              ("f32", [(300, 7, 33)] * 50, 2), ("f32", [(side, k) for k in (1, 3, 5, 1001, 17, 250)], 1),
-             ("f32", [(side, 2 * side)] + [(side, 1 + i) for i in range(30)], 1)]
+             ("f32", [(side, 2 * side)] + [(side, 1 + i) for i in range(30)], 1),
+             ("bf16", [(700, 3, 57)] * 90, 2), ("f64", [(2003, 101), (2003, 7), (2003, 1500)], 1),
+             ("f16", [(5, 100003), (5, 300), (5, 299999)], 1)]
     listed = [Parts(op, *case) for op in ("concat", "split") for case in lists]
     return listed + [Parts(op, *case) for op in ("concat_grad", "split_grad") for case in lists[:5]]

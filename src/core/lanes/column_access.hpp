@@ -74,7 +74,7 @@ struct ColumnAccess {
   static constexpr int width = N;
   /// How many packs to load together, where `most` would be right for whole ones: single columns take the registers of
   /// the widest pack.
-  PORTOPS_FUNCTION static constexpr int batch(int most) { return at_once || most < 2 ? most : 2; }
+  PORTOPS_FUNCTION static constexpr int batch(int most) { return at_once || N == 1 || most < 2 ? most : 2; }
 
   /// Reads the first `count` columns; at once, `count` is N.
   template <class T>

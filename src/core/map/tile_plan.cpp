@@ -131,21 +131,30 @@ std::int64_t folded_columns(std::int64_t length, const TileShape& shape) {
   return best;
 }
 
-/// Whether the loop sums, on a GPU: a walk reads long rows well without packs, and needs no partial sums for each of
-/// the rows that are folded into one.
-bool sums_on_gpu(const Loop& loop, const TileShape& shape) {
-  if (shape.most_threads == 1) return false;
+/// Whether the loop sums.
+bool sums(const Loop& loop) {
   for (int output = 0; output < loop.outputs; ++output) {
     if (loop.sums(output)) return true;
   }
   return false;
 }
 
+/// Whether rows that a GPU's tiles hold are folded because they are no whole packs. Not where they are summed: a walk
+/// reads them well without packs, and needs no partial sums for each of the rows that are folded into one. But where a
+/// sum is all there is to do, reading is all that counts, if there are rows enough to make these sums few.
+bool worth_folding_long_rows(const Loop& loop, const TileShape& shape) {
+  constexpr std::int64_t enough_rows = 64;
+  const std::int64_t columns = loop.extent[1];
+  if (columns % shape.pack == 0) return false;
+  if (shape.most_threads == 1 || !sums(loop)) return true;
+  return loop.operands() == 2 && loop.size() / folded_columns(columns, shape) >= enough_rows;
+}
+
 bool worth_folding(const Loop& loop, const TileShape& shape) {
   if (!can_fold(loop)) return false;
   if (loop.rank == 1) return true;
   const std::int64_t columns = loop.extent[1];
-  if (columns >= long_row(shape) && (columns % shape.pack == 0 || sums_on_gpu(loop, shape))) return false;
+  if (columns >= long_row(shape) && !worth_folding_long_rows(loop, shape)) return false;
   return folded_columns(columns, shape) < loop.size();
 }
 

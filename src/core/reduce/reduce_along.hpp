@@ -86,8 +86,12 @@ class ReduceAlong {
   KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* x, const PartRange& range, int lane, bool active,
                                                 const JoinGroup& join_group) const {
     A sum = f_.identity();
-    with_access<widest_pack>(rows_.pack, rows_.x.packs,
-                             [&]<class Access>(Access) { sum = add_up<Access>(x, range, lane); });
+    const auto add = [&]<class Access>(Access) { sum = add_up<Access>(x, range, lane); };
+    if (rows_.pack == 1 && !rows_.x.packs) {
+      add(ColumnAccess<1, false>());  // a thread has as many of them under way as of neighbours
+    } else {
+      with_access<widest_pack>(rows_.pack, rows_.x.packs, add);
+    }
     const A total = join_group(sum, f_.join());
     if constexpr (F::rescales) {
       const bool safe = f_.is_safe(total);

@@ -36,8 +36,8 @@ class ReduceDown {
 
  private:
   static constexpr int widest_pack = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
-  /// Rows that are loaded together.
-  static constexpr int most_rows = 16;
+  /// Rows that are loaded together, and where no more than so few are left: a batch costs as much whether full or not.
+  static constexpr int most_rows = 16, few_rows = 4;
 
   KOKKOS_FORCEINLINE_FUNCTION const T* x_of(const DownTile& tile) const {
     return rows_.x.data + rows_.axes.kept_offset(rows_.x, tile.kept) + tile.column * rows_.x.column_stride;
@@ -65,14 +65,19 @@ class ReduceDown {
   /// Adds rows, a batch at a time.
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void add_rows(const T* x, std::int64_t step, int rows, A (&sums)[Access::width]) const {
-    constexpr int batch = Access::batch(most_rows);
+    constexpr int batch = Access::batch(most_rows), short_batch = Access::batch(few_rows);
     PORTOPS_NO_UNROLL
-    for (; rows > 0; rows -= batch) {
-      Word<T, Access::width> loaded[batch];
-      load_rows<Access>(loaded, x, step, rows);
-      PORTOPS_UNROLL
-      for (int r = 0; r < batch; ++r) add<Access>(sums, loaded[r]);
-    }
+    for (; rows > short_batch; rows -= batch) add_batch<Access, batch>(x, step, rows, sums);
+    if (rows > 0) add_batch<Access, short_batch>(x, step, rows, sums);
+  }
+
+  /// Adds a batch of rows, or as many as there are; x becomes the next one.
+  template <class Access, int batch>
+  KOKKOS_FORCEINLINE_FUNCTION void add_batch(const T*& x, std::int64_t step, int rows, A (&sums)[Access::width]) const {
+    Word<T, Access::width> loaded[batch];
+    load_rows<Access>(loaded, x, step, rows);
+    PORTOPS_UNROLL
+    for (int r = 0; r < batch; ++r) add<Access>(sums, loaded[r]);
   }
 
   /// Loads a batch of rows, or as many as there are; x becomes the next one.

@@ -117,8 +117,14 @@ ReducePlan make_uncut_plan(const Loop& loop) {
 ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
-  plan.direction == Direction::along ? cut_along(plan, reduce_along_batch(pack_bytes))
-                                     : cut_down(plan, lanes_of_whole_columns(plan, reduce_down_lanes), longest_chain);
+  if (plan.direction == Direction::along) {
+    cut_along(plan, reduce_along_batch(pack_bytes));
+  } else {
+    // Few rows are soon added up by one thread: others would only wait to join it.
+    constexpr std::int64_t few_rows = 8;
+    const int lanes = plan.runs <= few_rows ? down_threads : lanes_of_whole_columns(plan, reduce_down_lanes);
+    cut_down(plan, lanes, longest_chain);
+  }
   return plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"
+#include "ops/parts/move_packs_kernel.hpp"
 #include "ops/parts/move_parts_kernel.hpp"
 #include "ops/parts/parts_groups.hpp"
 #include "portops/core/config.hpp"
@@ -16,14 +17,26 @@ namespace {
 
 #if defined(PORTOPS_HAS_CUDA)
 
-template <class Word, PartsForm form, class Index>
-void launch_group(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
+/// Calls action<words>() with room for the group's table.
+template <class Action>
+void with_table_words(const PartsGroup& group, const Action& action) {
   if constexpr (compiles_large_tables) {
-    if (group.table.size() > small_table) {
-      return launch_with_table(ctx, label, MoveParts<Backend::cuda, Word, form, large_table, Index>(plan, group));
-    }
+    if (group.table.size() > small_table) return action.template operator()<large_table>();
   }
-  launch_with_table(ctx, label, MoveParts<Backend::cuda, Word, form, small_table, Index>(plan, group));
+  action.template operator()<small_table>();
+}
+
+template <class Word, PartsForm form, class Index>
+void launch_parts(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
+  with_table_words(group, [&]<int words>() {
+    launch_with_table(ctx, label, MoveParts<Backend::cuda, Word, form, words, Index>(plan, group));
+  });
+}
+
+template <class Word, PartsForm form>
+void launch_packs(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
+  with_table_words(group,
+                   [&]<int words>() { launch_with_table(ctx, label, MovePacks<Word, form, words>(plan, group)); });
 }
 
 #endif
@@ -38,15 +51,21 @@ int most_words([[maybe_unused]] const Context& ctx) {
 }
 
 template <Backend B, class Word, PartsForm form>
-void launch(const Context& ctx, const std::string& label, const PartsPlan& plan, const PartsGroup& group) {
+void launch(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan, const PartsGroup& group) {
+  const std::string& label = labels.of(form);
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, MoveParts<B, Word, form, 1, std::int64_t>(plan, group));
   } else {
 #if defined(PORTOPS_HAS_CUDA)
     if constexpr (form != PartsForm::strided) {
-      if (group.is_narrow(plan)) return launch_group<Word, form, int>(ctx, label, plan, group);
+      if constexpr (sizeof(Word) < gpu_pack_bytes) {
+        if (MovePacks<Word, form, small_table>::suits(plan, group)) {
+          return launch_packs<Word, form>(ctx, labels.packs, plan, group);
+        }
+      }
+      if (group.is_narrow(plan)) return launch_parts<Word, form, int>(ctx, label, plan, group);
     }
-    launch_group<Word, form, std::int64_t>(ctx, label, plan, group);
+    launch_parts<Word, form, std::int64_t>(ctx, label, plan, group);
 #endif
   }
 }
@@ -54,12 +73,10 @@ void launch(const Context& ctx, const std::string& label, const PartsPlan& plan,
 template <Backend B, class Word>
 void launch_form(const Context& ctx, const PartsLabels& labels, const PartsPlan& plan, const PartsGroup& group) {
   if constexpr (B == Backend::cuda) {
-    if (group.form == PartsForm::equal_runs) {
-      return launch<B, Word, PartsForm::equal_runs>(ctx, labels.equal_runs, plan, group);
-    }
+    if (group.form == PartsForm::equal_runs) return launch<B, Word, PartsForm::equal_runs>(ctx, labels, plan, group);
   }
-  if (group.form == PartsForm::runs) return launch<B, Word, PartsForm::runs>(ctx, labels.runs, plan, group);
-  if constexpr (sizeof(Word) <= 8) launch<B, Word, PartsForm::strided>(ctx, labels.strided, plan, group);
+  if (group.form == PartsForm::runs) return launch<B, Word, PartsForm::runs>(ctx, labels, plan, group);
+  if constexpr (sizeof(Word) <= 8) launch<B, Word, PartsForm::strided>(ctx, labels, plan, group);
 }
 
 template <Backend B>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exec/context.hpp"
-#include "ops/parts/parts_plan.hpp"
+#include "ops/parts/parts_groups.hpp"
 
 #include <string>
 
@@ -12,10 +12,16 @@ namespace portops::impl {
 /// The labels of an operator's kernels, made once.
 struct PartsLabels {
   explicit PartsLabels(const std::string& op)
-      : equal_runs("portops::" + op + "::move[equal_runs]"),
+      : packs("portops::" + op + "::move[packs]"),
+        equal_runs("portops::" + op + "::move[equal_runs]"),
         runs("portops::" + op + "::move[runs]"),
         strided("portops::" + op + "::move[strided]") {}
 
+  const std::string& of(PartsForm form) const {
+    return form == PartsForm::equal_runs ? equal_runs : form == PartsForm::runs ? runs : strided;
+  }
+
+  std::string packs;
   std::string equal_runs;
   std::string runs;
   std::string strided;

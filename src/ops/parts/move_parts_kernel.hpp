@@ -7,7 +7,7 @@
 #include "core/lanes/divisor_of.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/types/macros.hpp"
-#include "ops/parts/parts_groups.hpp"
+#include "ops/parts/parts_table.hpp"
 
 namespace portops::impl {
 
@@ -34,17 +34,13 @@ class MoveParts {
         row_divisor_(make_divisor(static_cast<Index>(group.length * plan.inner()))),
         run_(static_cast<Index>(group.first_length)),
         run_divisor_(make_divisor(run_)),
-        size_(static_cast<Index>(group.words(plan))) {
+        size_(static_cast<Index>(group.words(plan))),
+        table_(group) {
     streaming_ = B != Backend::cuda && size_ * static_cast<std::int64_t>(sizeof(Word)) >= streamed_bytes;
     for (int axis = 0; axis < max_rank; ++axis) {
       extent_[axis] = plan.extent[static_cast<std::size_t>(axis)];
       stride_[axis] = plan.stride[static_cast<std::size_t>(axis)];
       equal_stride_[axis] = axis < plan.outer_axes ? plan.entry(group.first)[2 + axis] : 0;
-    }
-    if constexpr (B == Backend::cuda) {
-      std::memcpy(table_, group.table.data(), group.table.size() * sizeof(std::int64_t));
-    } else {
-      host_table_ = group.table.data();
     }
   }
 
@@ -81,22 +77,8 @@ class MoveParts {
     std::int64_t whole_stride = 1;
   };
 
-  using Table = const std::int64_t*;
+  using Table = typename PartsTable<B, form, table_words>::Entries;
 
-  /// On a GPU, but for runs of one length, an address of which the compiler forgets that it is that of an argument:
-  /// where a warp's threads ask for different arguments they are served one after the other, where they ask for memory,
-  /// together, if later.
-  KOKKOS_FORCEINLINE_FUNCTION Table table() const {
-    if constexpr (B == Backend::cuda) {
-      Table result = table_;
-#if defined(__CUDA_ARCH__)
-      if constexpr (form != PartsForm::equal_runs) asm volatile("" : "+l"(result));
-#endif
-      return result;
-    } else {
-      return host_table_;
-    }
-  }
   KOKKOS_FORCEINLINE_FUNCTION Index end_of(Table table, int part) const {
     return static_cast<Index>(table[part * entry_words_ + 1]);
   }
@@ -178,7 +160,7 @@ class MoveParts {
 
   /// What a GPU's thread copies.
   KOKKOS_FORCEINLINE_FUNCTION void move_packs(std::int64_t item) const {
-    const Table table = this->table();
+    const Table table = table_.entries();
     auto at = static_cast<Index>(item / threads * (threads * in_flight) + item % threads);
     Word word[in_flight];
     Word* to[in_flight];
@@ -211,7 +193,7 @@ class MoveParts {
   /// What a host's work item copies: line by line, a line being what lies side by side, or at one stride.
   void move_lines(std::int64_t item) const {
     const std::int64_t end = (item + 1) * host_words < size_ ? (item + 1) * host_words : size_;
-    const Table table = this->table();
+    const Table table = table_.entries();
     int part = 0;
     for (std::int64_t at = item * host_words; at < end;) {
       Place place;
@@ -252,8 +234,7 @@ class MoveParts {
   std::int64_t extent_[max_rank];
   std::int64_t stride_[max_rank];
   std::int64_t equal_stride_[max_rank];  ///< of every part, where they have the same
-  const std::int64_t* host_table_ = nullptr;
-  std::int64_t table_[table_words];
+  PartsTable<B, form, table_words> table_;
 };
 
 }  // namespace portops::impl

@@ -232,6 +232,31 @@ TEST_P(MapPlanTest, walks_in_the_direction_of_the_sums) {
   EXPECT_EQ(impl::make_tile_plan(between.loop(), backend()).walk, Walk::interleaved) << "uneven sums of both kinds";
 }
 
+TEST_P(MapPlanTest, folds_long_rows_on_a_gpu_for_one_sum_over_many) {
+  if (backend() != Backend::cuda) GTEST_SKIP() << "hosts fold all such rows";
+  const auto plan_of = [&](const Extents& extents, std::vector<TensorOrNumber> inputs, std::vector<TensorRef> outputs) {
+    const Call call{type(), extents, std::move(inputs), std::move(outputs)};
+    EXPECT_TRUE(impl::suits_tiles(call.loop(), backend()));
+    return impl::make_tile_plan(call.loop(), backend());
+  };
+  const auto sum_of = [&](const Extents& extents) {
+    return plan_of(extents, {tensor_at(1 << 24, extents)}, {tensor_at(1 << 20, {extents[1]})});
+  };
+  const TilePlan many = sum_of({600, 1003});
+  EXPECT_EQ(many.walk, Walk::down);
+  EXPECT_EQ(many.columns % 1003, 0);
+  EXPECT_GT(many.columns, 1003);
+  EXPECT_EQ(many.operand[0].access, impl::Access::packs);
+  EXPECT_EQ(many.operand[1].period, 1003);
+  EXPECT_EQ(sum_of({30, 1003}).walk, Walk::interleaved) << "few rows";
+  EXPECT_EQ(sum_of({600, 1024}).columns, 1024) << "whole packs";
+
+  const Extents extents{600, 1003};
+  const TensorRef x = tensor_at(1 << 24, extents), more = tensor_at(2 << 24, extents), y = tensor_at(1 << 20, {1003});
+  EXPECT_EQ(plan_of(extents, {x, more}, {y}).walk, Walk::interleaved) << "two operands";
+  EXPECT_EQ(plan_of(extents, {x}, {more, y}).walk, Walk::interleaved) << "another output";
+}
+
 TEST_P(MapPlanTest, is_flat_for_contiguous_operands_and_single_values) {
   const Extents extents{6, 50};
   EXPECT_TRUE(impl::is_flat(loop(extents, extents, extents, extents), backend()));

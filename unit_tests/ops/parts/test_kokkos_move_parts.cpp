@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/check/check_list.hpp"
+#include "ops/parts/move_packs_kernel.hpp"
 #include "ops/parts/move_parts_kernel.hpp"
 #include "parts_reference.hpp"
 #include "support/kokkos_support.hpp"
@@ -12,6 +13,7 @@
 namespace portops::test {
 namespace {
 
+using impl::MovePacks;
 using impl::MoveParts;
 using impl::PartsDirection;
 using impl::PartsForm;
@@ -25,9 +27,16 @@ void run_items(const Kernel& kernel) {
 }
 
 template <class Word, PartsForm form>
-void run_group(const PartsPlan& plan, const PartsGroup& group) {
+void run_group(const PartsPlan& plan, const PartsGroup& group, bool by_packs) {
   ASSERT_TRUE(group.is_narrow(plan));
-  if (group.table.size() > impl::small_table) {
+  const bool is_large = group.table.size() > impl::small_table;
+  if constexpr (form != PartsForm::strided && sizeof(Word) < impl::gpu_pack_bytes) {
+    if (by_packs && MovePacks<Word, form, impl::small_table>::suits(plan, group)) {
+      return is_large ? run_items(MovePacks<Word, form, impl::large_table>(plan, group))
+                      : run_items(MovePacks<Word, form, impl::small_table>(plan, group));
+    }
+  }
+  if (is_large) {
     run_items(MoveParts<Backend::cuda, Word, form, impl::large_table, int>(plan, group));
   } else if (group.count % 2 == 0) {
     run_items(MoveParts<Backend::cuda, Word, form, impl::small_table, int>(plan, group));
@@ -37,11 +46,11 @@ void run_group(const PartsPlan& plan, const PartsGroup& group) {
 }
 
 template <class Word>
-void run_form(const PartsPlan& plan, const PartsGroup& group) {
+void run_form(const PartsPlan& plan, const PartsGroup& group, bool by_packs) {
   switch (group.form) {
-    case PartsForm::equal_runs: return run_group<Word, PartsForm::equal_runs>(plan, group);
-    case PartsForm::runs: return run_group<Word, PartsForm::runs>(plan, group);
-    case PartsForm::strided: return run_group<Word, PartsForm::strided>(plan, group);
+    case PartsForm::equal_runs: return run_group<Word, PartsForm::equal_runs>(plan, group, by_packs);
+    case PartsForm::runs: return run_group<Word, PartsForm::runs>(plan, group, by_packs);
+    case PartsForm::strided: return run_group<Word, PartsForm::strided>(plan, group, by_packs);
   }
 }
 
@@ -50,10 +59,15 @@ struct Launches {
   PartsPlan plan;
   std::vector<PartsForm> forms;
   std::vector<std::int64_t> counts;
+  std::vector<bool> suit_packs;
 };
 
+bool suits_packs(const PartsPlan& plan, const PartsGroup& group) {
+  return MovePacks<std::uint16_t, PartsForm::runs, impl::small_table>::suits(plan, group);
+}
+
 Launches run_as_gpu(const TensorRef& whole, const std::vector<TensorRef>& parts, const PartsCase& what,
-                    PartsDirection direction, int most_words) {
+                    PartsDirection direction, int most_words, bool by_packs) {
   Launches launches;
   if (whole.size() == 0) return launches;
   launches.plan = impl::make_parts_plan(whole, parts, what.lengths, what.axis, direction, Backend::cuda);
@@ -61,11 +75,12 @@ Launches run_as_gpu(const TensorRef& whole, const std::vector<TensorRef>& parts,
     const PartsGroup& group = groups.group();
     launches.forms.push_back(group.form);
     launches.counts.push_back(group.count);
+    launches.suit_packs.push_back(launches.plan.word < impl::gpu_pack_bytes && suits_packs(launches.plan, group));
     switch (launches.plan.word) {
-      case 2: run_form<std::uint16_t>(launches.plan, group); break;
-      case 4: run_form<std::uint32_t>(launches.plan, group); break;
-      case 8: run_form<std::uint64_t>(launches.plan, group); break;
-      default: run_form<impl::Pack<std::uint32_t, 4>>(launches.plan, group);
+      case 2: run_form<std::uint16_t>(launches.plan, group, by_packs); break;
+      case 4: run_form<std::uint32_t>(launches.plan, group, by_packs); break;
+      case 8: run_form<std::uint64_t>(launches.plan, group, by_packs); break;
+      default: run_form<impl::Pack<std::uint32_t, 4>>(launches.plan, group, by_packs);
     }
   }
   return launches;
@@ -75,6 +90,7 @@ class MovePartsTest : public testing::Test {
  protected:
   Context ctx{enabled_backends().back()};  // of a host: devices come first
   int most_words = impl::large_table;
+  bool by_packs = true;  ///< where these suit
 
   template <class T>
   Launches check(
@@ -88,7 +104,7 @@ class MovePartsTest : public testing::Test {
       for (std::size_t i = 0; i < parts.size(); ++i) {
         if (!is_wanted(i)) parts[i] = {};
       }
-      launches = run_as_gpu(tensors.whole, parts, what, direction, most_words);
+      launches = run_as_gpu(tensors.whole, parts, what, direction, most_words, by_packs);
       tensors.download();
       tensors.expect_same(is_wanted);
     }
@@ -108,7 +124,10 @@ TEST_F(MovePartsTest, moves_every_case_in_every_pair_of_layouts) {
           for (const int words : {impl::small_table, impl::large_table}) {
             if (!is_long && words == impl::large_table) continue;  // the tables are short
             most_words = words;
-            check<T>(what);
+            for (const bool packs : {false, true}) {
+              by_packs = packs;
+              check<T>(what);
+            }
             if (HasFailure()) return;
           }
         }
@@ -173,6 +192,43 @@ TEST_F(MovePartsTest, sees_that_elements_lie_side_by_side) {
   EXPECT_TRUE(check<float>({{4, 8}, 1, {3, 5}, Layout::padded, Layout::padded}).plan.contiguous);
   EXPECT_FALSE(check<float>({{4, 8}, 1, {3, 5}, Layout::contiguous, Layout::reversed}).plan.contiguous);
   EXPECT_FALSE(check<float>({{4, 8}, 1, {3, 5}, Layout::every_other, Layout::contiguous}).plan.contiguous);
+}
+
+TEST_F(MovePartsTest, writes_packs_of_dense_memory) {
+  for_each_type([&]<class T>() {
+    // More packs than a warp takes, with runs shorter and longer than a pack, and ends in the middle of one.
+    for (const std::int64_t rows : {1, 2, 7, 67}) {
+      for (const std::vector<std::int64_t>& lengths :
+           {std::vector<std::int64_t>(13, 33), std::vector<std::int64_t>(5, 1), {1, 3, 5, 1001, 17, 250}, {301}}) {
+        const Launches launches = check<T>({{rows, 1}, 1, lengths});
+        EXPECT_EQ(launches.suit_packs, std::vector<bool>{launches.plan.word < impl::gpu_pack_bytes});
+        check<T>({{3, rows}, 0, lengths});
+        check<T>({{rows, 1, 3}, 1, lengths}, [](std::size_t i) { return i % 3 != 1; });
+        if (HasFailure()) return;
+      }
+    }
+  });
+  EXPECT_FALSE(check<float>({{5, 1}, 1, {3, 4}, Layout::padded, Layout::padded}).suit_packs.at(0)) << "rows apart";
+  most_words = impl::small_table;
+  EXPECT_EQ(check<float>({{1, 5}, 0, std::vector<std::int64_t>(450, 5)}).suit_packs, (std::vector<bool>{true, true}));
+}
+
+TEST_F(MovePartsTest, writes_words_where_packs_are_misaligned) {
+  alignas(16) std::uint16_t memory[64], parts[2][32];
+  for (const PartsDirection direction : {PartsDirection::to_whole, PartsDirection::to_parts}) {
+    for (int by = 0; by < 8; ++by) {
+      const auto ref = [&](std::uint16_t* data, const Extents& extents) {
+        return TensorRef(data + by, ElementType::f16, extents, extents.row_major_strides(), MemorySpace::host);
+      };
+      const PartsCase what{{3, 1}, 1, {3, 5}};
+      const auto plan = impl::make_parts_plan(ref(memory, {3, 8}),
+                                              std::vector<TensorRef>{ref(parts[0], {3, 3}), ref(parts[1], {3, 5})},
+                                              what.lengths, what.axis, direction, Backend::cuda);
+      PartsGroups groups(plan, Backend::cuda, most_words);
+      ASSERT_TRUE(groups.next());
+      EXPECT_EQ(suits_packs(plan, groups.group()), by == 0) << by;
+    }
+  }
 }
 
 TEST_F(MovePartsTest, leaves_out_what_is_not_wanted) {
