@@ -57,13 +57,13 @@ struct GemmArguments {
     return steps / together_steps * block / gridDim.x * together_steps;
   }
 
-  /// An element of c in that column, or two neighbours from there on.
-  template <class Number>
+  /// An element of c in that column, or two neighbours from there on. has_bias: whether there is one.
+  template <bool has_bias, class Number>
   __device__ __forceinline__ void write(Number* to, Number sum, std::int64_t column) const {
     const auto one = [&](float& number, float before, std::int64_t own_column) {
       number *= alpha;
       if (beta != 0.0f) number = fmaf(beta, before, number);
-      if (bias != nullptr) number += __ldg(bias + own_column * bias_stride);
+      if constexpr (has_bias) number += __ldg(bias + own_column * bias_stride);
     };
     const Number before = beta == 0.0f ? Number{} : *to;
     if constexpr (sizeof(Number) == sizeof(float)) {
@@ -231,10 +231,29 @@ __device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums&
   }
 }
 
+/// Writes a tile of c.
+template <bool has_bias, class Sums>
+__device__ __forceinline__ void write(const GemmArguments& arguments, std::int64_t tile, const Sums& sums) {
+  const Place place(arguments, tile);
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  float* const c = arguments.c + place.product * arguments.c_batch_stride;
+  sums.for_pairs([&](int row_in_tile, int column_in_tile, float2 pair) {
+    const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, column = place.column + column_in_tile,
+                       left = arguments.b.lines - column;
+    if (row >= arguments.a.lines || left <= 0) return;
+    float* const to = c + row * arguments.c_stride + column;
+    if (arguments.has_pairs && left > 1) {
+      return arguments.write<has_bias>(reinterpret_cast<float2*>(to), pair, column);
+    }
+    arguments.write<has_bias>(to, pair.x, column);
+    if (left > 1) arguments.write<has_bias>(to + 1, pair.y, column + 1);
+  });
+}
+
 /// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
 /// written, those of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of
 /// all tiles.
-template <bool a_turned, bool b_turned>
+template <bool a_turned, bool b_turned, bool has_bias>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
@@ -264,17 +283,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
       continue;
     }
     if (segments.first > 0) collect(arguments, segments.tile, sums);
-    const Place place(arguments, segments.tile);
-    float* const c = arguments.c + place.product * arguments.c_batch_stride;
-    sums.for_pairs([&](int row_in_tile, int column_in_tile, float2 pair) {
-      const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, column = place.column + column_in_tile,
-                         left = arguments.b.lines - column;
-      if (row >= arguments.a.lines || left <= 0) return;
-      float* const to = c + row * arguments.c_stride + column;
-      if (arguments.has_pairs && left > 1) return arguments.write(reinterpret_cast<float2*>(to), pair, column);
-      arguments.write(to, pair.x, column);
-      if (left > 1) arguments.write(to + 1, pair.y, column + 1);
-    });
+    write<has_bias>(arguments, segments.tile, sums);
   }
 }
 
@@ -356,9 +365,13 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
       reinterpret_cast<float4*>(static_cast<std::byte*>(workspace.data) + Plan::flag_bytes),
       static_cast<int*>(workspace.data)};
   constexpr const char* label = "portops::gemm[sm90]";
-  constexpr decltype(&multiply<false, false>) kernels[2][2] = {{multiply<false, false>, multiply<false, true>},
-                                                               {multiply<true, false>, multiply<true, true>}};
-  const auto kernel = kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no];
+  using Kernel = decltype(&multiply<false, false, false>);
+  constexpr Kernel kernels[2][2][2] = {{{multiply<false, false, false>, multiply<false, false, true>},
+                                        {multiply<false, true, false>, multiply<false, true, true>}},
+                                       {{multiply<true, false, false>, multiply<true, false, true>},
+                                        {multiply<true, true, false>, multiply<true, true, true>}}};
+  const Kernel kernel =
+      kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no][arguments.bias != nullptr];
   impl::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), label,
                    "cudaFuncSetAttribute");
   auto* const in_order = static_cast<cudaStream_t>(stream);

@@ -4,9 +4,9 @@
 
 #include "core/exec/launch.hpp"
 #include "core/lanes/column_access.hpp"
-#include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/philox.hpp"
+#include "core/lanes/strided_tensors.hpp"
 #include "core/types/overlap.hpp"
 #include "ops/dropout/dropout_kernels.hpp"
 
@@ -174,40 +174,28 @@ class DropoutStrided {
   static constexpr int blocks = 0;
 
   DropoutStrided(const TensorRef& x, const TensorRef& out, const DropoutWords& words, const Drop<A>& drop)
-      : size_(x.size()), rank_(x.rank()), words_(words), drop_(drop) {
-    operand_[0].data = x.data();
-    operand_[1].data = out.data();
-    for (int axis = 0; axis < rank_; ++axis) {
-      extent_[axis] = x.extent(axis);
-      operand_[0].stride[axis] = x.stride(axis);
-      operand_[1].stride[axis] = out.stride(axis);
-    }
+      : size_(x.size()), tensors_(x.rank(), x.extents().begin()), words_(words), drop_(drop) {
+    tensors_.set(0, x.data(), x.strides().begin());
+    tensors_.set(1, out.data(), out.strides().begin());
   }
 
   std::int64_t items() const { return size_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     std::int64_t offset[2] = {};
-    add_offsets(offset, operand_, item, extent_, 0, rank_);
+    tensors_.locate(item, offset);
     std::uint32_t words[DropoutWords::count];
     words_(words, words_.sequence(), item / DropoutWords::count);
     std::uint32_t word = words[0];
     PORTOPS_UNROLL
     for (int i = 1; i < DropoutWords::count; ++i) word = item % DropoutWords::count == i ? words[i] : word;
-    const A x = static_cast<A>(static_cast<const T*>(operand_[0].data)[offset[0]]);
-    static_cast<T*>(operand_[1].data)[offset[1]] = static_cast<T>(drop_(x, word));
+    const A x = static_cast<A>(tensors_.template at<const T>(0, offset));
+    tensors_.template at<T>(1, offset) = static_cast<T>(drop_(x, word));
   }
 
  private:
-  struct Operand {
-    void* data;
-    std::int64_t stride[max_rank];
-  };
-
   std::int64_t size_;
-  int rank_;
-  std::int64_t extent_[max_rank] = {};
-  Operand operand_[2] = {};
+  StridedTensors<2> tensors_;
   DropoutWords words_;
   Drop<A> drop_;
 };

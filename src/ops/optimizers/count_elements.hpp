@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/lanes/column_access.hpp"
-#include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
+#include "core/lanes/strided_tensors.hpp"
 #include "ops/optimizers/chunk_table.hpp"
 #include "ops/optimizers/step_lists.hpp"
 
@@ -92,33 +92,22 @@ class CountStrided {
   static constexpr int blocks = 0;
 
   CountStrided(const StepItem& item, std::int64_t* count)
-      : elements_(item.elements()), rank_(item.rank), count_(count) {
-    operand_[0].data = static_cast<const T*>(item.data[0]);
-    for (int axis = 0; axis < item.rank; ++axis) {
-      extent_[axis] = item.extent[static_cast<std::size_t>(axis)];
-      operand_[0].stride[axis] = item.stride[0][static_cast<std::size_t>(axis)];
-    }
+      : elements_(item.elements()), tensors_(item.rank, item.extent.data()), count_(count) {
+    tensors_.set(0, item.data[0], item.stride[0].data());
   }
 
   std::int64_t items() const { return elements_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     std::int64_t offset[1] = {};
-    add_offsets(offset, operand_, item, extent_, 0, rank_);
-    add_to_count(count_, is_nonfinite(static_cast<Arithmetic<T>>(operand_[0].data[offset[0]])) ? 1 : 0);
+    tensors_.locate(item, offset);
+    add_to_count(count_, is_nonfinite(static_cast<Arithmetic<T>>(tensors_.template at<const T>(0, offset))) ? 1 : 0);
   }
 
  private:
-  struct Operand {
-    const T* data;
-    std::int64_t stride[max_rank];
-  };
-
   std::int64_t elements_;
-  int rank_;
+  StridedTensors<1> tensors_;
   std::int64_t* count_;
-  std::int64_t extent_[max_rank] = {};
-  Operand operand_[1] = {};
 };
 
 }  // namespace portops::impl

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/lanes/column_access.hpp"
-#include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
+#include "core/lanes/strided_tensors.hpp"
 #include "ops/optimizers/chunk_table.hpp"
 #include "ops/optimizers/step_lists.hpp"
 
@@ -182,13 +182,10 @@ class UpdateStrided {
   static constexpr int states = Step::states;
 
   UpdateStrided(const StepItem& item, const typename Step::Numbers& numbers)
-      : elements_(item.elements()), rank_(item.rank), numbers_(numbers) {
-    for (int axis = 0; axis < item.rank; ++axis) extent_[axis] = item.extent[static_cast<std::size_t>(axis)];
+      : elements_(item.elements()), tensors_(item.rank, item.extent.data()), numbers_(numbers) {
     for (int k = 0; k < Operands::count; ++k) {
-      operand_[k].data = item.data[static_cast<std::size_t>(k)];
-      for (int axis = 0; axis < item.rank; ++axis) {
-        operand_[k].stride[axis] = item.stride[static_cast<std::size_t>(k)][static_cast<std::size_t>(axis)];
-      }
+      const auto at = static_cast<std::size_t>(k);
+      tensors_.set(k, item.data[at], item.stride[at].data());
     }
   }
 
@@ -196,7 +193,7 @@ class UpdateStrided {
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     std::int64_t offset[Operands::count] = {};
-    add_offsets(offset, operand_, item, extent_, 0, rank_);
+    tensors_.locate(item, offset);
     A param = static_cast<A>(at<typename Operands::Param>(Operands::param, offset));
     A state[states > 0 ? states : 1];
     for (int k = 0; k < states; ++k) state[k] = at<A>(Operands::state + k, offset);
@@ -208,20 +205,13 @@ class UpdateStrided {
   }
 
  private:
-  struct Operand {
-    void* data;
-    std::int64_t stride[max_rank];
-  };
-
   template <class Element>
   KOKKOS_FORCEINLINE_FUNCTION Element& at(int operand, const std::int64_t (&offset)[Operands::count]) const {
-    return static_cast<Element*>(operand_[operand].data)[offset[operand]];
+    return tensors_.template at<Element>(operand, offset);
   }
 
   std::int64_t elements_;
-  int rank_;
-  std::int64_t extent_[max_rank] = {};
-  Operand operand_[Operands::count] = {};
+  StridedTensors<Operands::count> tensors_;
   typename Step::Numbers numbers_;
 };
 

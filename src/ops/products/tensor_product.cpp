@@ -169,6 +169,22 @@ void multiply(const Context& ctx, ProductOperator op, const TensorProduct& produ
   plan.run(ctx, labels, memory.data());
 }
 
+std::size_t ProductGradients::workspace(const Context& ctx) const {
+  std::size_t bytes = of_bias ? map_workspace(*of_bias, ctx.backend()) : 0;
+  for (const TensorProduct& product : products) bytes = std::max(bytes, tensor_product_workspace(ctx, product));
+  return bytes;
+}
+
+void multiply(const Context& ctx, ProductOperator op, const ProductGradients& gradients) {
+  const std::size_t bytes = gradients.workspace(ctx);
+  const Temporary memory(ctx, labels_of(op).workspace.c_str(), bytes);
+  const Context lent = Context(ctx).workspace({memory.data(), bytes});
+  for (const TensorProduct& product : gradients.products) multiply(lent, op, product);
+  if (!gradients.of_bias) return;
+  dispatch(ctx.backend(), gradients.of_bias->type,
+           [&]<Backend B, class T>() { TensorProductKernels<B, T>::sum(lent, op, *gradients.of_bias); });
+}
+
 TensorRef transposed(const TensorRef& tensor) {
   const int last = tensor.rank() - 1;
   Extents extents = tensor.extents(), strides = tensor.strides();

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/exec/context.hpp"
+#include "core/loop/loop.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +65,19 @@ std::size_t tensor_product_workspace(const Context& ctx, const TensorProduct& pr
 
 /// Enqueues the product, with temporaries from the workspace that the context lends, or else from the pool.
 void multiply(const Context& ctx, ProductOperator op, const TensorProduct& product);
+
+/// The gradients of a call that are wanted: products, and that of a bias, which is summed.
+struct ProductGradients {
+  std::vector<TensorProduct> products;
+  std::optional<Loop> of_bias;  ///< terms · 1
+
+  /// The bytes of workspace that they need, one after the other.
+  std::size_t workspace(const Context& ctx) const;
+};
+
+/// Enqueues them. Memory is taken at once for all, so that too small a workspace is refused before anything is
+/// enqueued.
+void multiply(const Context& ctx, ProductOperator op, const ProductGradients& gradients);
 
 /// The tensor with its last two axes exchanged.
 TensorRef transposed(const TensorRef& tensor);

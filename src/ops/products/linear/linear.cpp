@@ -3,22 +3,17 @@
 #include "ops/products/linear/linear.hpp"
 
 #include "blas/gemm.hpp"
-#include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
-#include "core/exec/workspace.hpp"
-#include "core/map/sum_plan.hpp"
 #include "generated/checks.hpp"
 #include "ops/products/tensor_product.hpp"
-#include "ops/products/tensor_product_kernels.hpp"
 
-#include <algorithm>
 #include <array>
-#include <optional>
 
 namespace portops {
 namespace {
 
 using impl::make_tensor_product;
+using impl::ProductGradients;
 using impl::ProductOperator;
 using impl::TensorProduct;
 using impl::transposed;
@@ -37,31 +32,21 @@ TensorProduct make_forward(const Context& ctx, const TensorRef& x, const TensorR
   return make_tensor_product(with_rows(x), weight, with_rows(out), params.bias);
 }
 
-struct Gradients {
-  std::optional<TensorProduct> of_x, of_weight;
-  std::optional<impl::Loop> of_bias;
-
-  std::size_t workspace(const Context& ctx) const {
-    return std::max({of_x ? tensor_product_workspace(ctx, *of_x) : 0,
-                     of_weight ? tensor_product_workspace(ctx, *of_weight) : 0,
-                     of_bias ? impl::map_workspace(*of_bias, ctx.backend()) : 0});
-  }
-};
-
-Gradients make_gradients(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out_grad,
-                         const TensorRef& x_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
+ProductGradients make_gradients(const Context& ctx, const TensorRef& x, const TensorRef& weight,
+                                const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
+                                const TensorRef& bias_grad) {
   impl::check_linear_grad(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad);
   blas::check_products("linear_grad", ctx, weight.type());
   const TensorRef grad = with_rows(out_grad);
-  Gradients result;
-  if (x_grad) result.of_x = make_tensor_product(grad, transposed(weight), with_rows(x_grad));
-  if (weight_grad) result.of_weight = make_tensor_product(transposed(with_rows(x)), grad, weight_grad);
+  ProductGradients wanted;
+  if (x_grad) wanted.products.push_back(make_tensor_product(grad, transposed(weight), with_rows(x_grad)));
+  if (weight_grad) wanted.products.push_back(make_tensor_product(transposed(with_rows(x)), grad, weight_grad));
   if (bias_grad) {
     const TensorOrNumber terms = out_grad, one = 1.0;
-    result.of_bias =
+    wanted.of_bias =
         impl::make_loop(out_grad.type(), out_grad.extents(), std::array{&terms, &one}, std::array{&bias_grad});
   }
-  return result;
+  return wanted;
 }
 
 }  // namespace
@@ -75,17 +60,7 @@ void linear(const Context& ctx, const TensorRef& x, const TensorRef& weight, con
 void linear_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out_grad,
                  const TensorRef& x_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
   const impl::Region region("portops::linear_grad");
-  const Gradients gradients = make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad);
-  // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
-  const std::size_t bytes = gradients.workspace(ctx);
-  const impl::Temporary memory(ctx, "portops::linear_grad::workspace", bytes);
-  const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (gradients.of_x) multiply(lent, ProductOperator::linear_grad, *gradients.of_x);
-  if (gradients.of_weight) multiply(lent, ProductOperator::linear_grad, *gradients.of_weight);
-  if (!gradients.of_bias) return;
-  impl::dispatch(ctx.backend(), out_grad.type(), [&]<Backend B, class T>() {
-    impl::TensorProductKernels<B, T>::sum(lent, ProductOperator::linear_grad, *gradients.of_bias);
-  });
+  multiply(ctx, ProductOperator::linear_grad, make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad));
 }
 
 std::size_t linear_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,

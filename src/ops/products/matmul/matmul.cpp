@@ -4,17 +4,14 @@
 
 #include "blas/gemm.hpp"
 #include "core/exec/region.hpp"
-#include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
 #include "ops/products/tensor_product.hpp"
-
-#include <algorithm>
-#include <optional>
 
 namespace portops {
 namespace {
 
 using impl::make_tensor_product;
+using impl::ProductGradients;
 using impl::ProductOperator;
 using impl::TensorProduct;
 using impl::transposed;
@@ -55,23 +52,19 @@ TensorProduct make_forward(const Context& ctx, const TensorRef& x, const TensorR
   return make_tensor_product(left(x, params), right(y, params), result(out, x, y));
 }
 
-struct Gradients {
-  std::optional<TensorProduct> of_x, of_y;
-
-  std::size_t workspace(const Context& ctx) const {
-    return std::max(of_x ? tensor_product_workspace(ctx, *of_x) : 0, of_y ? tensor_product_workspace(ctx, *of_y) : 0);
-  }
-};
-
-Gradients make_gradients(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out_grad,
-                         const TensorRef& x_grad, const TensorRef& y_grad, const MatmulParams& params) {
+ProductGradients make_gradients(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out_grad,
+                                const TensorRef& x_grad, const TensorRef& y_grad, const MatmulParams& params) {
   impl::check_matmul_grad(ctx, x, y, out_grad, x_grad, y_grad, params);
   blas::check_products("matmul_grad", ctx, y.type());
   const TensorRef grad = result(out_grad, x, y);
-  Gradients result;
-  if (x_grad) result.of_x = make_tensor_product(grad, transposed(right(y, params)), left(x_grad, params));
-  if (y_grad) result.of_y = make_tensor_product(transposed(left(x, params)), grad, right(y_grad, params));
-  return result;
+  ProductGradients wanted;
+  if (x_grad) {
+    wanted.products.push_back(make_tensor_product(grad, transposed(right(y, params)), left(x_grad, params)));
+  }
+  if (y_grad) {
+    wanted.products.push_back(make_tensor_product(transposed(left(x, params)), grad, right(y_grad, params)));
+  }
+  return wanted;
 }
 
 }  // namespace
@@ -85,13 +78,7 @@ void matmul(const Context& ctx, const TensorRef& x, const TensorRef& y, const Te
 void matmul_grad(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out_grad,
                  const TensorRef& x_grad, const TensorRef& y_grad, const MatmulParams& params) {
   const impl::Region region("portops::matmul_grad");
-  const Gradients gradients = make_gradients(ctx, x, y, out_grad, x_grad, y_grad, params);
-  // Taken at once for both, so that too small a workspace is refused before anything is enqueued.
-  const std::size_t bytes = gradients.workspace(ctx);
-  const impl::Temporary memory(ctx, "portops::matmul_grad::workspace", bytes);
-  const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (gradients.of_x) multiply(lent, ProductOperator::matmul_grad, *gradients.of_x);
-  if (gradients.of_y) multiply(lent, ProductOperator::matmul_grad, *gradients.of_y);
+  multiply(ctx, ProductOperator::matmul_grad, make_gradients(ctx, x, y, out_grad, x_grad, y_grad, params));
 }
 
 std::size_t matmul_workspace(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out,
