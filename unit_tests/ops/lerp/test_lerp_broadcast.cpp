@@ -5,7 +5,8 @@
 
 #include <portops/ops/lerp.hpp>
 
-// Every broadcast pattern of three operands up to rank 4: along each axis, each operand either has the extent or 1.
+// Broadcast patterns of three operands: along each axis, each operand either has the extent or 1. Every pattern up to
+// rank 3, and of rank 4 every pattern of any two operands.
 
 namespace portops::test {
 namespace {
@@ -44,12 +45,13 @@ void check_pattern(const Context& ctx, const Extents& shape, unsigned x_mask, un
   expect_near(weight_grad, expected.weight, "weight_grad");
 }
 
+/// With `apart`, a few patterns of weight for each of x and y: those by which the sum of the masks is a multiple of it.
 template <class T>
-void check_all_patterns(const Context& ctx, const Extents& shape) {
+void check_all_patterns(const Context& ctx, const Extents& shape, unsigned apart = 1) {
   const unsigned masks = 1u << shape.rank();
   for (unsigned x = 0; x < masks; ++x) {
     for (unsigned y = 0; y < masks; ++y) {
-      for (unsigned weight = 0; weight < masks; ++weight) {
+      for (unsigned weight = (masks * apart - x - y) % apart; weight < masks; weight += apart) {
         SCOPED_TRACE("x " + masked(shape, x, false).to_string() + ", y " + masked(shape, y, false).to_string() +
                      ", weight " + masked(shape, weight, false).to_string());
         check_pattern<T>(ctx, shape, x, y, weight);
@@ -68,8 +70,8 @@ TEST_P(LerpBroadcastTest, equals_the_reference_for_every_pattern_of_rank_0_to_3)
   });
 }
 
-TEST_P(LerpBroadcastTest, equals_the_reference_for_every_pattern_of_rank_4) {
-  check_all_patterns<float>(ctx, {2, 3, 4, 5});
+TEST_P(LerpBroadcastTest, equals_the_reference_for_patterns_of_rank_4) {
+  check_all_patterns<float>(ctx, {2, 3, 4, 5}, 3);
 }
 
 TEST_P(LerpBroadcastTest, equals_the_reference_for_patterns_of_many_tiles) {

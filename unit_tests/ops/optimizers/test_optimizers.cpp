@@ -53,9 +53,21 @@ TEST_P(OptimizersTest, read_numbers_from_tensors) {
 }
 
 TEST_P(OptimizersTest, read_and_write_every_layout_where_it_lies) {
-  for (const Layout layout : all_layouts) check_all({}, small, false, std::vector{layout});
-  check_all({}, small, false, std::vector<Layout>(std::begin(all_layouts), std::end(all_layouts)));
+  const std::vector<Layout> layouts(std::begin(all_layouts), std::end(all_layouts));
+  check_all({}, small, false, layouts);
   check_all({}, small, true, std::vector{Layout::reversed, Layout::padded});
+  // One for all operands: they take turns, so that each meets each optimizer and each type.
+  std::size_t turn = 0;
+  for_each_type([&]<class T>() {
+    for (const Optimizer optimizer : all_optimizers) {
+      for (const bool has_master : {false, true}) {
+        if (HasFatalFailure()) return;
+        const Layout layout = layouts[turn++ % layouts.size()];
+        check<T>({.optimizer = optimizer, .has_master = has_master}, small, false, {layout});
+      }
+    }
+    ++turn;
+  });
 }
 
 // All operands of an item have the strides of one order of the axes: one kernel takes them as if they were in order.

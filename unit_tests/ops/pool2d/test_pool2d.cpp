@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pool2d_reference.hpp"
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
-#include "support/reference_sums.hpp"
 
 #include <portops/core/registry.hpp>
-#include <portops/ops/pool2d.hpp>
 
 #include <limits>
 
@@ -14,44 +13,6 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// The windows along one axis, as the page has them: the pixels of each, and their number where padding counts.
-struct Windows {
-  struct Window {
-    std::int64_t begin, end, padded;
-  };
-  std::vector<Window> all;
-
-  Windows(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before, std::int64_t after,
-          bool ceil_mode) {
-    for (std::int64_t first = -before; extent > 0; first += stride) {
-      const bool fits = first + kernel <= extent + after;
-      const bool reaches_beyond = ceil_mode && first < extent && first - stride + kernel < extent + after;
-      if (!fits && !reaches_beyond) break;
-      const std::int64_t end = first + kernel;
-      all.push_back({std::max<std::int64_t>(first, 0), std::min(end, extent), std::min(end, extent + after) - first});
-    }
-  }
-};
-
-struct Geometry {
-  Windows down, across;
-  Extents out;
-
-  Geometry(const Extents& x, const Pool2dParams& params)
-      : down(windows(x, params, 0)),
-        across(windows(x, params, 1)),
-        out{x[0], x[1], static_cast<std::int64_t>(down.all.size()), static_cast<std::int64_t>(across.all.size())} {}
-
-  static Windows windows(const Extents& x, const Pool2dParams& params, std::size_t axis) {
-    const std::int64_t extent = x[2 + static_cast<int>(axis)];
-    if (params.global_pooling) return {extent, std::max<std::int64_t>(extent, 1), 1, 0, 0, false};
-    const auto of = [axis](const std::vector<std::int64_t>& numbers) { return numbers[numbers.size() > 1 ? axis : 0]; };
-    const auto& stride = params.stride.empty() ? params.kernel_size : params.stride;
-    const std::int64_t after = params.padding.size() == 4 ? params.padding[axis + 2] : of(params.padding);
-    return {extent, of(params.kernel_size), of(stride), of(params.padding), after, params.ceil_mode};
-  }
-};
 
 class Pool2dTest : public OnEveryBackend {
  protected:
@@ -121,52 +82,6 @@ class Pool2dTest : public OnEveryBackend {
       }
     }
   }
-
-  /// A tensor of images whose elements are counted in the order of [N, C, H, W], however they lie.
-  template <class T>
-  struct Images {
-    Images(const Context& ctx, const Extents& extents, Layout layout, bool its_channels_last)
-        : tensor(ctx, its_channels_last ? Extents{extents[0], extents[2], extents[3], extents[1]} : extents, layout),
-          channels_last(its_channels_last),
-          channels(extents[1]),
-          pixels(extents[2] * extents[3]) {}
-
-    std::int64_t at(std::int64_t i) const {
-      if (!channels_last) return i;
-      const std::int64_t pixel = i % pixels, channel = i / pixels % channels, image = i / pixels / channels;
-      return (image * pixels + pixel) * channels + channel;
-    }
-    std::int64_t back(std::int64_t i) const {
-      if (!channels_last) return i;
-      const std::int64_t channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
-      return (image * channels + channel) * pixels + pixel;
-    }
-    template <class Value>
-    void fill(Value&& value) {
-      tensor.fill([&](std::int64_t i) { return value(back(i)); });
-    }
-    double operator[](std::int64_t i) const { return tensor[at(i)]; }
-    T element(std::int64_t i) const { return tensor.element(at(i)); }
-    TensorRef ref() const {
-      const TensorRef& its = tensor.ref();
-      if (!channels_last) return its;
-      const auto turned = [](const Extents& of) { return Extents{of[0], of[3], of[1], of[2]}; };
-      return {its.data(), its.type(), turned(its.extents()), turned(its.strides()), its.space()};
-    }
-    /// In the order of the tensor.
-    ReferenceSums ordered(const ReferenceSums& sums) const {
-      ReferenceSums result(tensor.extents());
-      for (std::int64_t i = 0; i < tensor.size(); ++i) {
-        result.value[static_cast<std::size_t>(at(i))] = sums.value[static_cast<std::size_t>(i)];
-        result.magnitude[static_cast<std::size_t>(at(i))] = sums.magnitude[static_cast<std::size_t>(i)];
-      }
-      return result;
-    }
-
-    TestTensor<T> tensor;
-    bool channels_last;
-    std::int64_t channels, pixels;
-  };
 };
 
 PORTOPS_ON_EVERY_BACKEND(Pool2dTest);
@@ -538,63 +453,6 @@ TEST_P(Pool2dTest, a_call_by_name_computes_what_the_function_computes) {
   for (std::int64_t i = 0; i < x_grad.size(); ++i) sum += x_grad[i];
   for (std::int64_t i = 0; i < out.size(); ++i) expected += out[i];
   EXPECT_NEAR(sum, expected, 1e-5);
-}
-
-TEST_P(Pool2dTest, refuses_wrong_calls) {
-  TestTensor<float> x(ctx, {1, 2, 4, 6}), out(ctx, {1, 2, 2, 3}), x_grad(ctx, {1, 2, 4, 6}), plane(ctx, {4, 6});
-  TestTensor<std::int64_t> index(ctx, {1, 2, 2, 3});
-  const auto with = [](std::vector<std::int64_t> kernel_size, std::vector<std::int64_t> stride,
-                       std::vector<std::int64_t> padding, const char* type = "max") {
-    Pool2dParams params;
-    params.kernel_size = std::move(kernel_size);
-    params.stride = std::move(stride);
-    params.padding = std::move(padding);
-    params.pooltype = type;
-    return params;
-  };
-  const auto refused = [&](const std::function<void()>& call, const std::string& message) {
-    expect_error(call, "portops::" + message);
-  };
-  const Pool2dParams good = with({2}, {}, {0}), average = with({2}, {}, {0}, "avg");
-  EXPECT_NO_THROW(pool2d(ctx, x, out, index, good));
-  refused([&] { pool2d(ctx, plane, out, {}, good); },
-          "pool2d: x has extents [4, 6], expected four axes (images, channels, height, width)");
-  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {0}, "min")); },
-          "pool2d: pooltype is 'min', expected max or avg");
-  refused([&] { pool2d(ctx, x, out, {}, with({}, {}, {0})); },
-          "pool2d: kernel_size is [], expected one or two positive numbers up to 2^40");
-  refused([&] { pool2d(ctx, x, out, {}, with({2, 0}, {}, {0})); },
-          "pool2d: kernel_size is [2, 0], expected one or two positive numbers up to 2^40");
-  refused([&] { pool2d(ctx, x, out, {}, with({2}, {1, 2, 3}, {0})); },
-          "pool2d: stride is [1, 2, 3], expected one or two positive numbers up to 2^40");
-  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {1, 0, 0})); },
-          "pool2d: padding is [1, 0, 0], expected one, two or four numbers that are not negative");
-  refused([&] { pool2d(ctx, x, out, {}, with({2}, {}, {-1})); },
-          "pool2d: padding is [-1], expected one, two or four numbers that are not negative");
-  refused([&] { pool2d(ctx, x, out, {}, with({2, 3}, {}, {1, 1, 1, 2})); },
-          "pool2d: padding is [1, 1, 1, 2], expected at most half of kernel_size, [2, 3]");
-  refused([&] { pool2d(ctx, x, x_grad, {}, good); },
-          "pool2d: out has extents [1, 2, 4, 6], expected [1, 2, 2, 3] (the images and channels of x, and the windows "
-          "down and across)");
-  refused([&] { pool2d(ctx, x, out, index, average); }, "pool2d: index is given, but pooltype is avg, expected max");
-  refused([&] { pool2d(ctx, x, out, out, good); }, "pool2d: index has element type f32, expected i64");
-  refused([&] { pool2d(ctx, x, TestTensor<double>(ctx, {1, 2, 2, 3}), {}, good); },
-          "pool2d: out has element type f64, expected f32 (the element type of x)");
-  refused([&] { pool2d(ctx, {}, out, {}, good); }, "pool2d: x is empty, expected a tensor");
-  const TensorRef inside(static_cast<float*>(x.ref().data()) + 5, {1, 2, 2, 3}, x.ref().space());
-  refused([&] { pool2d(ctx, x, inside, {}, good); }, "pool2d: out overlaps x in memory, expected disjoint tensors");
-  refused([&] { pool2d_grad(ctx, x, out, x_grad, good); },
-          "pool2d_grad: index is not given, expected what pool2d wrote, as pooltype is max");
-  refused([&] { pool2d_grad(ctx, x, plane, x_grad, average); },
-          "pool2d_grad: out_grad has extents [4, 6], expected [1, 2, 2, 3] (the images and channels of x, and the "
-          "windows down and across)");
-  refused([&] { pool2d_grad(ctx, TensorRef::without_data(ElementType::f32, {1, 2, 4, 6}), inside, x, average); },
-          "pool2d_grad: x_grad overlaps out_grad in memory, expected disjoint tensors");
-  EXPECT_NO_THROW(pool2d_grad(ctx, x, out, {}, average));
-  Pool2dParams with_index = good;
-  with_index.index = index.ref();
-  refused([&] { pool2d(ctx, x, out, {}, with_index); },
-          "pool2d: params.index is given, but it is an input of the gradient alone");
 }
 
 }  // namespace

@@ -132,4 +132,31 @@ Expected reference_grad(const CrossEntropyCase& call, const ExpectedLosses& rows
   return expected;
 }
 
+/// The tensors of a call. Those of rows lie in `row_layout`.
+template <class T>
+struct CrossEntropyTensors {
+  CrossEntropyTensors(const Context& ctx, const CrossEntropyCase& call, Layout layout, Layout row_layout)
+      : logits(ctx, call.extents, layout),
+        soft_label(ctx, call.params.soft_label ? call.extents : Extents{0}, row_layout),
+        label(ctx, call.rows(), row_layout),
+        loss(ctx, call.loss(), row_layout),
+        log_sum_exp(ctx, call.rows(), row_layout),
+        count(ctx, {}),
+        loss_grad(ctx, call.loss(), row_layout),
+        logits_grad(ctx, call.extents, layout) {
+    loss_grad.fill_randomly(3, 0.5, 2.0);
+    loss.fill([](std::int64_t) { return nan; });
+    log_sum_exp.fill([](std::int64_t) { return nan; });
+    logits_grad.fill([](std::int64_t) { return nan; });
+  }
+  TensorRef labels() const { return soft_label.size() > 0 ? soft_label.ref() : label.ref(); }
+
+  TestTensor<T> logits, soft_label;
+  TestTensor<std::int64_t> label;
+  TestTensor<T> loss;
+  TestTensor<double> log_sum_exp;
+  TestTensor<std::int64_t> count;
+  TestTensor<T> loss_grad, logits_grad;
+};
+
 }  // namespace portops::test

@@ -13,33 +13,6 @@ constexpr const char* reductions[] = {"mean", "sum", "none"};
 
 class CrossEntropyWithSoftmaxTest : public OnEveryBackend {
  protected:
-  /// The tensors of a call. Those of rows lie in `row_layout`.
-  template <class T>
-  struct Tensors {
-    Tensors(const Context& ctx, const CrossEntropyCase& call, Layout layout, Layout row_layout)
-        : logits(ctx, call.extents, layout),
-          soft_label(ctx, call.params.soft_label ? call.extents : Extents{0}, row_layout),
-          label(ctx, call.rows(), row_layout),
-          loss(ctx, call.loss(), row_layout),
-          log_sum_exp(ctx, call.rows(), row_layout),
-          count(ctx, {}),
-          loss_grad(ctx, call.loss(), row_layout),
-          logits_grad(ctx, call.extents, layout) {
-      loss_grad.fill_randomly(3, 0.5, 2.0);
-      loss.fill([](std::int64_t) { return nan; });
-      log_sum_exp.fill([](std::int64_t) { return nan; });
-      logits_grad.fill([](std::int64_t) { return nan; });
-    }
-    TensorRef labels() const { return soft_label.size() > 0 ? soft_label.ref() : label.ref(); }
-
-    TestTensor<T> logits, soft_label;
-    TestTensor<std::int64_t> label;
-    TestTensor<T> loss;
-    TestTensor<double> log_sum_exp;
-    TestTensor<std::int64_t> count;
-    TestTensor<T> loss_grad, logits_grad;
-  };
-
   /// The operator and its gradient, of logits(i) and, of the classes' number, label(row), or soft_label(i).
   template <class T, class Logit, class Label>
   void check(CrossEntropyCase call, const Logit& logit, const Label& label, Layout layout = Layout::contiguous,
@@ -47,7 +20,7 @@ class CrossEntropyWithSoftmaxTest : public OnEveryBackend {
     SCOPED_TRACE(call.extents.to_string() + " axis " + std::to_string(call.params.axis) + " " + call.params.reduction +
                  (call.params.soft_label ? " soft" : "") + " layouts " + std::to_string(static_cast<int>(layout)) +
                  ", " + std::to_string(static_cast<int>(row_layout)));
-    Tensors<T> at(ctx, call, layout, row_layout);
+    CrossEntropyTensors<T> at(ctx, call, layout, row_layout);
     at.logits.fill(logit);
     call.logits = values_of(at.logits);
     if (call.params.soft_label) {
@@ -91,17 +64,24 @@ class CrossEntropyWithSoftmaxTest : public OnEveryBackend {
 
 PORTOPS_ON_EVERY_BACKEND(CrossEntropyWithSoftmaxTest);
 
+// Reductions, and axes counted from the front or from the end, take turns: each meets each shape, each layout and
+// either kind of label.
 TEST_P(CrossEntropyWithSoftmaxTest, equals_the_reference_for_all_axes_layouts_and_reductions) {
   for_each_type([&]<class T>() {
+    int turn = 0;
     for (const Layout layout : all_layouts) {
       for (const Layout other : all_layouts) {
         for (const bool soft : {false, true}) {
-          for (const char* const reduction : reductions) {
-            for (std::int64_t axis = -3; axis < 3; ++axis) check<T>({3, 14, 5}, axis, reduction, soft, layout, other);
-            check<T>({2, 3, 4, 5}, 1, reduction, soft, layout, other);
-            check<T>({6, 130}, 1, reduction, soft, layout, other);
-            check<T>({130, 6}, 0, reduction, soft, layout, other);
-          }
+          const auto check_next = [&](const Extents& extents, std::int64_t axis) {
+            const bool from_the_end = turn / 3 % 2 == 1;
+            check<T>(extents, from_the_end ? axis - extents.rank() : axis, reductions[turn % 3], soft, layout, other);
+            ++turn;
+          };
+          for (std::int64_t axis = 0; axis < 3; ++axis) check_next({3, 14, 5}, axis);
+          check_next({2, 3, 4, 5}, 1);
+          check_next({6, 130}, 1);
+          check_next({130, 6}, 0);
+          ++turn;  // so that no shape keeps its reduction
         }
         if (HasFailure()) return;
       }
@@ -191,7 +171,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, follows_the_formula_for_nan_and_inf) {
           const Extents extents = down ? Extents{length, rows} : Extents{rows, length};
           const CrossEntropyWithSoftmaxParams params{soft, 7, down ? 0 : 1, "none"};
           const CrossEntropyCase call{extents, params, {}, {}, {}};
-          Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+          CrossEntropyTensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
           const auto row = [&](std::int64_t i) { return down ? i % rows : i / length; };
           const auto place = [&](std::int64_t i) { return down ? i / rows : i % length; };
           at.logits.fill([&](std::int64_t i) {
@@ -239,7 +219,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, a_mean_over_nothing_is_0_and_so_is_its_gradi
     for (const std::int64_t rows : {0, 4}) {
       for (const char* const reduction : {"mean", "sum"}) {
         const CrossEntropyCase call{{rows, 5}, {false, 2, 1, reduction}, {}, {}, {}};
-        Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+        CrossEntropyTensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
         at.logits.fill_randomly(1);
         at.label.fill([](std::int64_t) { return 2; });
         cross_entropy_with_softmax(ctx, at.logits, at.label, at.loss, at.log_sum_exp, at.count, call.params);
@@ -254,7 +234,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, a_mean_over_nothing_is_0_and_so_is_its_gradi
       }
     }
     const CrossEntropyCase none{{0, 5}, {true, -100, 1, "none"}, {}, {}, {}};
-    Tensors<T> at(ctx, none, Layout::contiguous, Layout::contiguous);
+    CrossEntropyTensors<T> at(ctx, none, Layout::contiguous, Layout::contiguous);
     const TensorRef label = TestTensor<T>(ctx, {0, 5});
     EXPECT_NO_THROW(cross_entropy_with_softmax(ctx, at.logits, label, at.loss, {}, {}, none.params));
   });
@@ -271,7 +251,8 @@ TEST_P(CrossEntropyWithSoftmaxTest, takes_labels_that_keep_the_axis_and_logits_o
   cross_entropy_with_softmax(ctx, logits, kept, kept_loss, {}, {}, params);
   loss.download();
   kept_loss.download();
-  for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ(kept_loss[i], loss[i]);
+  // In another layout, and so perhaps added in another order.
+  for (std::int64_t i = 0; i < 8; ++i) EXPECT_NEAR(kept_loss[i], loss[i], 1e-6);
 
   for (const Extents& extents : {Extents{}, Extents{1}, Extents{3, 1}}) {
     const bool several = extents.rank() == 2;
@@ -322,7 +303,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, gradient_is_computed_in_place) {
       for (const int axis : {0, 1}) {
         for (const bool soft : {false, true}) {
           const CrossEntropyCase call{extents, {soft, -100, axis, "sum"}, {}, {}, {}};
-          Tensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
+          CrossEntropyTensors<T> at(ctx, call, Layout::contiguous, Layout::contiguous);
           at.logits.fill_randomly(1);
           at.label.fill([&](std::int64_t i) { return i % extents[axis]; });
           if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
@@ -348,7 +329,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, gives_the_same_bits_on_every_run_and_in_both
   for (const Extents& extents : {Extents{3, 150001}, Extents{150001, 3}, Extents{64, 200}}) {
     for (const bool soft : {false, true}) {
       const CrossEntropyCase call{extents, {soft, -100, 1, "mean"}, {}, {}, {}};
-      Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+      CrossEntropyTensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
       at.logits.fill_randomly(1);
       at.label.fill([&](std::int64_t i) { return i % extents[1]; });
       if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
@@ -380,7 +361,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, gradient_agrees_with_central_differences) {
       for (const int axis : {0, 1, 2}) {
         const Extents extents{3, 4, 2};
         const CrossEntropyCase call{extents, {soft, 1, axis, reduction}, {}, {}, {}};
-        Tensors<double> at(ctx, call, Layout::contiguous, Layout::contiguous);
+        CrossEntropyTensors<double> at(ctx, call, Layout::contiguous, Layout::contiguous);
         at.logits.fill_randomly(1);
         at.label.fill([&](std::int64_t i) { return i % extents[axis]; });
         if (soft) at.soft_label.fill_randomly(2, -0.5, 1.0);  // which add up to anything
@@ -397,44 +378,11 @@ TEST_P(CrossEntropyWithSoftmaxTest, gradient_agrees_with_central_differences) {
   }
 }
 
-TEST_P(CrossEntropyWithSoftmaxTest, refuses_classes_that_there_are_not_or_gives_nan) {
-  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
-    const CrossEntropyCase call{{3, 5}, {false, -100, 1, "none"}, {}, {}, {}};
-    Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
-    at.logits.fill_randomly(1);
-    at.label.fill([](std::int64_t) { return 0; });
-    cross_entropy_with_softmax(ctx, at.logits, at.label, at.loss, at.log_sum_exp, at.count, call.params);
-    TestTensor<std::int64_t> bad(ctx, {3});
-    copy(ctx, TensorRef(std::array<std::int64_t, 3>{0, wrong, -100}.data(), {3}), bad);
-    ctx.fence();
-    const auto forward = [&] {
-      cross_entropy_with_softmax(ctx, at.logits, bad, at.loss, at.log_sum_exp, at.count, call.params);
-    };
-    const auto backward = [&] {
-      cross_entropy_with_softmax_grad(ctx, at.logits, bad, at.log_sum_exp, at.count, at.loss_grad, at.logits_grad,
-                                      call.params);
-    };
-    if (ctx.backend() != Backend::cuda) {
-      const std::string expected = "label[1] is " + std::to_string(wrong) +
-                                   ", expected at least 0 and less than 5 (the classes), or ignore_index, -100";
-      expect_error(forward, "portops::cross_entropy_with_softmax: " + expected);
-      expect_error(backward, "portops::cross_entropy_with_softmax_grad: " + expected);
-      continue;
-    }
-    forward();
-    backward();
-    at.loss.download();
-    at.logits_grad.download();
-    for (std::int64_t r = 0; r < 3; ++r) EXPECT_EQ(std::isnan(at.loss[r]), r == 1);
-    for (std::int64_t i = 0; i < 15; ++i) EXPECT_EQ(std::isnan(at.logits_grad[i]), i / 5 == 1);
-  }
-}
-
 TEST_P(CrossEntropyWithSoftmaxTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
   for (const Extents& extents : {Extents{2, 300001}, Extents{30001, 3}}) {
     for (const bool soft : {false, true}) {
       const CrossEntropyCase call{extents, {soft, -100, 1, "mean"}, {}, {}, {}};
-      Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+      CrossEntropyTensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
       at.logits.fill_randomly(1);
       at.label.fill([](std::int64_t) { return 1; });
       if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
@@ -458,8 +406,8 @@ TEST_P(CrossEntropyWithSoftmaxTest, takes_its_temporaries_from_a_workspace_that_
 TEST_P(CrossEntropyWithSoftmaxTest, a_call_by_name_computes_what_the_function_computes) {
   for (const bool soft : {false, true}) {
     const CrossEntropyCase call{{4, 3}, {soft, 1, 0, "mean"}, {}, {}, {}};
-    Tensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
-    Tensors<float> named(ctx, call, Layout::contiguous, Layout::contiguous);
+    CrossEntropyTensors<float> at(ctx, call, Layout::contiguous, Layout::contiguous);
+    CrossEntropyTensors<float> named(ctx, call, Layout::contiguous, Layout::contiguous);
     at.logits.fill_randomly(1);
     at.label.fill([](std::int64_t i) { return i; });
     if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
@@ -483,7 +431,7 @@ TEST_P(CrossEntropyWithSoftmaxTest, a_call_by_name_computes_what_the_function_co
             .set("count", named.count.ref())
             .set("loss_grad", at.loss_grad.ref())
             .set("logits_grad", named.logits_grad.ref()));
-    for (Tensors<float>* tensors : {&at, &named}) {
+    for (CrossEntropyTensors<float>* tensors : {&at, &named}) {
       tensors->loss.download();
       tensors->logits_grad.download();
     }
@@ -494,38 +442,6 @@ TEST_P(CrossEntropyWithSoftmaxTest, a_call_by_name_computes_what_the_function_co
                  std::string("portops::cross_entropy_with_softmax: label has element type ") +
                      (soft ? "i64, expected f32" : "f32, expected i64"));
   }
-}
-
-TEST_P(CrossEntropyWithSoftmaxTest, refuses_wrong_calls) {
-  TestTensor<float> logits(ctx, {3, 4}), loss(ctx, {}), losses(ctx, {3}), none(ctx, {3, 0});
-  TestTensor<std::int64_t> label(ctx, {3}), row(ctx, {4}), count(ctx, {});
-  TestTensor<double> exponents(ctx, {3});
-  label.fill([](std::int64_t) { return 0; });
-  const auto forward = [&](const TensorRef& x, const TensorRef& its, const TensorRef& out,
-                           const CrossEntropyWithSoftmaxParams& params, const std::string& message) {
-    expect_error([&] { cross_entropy_with_softmax(ctx, x, its, out, exponents, count, params); },
-                 "portops::cross_entropy_with_softmax: " + message);
-  };
-  forward(logits, label, loss, {.axis = 2}, "axis is 2, expected -2 to 1 (logits has rank 2)");
-  forward(logits, label, loss, {.reduction = "max"}, "reduction is 'max', expected mean, sum or none");
-  forward(logits, row, loss, {}, "label has extents [4], expected [3] (the extents of logits without axis 1)");
-  forward(logits, label, loss, {.soft_label = true},
-          "label has element type i64, expected f32 (the element type of logits)");
-  forward(logits, losses, loss, {}, "label has element type f32, expected i64");
-  forward(logits, losses, loss, {.soft_label = true}, "label has extents [3], expected [3, 4] (the extents of logits)");
-  forward(logits, label, losses, {}, "loss has extents [3], expected [] (one number for the reduction mean)");
-  forward(logits, label, loss, {.reduction = "none"},
-          "loss has extents [], expected [3] (the extents of logits without axis 1)");
-  forward(none, label, loss, {}, "logits has extents [3, 0], expected a class or more along axis -1");
-  forward({}, label, loss, {}, "logits is empty, expected a tensor");
-  TestTensor<float> grad(ctx, {3, 4});
-  const auto backward = [&](const TensorRef& counts, const TensorRef& to, const std::string& message) {
-    expect_error([&] { cross_entropy_with_softmax_grad(ctx, logits, label, exponents, counts, loss, to); },
-                 "portops::cross_entropy_with_softmax_grad: " + message);
-  };
-  backward({}, grad, "count is empty, expected a tensor");
-  backward(count, losses, "logits_grad has extents [3], expected [3, 4] (the extents of logits)");
-  EXPECT_NO_THROW(cross_entropy_with_softmax_grad(ctx, logits, label, exponents, count, loss, {}));
 }
 
 }  // namespace

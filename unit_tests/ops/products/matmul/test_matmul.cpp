@@ -326,10 +326,12 @@ TEST_P(MatmulTest, deterministic_bits_do_not_depend_on_the_number_of_threads) {
 
 TEST_P(MatmulTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
   for (const Context& context : contexts_of_products(ctx)) {
+    std::size_t turn = 0;  // of the types, each of which takes every third shape
     for_each_type([&]<class T>() {
+      std::size_t number = turn++;
       if (!has_products_of<T>(context)) return;
       for (const auto& [x, y, none] : shapes) {
-        if (x.product() > 2000) continue;
+        if (x.product() > 2000 || number++ % 3 != 0) continue;
         for (const Layout layout : {Layout::contiguous, Layout::every_other}) {
           MatmulProblem<T> p(ctx, x, y, {}, layout, layout);
           LentMemory memory(ctx, matmul_workspace(context, p.x, p.y, p.out));
