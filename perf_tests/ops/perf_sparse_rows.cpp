@@ -4,6 +4,7 @@
 
 #include <portops/core/runtime.hpp>
 #include <portops/ops/embedding.hpp>
+#include <portops/ops/embedding_sparse_gradient.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
@@ -159,7 +160,25 @@ Case lookup_grad(ElementType type, const Shape& shape) {
           }};
 }
 
-/// merge_rows, sparse_sgd, sparse_momentum, sparse_adam and embedding.
+/// The first row of the table, the most frequent one of a zipf, is the padding.
+Case lookup_sparse_gradient(ElementType type, const Shape& shape) {
+  const std::vector<std::int64_t> places = places_of(shape);
+  const auto row = shape.columns * static_cast<std::int64_t>(size_of(type));
+  const std::int64_t kept = shape.rows - std::count(places.begin(), places.end(), 0);
+  return {case_name("embedding_sparse_gradient", type, shape),
+          shape.rows * 16 + kept * row + places_that_occur(places) * row, [=](const Context& ctx) -> Call {
+            const TensorRef weight = TensorRef::without_data(type, {shape.height, shape.columns});
+            const Tensor ids = index_tensor(ctx, places);
+            const Tensor out_grad = random_tensor(ctx, type, {shape.rows, shape.columns});
+            const MemorySpace space = out_grad.ref().space();
+            const Tensor rows(ElementType::i64, {shape.rows}, space), count(ElementType::i64, {}, space);
+            const Tensor values(type, {shape.rows, shape.columns}, space);
+            return
+                [=] { embedding_sparse_gradient(ctx, weight, ids, out_grad, rows, values, count, {.padding_idx = 0}); };
+          }};
+}
+
+/// merge_rows, sparse_sgd, sparse_momentum, sparse_adam and embedding with its gradients.
 void register_cases(Backend backend) {
   constexpr std::int64_t million = 1000000;
   const Shape tiny{100, 64, 1000, Spread::uniform};
@@ -186,7 +205,7 @@ void register_cases(Backend backend) {
   const Shape words{262144, 64, 200000, Spread::uniform};
   register_host_time(backend, lookup(ElementType::f32, tiny));
   register_host_time(backend, lookup_grad(ElementType::f32, tiny));
-  for (const auto& make : {lookup, lookup_grad}) {
+  for (const auto& make : {lookup, lookup_grad, lookup_sparse_gradient}) {
     for (const Shape& shape : {tiny, words, Shape{262144, 64, 200000, Spread::zipf},
                                Shape{65536, 768, 50000, Spread::zipf}, Shape{262144, 33, 200000, Spread::uniform}}) {
       register_case(backend, make(ElementType::f32, shape));

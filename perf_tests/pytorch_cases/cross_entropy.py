@@ -38,8 +38,8 @@ class CrossEntropy(Case):
                   "count": torch.zeros((), dtype=torch.int64, device=device)}
         if not self.is_gradient():
             return {**values, "loss": self.poison((), device)}
-        wide = torch.logsumexp(logits.double() if logits.numel() < 1 << 28 else logits.float(), 1)
-        values["log_sum_exp"].copy_(wide)
+        for to, part in zip(values["log_sum_exp"].split(1024), logits.split(1024)):
+            to.copy_(torch.logsumexp(part.double(), 1))
         values["count"].fill_(label.numel() // self.logits[1] if self.soft else int((label != -100).sum()))
         # As large as the rows are many: elements are then no subnormal numbers of f16.
         return {**values, "loss_grad": torch.full((), 1024.0, dtype=dtype, device=device),

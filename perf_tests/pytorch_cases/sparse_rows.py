@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""merge_rows, the steps sparse_sgd and sparse_adam by a gradient that is not merged, embedding and embedding_grad."""
+"""merge_rows, the steps sparse_sgd and sparse_adam by a gradient that is not merged, embedding,
+embedding_grad and embedding_sparse_gradient."""
 import math
 
 import torch
@@ -184,6 +185,44 @@ class Embedding(SparseRows):
         return None if compiled else lambda: torch.nn.functional.embedding(v["ids"], v["weight"])
 
 
+class EmbeddingSparseGradient(SparseRows):
+    """With row 0 as padding: the most frequent one of a zipf."""
+
+    padding_idx = 0
+
+    def __init__(self, dtype, rows, columns, height, spread):
+        super().__init__("embedding_sparse_gradient", dtype, rows, columns, height, spread, ["rows", "values", "count"])
+        self.kept = self.places[self.places != self.padding_idx]
+        self.unique = self.kept.unique().numel()
+
+    def tensors(self, device):
+        looked_up = (len(self.places), self.columns)
+        weight = torch.empty((1,), device=device, dtype=NAMES[self.dtype]).expand((self.height, self.columns))
+        ids = self.places.to(device)
+        return {"weight": weight, "ids": ids, "out_grad": self.random(looked_up, device), "padding_idx": self.padding_idx,
+                "rows": torch.zeros_like(ids), "count": torch.zeros((), dtype=torch.int64, device=device),
+                # What is behind the merged rows is left as it is.
+                "values": torch.zeros(looked_up, device=device, dtype=NAMES[self.dtype])}
+
+    def bytes(self):
+        return len(self.places) * 16 + (len(self.kept) + self.unique) * self.row_bytes()
+
+    def expected(self, values):
+        kept = values["ids"] != self.padding_idx
+        unique, sums, magnitudes = self.sums({"rows": values["ids"][kept], "values": values["out_grad"][kept]})
+        if not torch.equal(values["rows"][:len(unique)], unique) or values["count"].item() != len(unique):
+            raise RuntimeError(f"{self.name()}: rows or count is wrong")
+        rest = len(self.places) - len(unique)
+        return {"values": (torch.nn.functional.pad(sums, (0, 0, 0, rest)), magnitudes.max())}
+
+    def torch_call(self, values, compiled):
+        v = values
+        # What autograd calls of embedding(sparse=True), and what an optimizer does to that first.
+        gradient = lambda: torch.ops.aten.embedding_backward(v["out_grad"], v["ids"], self.height, self.padding_idx, False,
+                                                             True).coalesce()
+        return None if compiled else gradient
+
+
 def cases(device):
     million = 1000000
     mark = (million, 64, 200000, "uniform")
@@ -195,7 +234,8 @@ def cases(device):
         listed += [MergeRows(dtype, *mark) for dtype in NAMES if dtype != "f32"]
     listed += [kind("f32", *shape) for kind in (SparseSgd, SparseAdam) for shape in shapes]
     if device == "cuda":
-        listed += [SparseSgd("f32", 2000, 512, 50000, "uniform"), SparseSgd("f32", 100000, 128, million, "uniform")]
+        listed += [SparseSgd("f32", 2000, 512, 50000, "uniform"), SparseSgd("f32", 100000, 128, million, "uniform"),
+                   SparseSgd("f16", 4000, 256, 20000, "zipf"), SparseAdam("f32", 9000, 96, 30000, "uniform")]
     words = (262144, 64, 200000)
     for op in ("embedding", "embedding_grad"):
         listed += [Embedding(op, "f32", *words, "uniform"), Embedding(op, "f32", *words, "zipf"),
@@ -203,4 +243,8 @@ def cases(device):
         if device == "cuda":
             listed += [Embedding(op, "f32", 262144, 33, 200000, "uniform")]
             listed += [Embedding(op, dtype, *words, "uniform") for dtype in NAMES if dtype != "f32"]
+    listed += [EmbeddingSparseGradient("f32", *words, "uniform"), EmbeddingSparseGradient("f32", *words, "zipf"),
+               EmbeddingSparseGradient("f32", 65536, 768, 50000, "zipf")]
+    if device == "cuda":
+        listed += [EmbeddingSparseGradient(dtype, *words, "uniform") for dtype in NAMES if dtype != "f32"]
     return listed

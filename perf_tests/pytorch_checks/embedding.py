@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""embedding and embedding_grad over a grid of extents of ids, widths, distributions, types and layouts, beside
+"""embedding and its gradients over a grid of extents of ids, widths, distributions, types and layouts, beside
 torch.nn.functional.embedding, and index_add in float64."""
 import itertools
 
@@ -37,6 +37,27 @@ class EmbeddingCheck(Check):
                         {"weight": weight, "ids": given, "out_grad": out_grad, "weight_grad": weight_grad, **attributes}):
                 self.judge_sums(f"embedding_grad {name}", weight_grad, zeros.index_add(0, rows, wide),
                                 zeros.index_add(0, rows, wide.abs()))
+        if self.wants(f"embedding_sparse_gradient {name}"):
+            self.compare_sparse(f"embedding_sparse_gradient {name}", weight, ids, given, layout, padding_idx)
+
+    def compare_sparse(self, name, weight, ids, given, layout, padding_idx):
+        """`given` are ids as they lie."""
+        plain = torch.randn((*ids.shape, weight.shape[1]), device=weight.device).to(weight.dtype)
+        kept = ids.reshape(-1) != padding_idx
+        unique, inverse = ids.reshape(-1)[kept].unique(return_inverse=True)
+        wide = plain.double().reshape(-1, weight.shape[1])[kept]
+        zeros = wide.new_zeros((len(unique), weight.shape[1]))
+        rows, count = torch.full_like(ids.reshape(-1), -7), ids.new_zeros(())
+        values = poison((ids.numel(), weight.shape[1]), weight, layout)
+        out_grad = laid_out(plain, layout if layout in layouts_of(plain.dim()) else "contiguous")
+        if self.run(name, "embedding_sparse_gradient",
+                    {"weight": weight, "ids": given, "out_grad": out_grad, "padding_idx": padding_idx, "rows": rows,
+                     "values": values, "count": count}):
+            rest = unique.new_full((ids.numel() - len(unique),), len(weight))
+            self.judge_bits(f"{name}: rows", rows, torch.cat([unique, rest]))
+            self.judge_bits(f"{name}: count", count, torch.tensor(len(unique), device=count.device))
+            self.judge_sums(f"{name}: values", values[:len(unique)], zeros.index_add(0, inverse, wide),
+                            zeros.index_add(0, inverse, wide.abs()))
 
     def all(self, device):
         for dtype, extents, width, spread in itertools.product(NAMES, IDS, WIDTHS, SPREADS):

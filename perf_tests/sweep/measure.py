@@ -20,8 +20,8 @@ SUFFIX = re.compile(r"/iterations:\d+/manual_time$")
 # Of a process: short enough that little is lost with it.
 CASES_AT_ONCE = 16
 COUNTERS = ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")
-FAMILIES = ("lerp", "p_norm", "deform_conv2d", "add", "reshape", "trace", "pool2d", "concat", "split", "merge_rows",
-            "sparse", "embedding", "sequence")
+FAMILIES = ("lerp", "p_norm", "conv2d", "deform_conv2d", "add", "reshape", "trace", "pool2d", "concat", "split",
+            "merge_rows", "sparse", "embedding", "sequence")
 # What is measured with 1, 2, 4, … threads.
 SCALING = re.compile(r"openmp/(ceiling/copy|lerp/f32/4x16x1024x1024|lerp_grad_xy/f32/4x16x1024x1024|"
                      r"p_norm(_grad)?/f32/300x250x250/axis:-1/p:2|deform_conv2d(_grad)?/(seed|res4)/f32)")

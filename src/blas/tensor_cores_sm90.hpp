@@ -192,11 +192,6 @@ struct Ring {
   }
 };
 
-/// In a kernel that is launched to start while the one before it in its stream still runs: waits for that to end. The
-/// one before lets it start.
-__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
-
 /// Tells the threads of all blocks that wait for the flag that what this thread has written, and seen others write, is
 /// there. The flag was 0.
 __device__ __forceinline__ void release(int* flag) {

@@ -155,6 +155,10 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("x", {3, 4}), call.integers("perm", {1, 0});
   } else if (op == "slice") {
     call.tensor("x", {3, 4}), call.integers("axes", {1}), call.integers("starts", {1}), call.integers("ends", {3});
+  } else if (op == "conv2d") {
+    call.tensor("x", {2, 4, 5, 4}), call.tensor("weight", {6, 2, 3, 2}), call.tensor("bias", {6});
+    call.integers("stride", {2, 1}), call.integers("padding", {1, 0}), call.integers("dilation", {1, 2});
+    call.integer("groups", 2);
   } else if (op == "pool2d") {
     call.tensor("x", {2, 3, 5, 6}), call.integers("kernel_size", {3, 2}), call.integers("stride", {2});
     call.integers("padding", {1, 0, 0, 1}), call.arguments.set("ceil_mode", true), call.values.numbers["ceil_mode"] = 1;
@@ -205,6 +209,9 @@ void give_inputs(Call& call, const std::string& op) {
     }
   } else if (op == "count_nonfinite") {
     call.list("x", {{4, 2}, {3}}), call.overflow();
+  } else if (op == "embedding_sparse_gradient") {
+    call.tensor("weight", {4, 2}), call.indices("ids", {2, 0, 2}), call.tensor("out_grad", {3, 2});
+    call.integer("padding_idx", 0);
   } else if (op == "embedding") {
     call.tensor("weight", {4, 2}), call.indices("ids", {2, 0, 2}), call.integer("padding_idx", 2);
   } else if (op == "concat") {

@@ -120,6 +120,12 @@ def _padded(values: np.ndarray) -> tuple[np.ndarray, None]:
     return out, None
 
 
+def _conv2d(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, stride: list[int], groups: int) -> np.ndarray:
+    windows = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))[:, :, :: stride[0], :: stride[1]]
+    parts = zip(np.split(windows, groups, 1), np.split(weight, groups))
+    return np.concatenate([np.einsum("nchwkl,mckl->nmhw", *part) for part in parts], 1) + bias[:, None, None]
+
+
 def _gelu(x: np.ndarray) -> np.ndarray:
     return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
@@ -162,6 +168,10 @@ CASES: dict[str, Case] = {
             "padding": 1,
         },
         lambda x, offset, weight, mask, bias, padding: _deform_conv2d(x, offset, weight, mask, bias, (1, 1)),
+    ),
+    "conv2d": Case(
+        {"x": _random(2, 4, 6, 5), "weight": _random(6, 2, 3, 2), "bias": _random(6), "stride": [2, 1], "groups": 2},
+        lambda x, weight, bias, stride, groups: _conv2d(x, weight, bias, stride, groups),
     ),
     "pool2d": Case(
         {"x": _random(2, 3, 4, 6), "kernel_size": [2, 3], "pooltype": "avg"},
@@ -274,6 +284,10 @@ CASES: dict[str, Case] = {
     ),
     "count_nonfinite": Case({"x": [np.array([1.0, np.inf, np.nan]), _random(3, 4)]}, lambda x: np.array(2)),
     "embedding": Case({"weight": _random(6, 2), "ids": ROWS.reshape(2, 2)}, lambda weight, ids: weight[ids]),
+    "embedding_sparse_gradient": Case(
+        {"weight": _random(6, 2), "ids": ROWS.reshape(2, 2), "out_grad": _random(2, 2, 2), "padding_idx": int(ROWS[0])},
+        lambda weight, ids, out_grad, padding_idx: _merged(ids[ids != padding_idx], out_grad[ids != padding_idx]),
+    ),
     "concat": Case({"x": [_random(3, 4), _random(3, 2)], "axis": 1}, lambda x, axis: np.concatenate(x, axis)),
     "split": Case({"x": _random(3, 6), "sections": [1, -1, 2], "axis": 1}, lambda x, sections, axis: [x[:, :1], x[:, 1:4], x[:, 4:]]),
     "sequence_pool": Case(

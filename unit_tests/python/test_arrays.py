@@ -294,5 +294,27 @@ class JaxArraysTest(unittest.TestCase):
             portops.add(jnp.ones(3, jnp.float32), 1.0, out=jnp.ones(3, jnp.float32))
 
 
+@unittest.skipUnless("cuda" in portops.backends() and importlib.util.find_spec("cupy"), "CuPy or a GPU is missing")
+class CupyArraysTest(unittest.TestCase):
+    def test_on_the_current_stream_in_place_and_strided(self) -> None:
+        import cupy
+
+        x = cupy.arange(24, dtype=np.float32).reshape(4, 6)
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            stream.synchronize()
+            y = x[::2, ::-1] * 2  # on this stream alone
+            out = portops.add(y, 1.0)
+            portops.add(out, 1.0, out=out)
+            result = out.get()
+        self.assertEqual(type(out), cupy.ndarray)
+        np.testing.assert_array_equal(result, x.get()[::2, ::-1] * 2 + 2)
+
+    def test_beside_arrays_of_the_host(self) -> None:
+        import cupy
+
+        with self.assertRaisesRegex(portops.Error, "^portops::add: [xy]"):
+            portops.add(cupy.ones(3), np.ones(3))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -129,6 +129,16 @@ def cases() -> dict[str, Case]:
             ((5, 3, 4), (3,)),
             lambda x, scale: torch.nn.functional.batch_norm(x, *_statistics(x), scale),
         ),
+        "conv2d": Case(
+            lambda x, w, b: pt.conv2d(x, w, b, [2, 1], [1, 0], [1, 2], 2),
+            ((2, 4, 5, 6), (6, 2, 3, 2), (6,)),
+            lambda x, w, b: torch.nn.functional.conv2d(x, w, b, (2, 1), (1, 0), (1, 2), 2),
+        ),
+        "conv2d_without_bias": Case(
+            lambda x, w: pt.conv2d(x, w, padding=[1, 1]),
+            ((2, 3, 4, 5), (2, 3, 3, 3)),
+            lambda x, w: torch.nn.functional.conv2d(x, w, padding=1),
+        ),
         "pool2d_max": Case(
             lambda x: pt.pool2d(x, [3, 2], 2, 1).out, ((2, 3, 6, 5),), lambda x: torch.max_pool2d(x, [3, 2], 2, 1)
         ),

@@ -5,9 +5,11 @@
 #include <portops/core/runtime.hpp>
 #include <portops/ops/add.hpp>
 #include <portops/ops/concat.hpp>
+#include <portops/ops/conv2d.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/embedding.hpp>
+#include <portops/ops/embedding_sparse_gradient.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/linear.hpp>
 #include <portops/ops/matmul.hpp>
@@ -51,8 +53,8 @@ AllFamilies::AllFamilies(const Context& ctx, int salt) : salt_(salt) {
   make_elementwise(ctx);
   make_lists(ctx);
   make_products(ctx);
-  make_deform_conv2d(ctx, "f32.", ElementType::f32);
-  make_deform_conv2d(ctx, "f64.", ElementType::f64);
+  make_convolutions(ctx, "f32.", ElementType::f32);
+  make_convolutions(ctx, "f64.", ElementType::f64);
   make_sequences(ctx);
   make_sparse_rows(ctx);
   forget(ctx);
@@ -64,8 +66,8 @@ void AllFamilies::call(const Context& ctx, const Levels& levels) const {
   call_elementwise(ctx);
   call_lists(ctx);
   call_products(ctx);
-  call_deform_conv2d(ctx, "f32.");
-  call_deform_conv2d(ctx, "f64.");
+  call_convolutions(ctx, "f32.");
+  call_convolutions(ctx, "f64.");
   call_sequences(ctx, levels);
   call_sparse_rows(ctx);
 }
@@ -230,9 +232,9 @@ void AllFamilies::call_products(const Context& ctx) const {
   linear_grad(ctx, at("left"), at("right"), at("linear"), at("linear_left"), at("linear_right"), at("linear_bias"));
 }
 
-// --- deformable convolution --------------------------------------------------------------------------------
+// --- convolutions ------------------------------------------------------------------------------------------
 
-void AllFamilies::make_deform_conv2d(const Context& ctx, const std::string& prefix, ElementType type) {
+void AllFamilies::make_convolutions(const Context& ctx, const std::string& prefix, ElementType type) {
   const Extents x{2, 32, 9, 10}, offset{2, 18, 9, 10}, mask{2, 9, 9, 10}, weight{64, 32, 3, 3}, out{2, 64, 9, 10};
   input(ctx, prefix + "x", x, type);
   input(ctx, prefix + "offset", offset, type);
@@ -245,14 +247,20 @@ void AllFamilies::make_deform_conv2d(const Context& ctx, const std::string& pref
   output(ctx, prefix + "mask_grad", mask, type);
   output(ctx, prefix + "weight_grad", weight, type);
   output(ctx, prefix + "bias_grad", {64}, type);
+  output(ctx, prefix + "conv_out", {2, 64, 5, 5}, type);
+  output(ctx, prefix + "conv_x_grad", x, type);
+  output(ctx, prefix + "conv_weight_grad", weight, type);
 }
 
-void AllFamilies::call_deform_conv2d(const Context& ctx, const std::string& prefix) const {
+void AllFamilies::call_convolutions(const Context& ctx, const std::string& prefix) const {
   const auto of = [&](const char* name) { return at(prefix + name); };
   const DeformConv2dParams params{.mask = of("mask"), .bias = of("bias"), .padding = {1, 1}};
   deform_conv2d(ctx, of("x"), of("offset"), of("weight"), of("out"), params);
   deform_conv2d_grad(ctx, of("x"), of("offset"), of("weight"), of("out"), of("x_grad"), of("offset_grad"),
                      of("weight_grad"), of("mask_grad"), of("bias_grad"), params);
+  const Conv2dParams strides{.bias = of("bias"), .stride = {2, 2}, .padding = {1, 1}};
+  conv2d(ctx, of("x"), of("weight"), of("conv_out"), strides);
+  conv2d_grad(ctx, of("x"), of("weight"), of("conv_out"), of("conv_x_grad"), of("conv_weight_grad"), {}, strides);
 }
 
 // --- sequences ---------------------------------------------------------------------------------------------
@@ -303,6 +311,9 @@ void AllFamilies::make_sparse_rows(const Context& ctx) {
   }
   output(ctx, "embedding", {400, 12});
   output(ctx, "embedding_weight", {height, 12});
+  output(ctx, "embedding_rows", {400}, ElementType::i64);
+  output(ctx, "embedding_values", {400, 12});
+  output(ctx, "embedding_count", {}, ElementType::i64);
   tensors_["moment2"] = Tensor(ElementType::f32, {height, 12}, default_memory_space(ctx.backend()));
   const std::vector<float> ones(static_cast<std::size_t>(height * 12), 1.0f);
   copy(ctx, TensorRef(ones.data(), {height, 12}), at("moment2"));
@@ -318,6 +329,8 @@ void AllFamilies::call_sparse_rows(const Context& ctx) const {
               at("adam_moment2"), {.learning_rate = 1e-3, .beta1_pow = 0.9, .beta2_pow = 0.999});
   embedding(ctx, at("param"), at("rows"), at("embedding"));
   embedding_grad(ctx, at("param"), at("rows"), at("values"), at("embedding_weight"), {.padding_idx = 3});
+  embedding_sparse_gradient(ctx, at("param"), at("rows"), at("values"), at("embedding_rows"), at("embedding_values"),
+                            at("embedding_count"), {.padding_idx = 3});
 }
 
 }  // namespace portops::test

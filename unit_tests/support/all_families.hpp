@@ -40,13 +40,13 @@ class AllFamilies {
   void make_elementwise(const Context& ctx);
   void make_lists(const Context& ctx);
   void make_products(const Context& ctx);
-  void make_deform_conv2d(const Context& ctx, const std::string& prefix, ElementType type);
+  void make_convolutions(const Context& ctx, const std::string& prefix, ElementType type);
   void make_sequences(const Context& ctx);
   void make_sparse_rows(const Context& ctx);
   void call_elementwise(const Context& ctx) const;
   void call_lists(const Context& ctx) const;
   void call_products(const Context& ctx) const;
-  void call_deform_conv2d(const Context& ctx, const std::string& prefix) const;
+  void call_convolutions(const Context& ctx, const std::string& prefix) const;
   void call_sequences(const Context& ctx, const Levels& levels) const;
   void call_sparse_rows(const Context& ctx) const;
 

@@ -95,7 +95,7 @@ def windows_along(extent: Any, before: Any, after: Any, kernel: Any, dilation: A
     return torch.sym_max(room // stride + 1, 0)
 
 
-def _deform_conv2d(given: Arguments) -> dict[str, Extents]:
+def _convolution(given: Arguments) -> dict[str, Extents]:
     images, _, height, width = given["x"].shape
     out_channels, _, kernel_height, kernel_width = given["weight"].shape
     padding, stride, dilation = given["padding"], given["stride"], given["dilation"]
@@ -193,6 +193,11 @@ def _embedding(given: Arguments) -> dict[str, Extents]:
     return {"out": (*given["ids"].shape, given["weight"].shape[1])}
 
 
+def _embedding_sparse_gradient(given: Arguments) -> dict[str, Extents]:
+    n = given["ids"].numel()
+    return {"rows": (n,), "values": (n, given["weight"].shape[1]), "count": ()}
+
+
 def _sequences(levels: Sequence[torch.Tensor]) -> Any:
     return levels[-1].shape[0] - 1
 
@@ -238,7 +243,8 @@ def _sequence_concat(given: Arguments) -> dict[str, Extents]:
 
 
 COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
-    "deform_conv2d": _deform_conv2d,
+    "conv2d": _convolution,
+    "deform_conv2d": _convolution,
     "pool2d": _pool2d,
     "cross_entropy_with_softmax": _cross_entropy_with_softmax,
     "reshape": _reshape,
@@ -251,6 +257,7 @@ COMPUTED: dict[str, Callable[[Arguments], dict[str, Extents]]] = {
     "batch_norm": _batch_norm,
     "merge_rows": _merge_rows,
     "embedding": _embedding,
+    "embedding_sparse_gradient": _embedding_sparse_gradient,
     "sequence_pool": _sequence_pool,
     "sequence_pad": _sequence_pad,
     "sequence_expand": _sequence_expand,

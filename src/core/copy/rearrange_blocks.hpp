@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/copy/rearrangement.hpp"
+#include "core/exec/cuda/kernel_order.hpp"
 #include "core/exec/spaces.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
@@ -49,6 +50,7 @@ class RearrangeBlocks {
   static constexpr std::size_t scratch_bytes() { return 0; }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
+    let_next_kernel_start();
     const std::int64_t tile = first_team + team.league_rank();
     const std::int64_t row_of_tiles = quotient(tile, tiles_across_);
     const std::int64_t batch = quotient(row_of_tiles, tiles_down_);

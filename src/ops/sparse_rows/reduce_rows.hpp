@@ -40,7 +40,9 @@ void sum_level(const Context& ctx, const std::string& label, const SparseRows& s
   RowColumns columns(sparse);
   if (crossing) columns.rank = 1;  // sums are contiguous
   const std::int64_t rows = memory.levels.rows[static_cast<std::size_t>(level)];
-  const SumRows<B, T, Index, N, Sink, crossing> functor(columns, rows, values, position, places, none, next, sink);
+  const std::int64_t chunk = crossing ? SparseRows::crossing_chunk : sparse.chunk();
+  const SumRows<B, T, Index, N, Sink, crossing> functor(columns, rows, chunk, values, position, places, none, next,
+                                                        sink);
   launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
 }
 

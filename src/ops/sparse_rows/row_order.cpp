@@ -46,6 +46,14 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
   RowOrder<Index> order{places[0], nullptr, nullptr};
   if (sparse.n > 0) {
     dispatch_backend(ctx.backend(), [&]<Backend B>() {
+#if defined(PORTOPS_HAS_CUDA)
+      if constexpr (B == Backend::cuda) {
+        if (is_ranked_on_cuda(sparse)) {
+          order = rank_on_cuda(ctx, labels, sparse, places[0], positions[0]);
+          return;
+        }
+      }
+#endif
       read_places<B>(ctx, labels, sparse, places[0], positions[0]);
       if (sparse.merged()) return;
       if constexpr (B == Backend::cuda) {

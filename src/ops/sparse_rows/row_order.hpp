@@ -11,7 +11,8 @@
 
 namespace portops::impl {
 
-/// Sparse rows by their places in the table. A place that the table does not have counts as its height.
+/// Sparse rows by their places in the table. Rows of the padding and of places that the table does not have are behind
+/// all others: SparseRows says as which places.
 template <class Index>
 struct RowOrder {
   Index* places;          ///< in ascending order

@@ -4,6 +4,7 @@
 
 #include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
+#include "core/lanes/lanes.hpp"
 #include "ops/sparse_rows/row_order_functors.hpp"
 
 #include <thrust/iterator/counting_iterator.h>
@@ -43,13 +44,51 @@ cudaError_t number(void* sorter, std::size_t& bytes, const SparseRows& sparse, c
                                        stream);
 }
 
+/// Of so many rows the numbers that come before each are soon counted, and a team's scratch has all places.
+constexpr std::int64_t most_ranked_rows = 4096;
+
+/// Counts for each row those that come before it in a stable order of the places. A team has all places in its scratch;
+/// a warp takes a row.
+template <class Index>
+struct RankPlaces {
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<Backend::cuda>>::member_type;
+  static constexpr int blocks = 4;
+  static constexpr int threads = 256;
+  static constexpr int warp = 32;
+
+  ReadPlaces<Index> read;  ///< with room for the sorted places and positions
+  std::int64_t first_team = 0;
+
+  std::int64_t teams() const { return ceil_div(read.n, threads / warp); }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(read.n) * sizeof(Index); }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    auto* const place = scratch_of<Index>(team);
+    const auto n = static_cast<int>(read.n);
+    Index position;
+    for (int i = team.team_rank(); i < n; i += threads) place[i] = read.place_of(i, position);
+    team.team_barrier();
+    const int row = static_cast<int>(first_team + team.league_rank()) * (threads / warp) + team.team_rank() / warp;
+    if (row >= n) return;
+    const Index own = place[row];
+    int before = 0;
+    for (int i = team.team_rank() % warp; i < n; i += warp) {
+      before += place[i] < own || (place[i] == own && i < row) ? 1 : 0;
+    }
+    before = sum_over_lanes(before, warp);
+    if (team.team_rank() % warp != 0) return;
+    read.places[before] = read.place_of(row, position);
+    read.positions[before] = position;
+  }
+};
+
 template <class Index>
 std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
   std::size_t sort_bytes = 0;
   std::size_t number_bytes = 0;
   cub::DoubleBuffer<Index> places;
   cub::DoubleBuffer<Index> positions;
-  if (!sparse.merged()) {
+  if (!sparse.merged() && !is_ranked_on_cuda(sparse)) {
     call_cub("cub::SortPairs", [&] { return sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr); });
   }
   if (numbered) {
@@ -63,6 +102,15 @@ std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
 std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered) {
   const CurrentDevice device(ctx);
   return sparse.narrow() ? bytes_of<std::uint32_t>(sparse, numbered) : bytes_of<std::uint64_t>(sparse, numbered);
+}
+
+bool is_ranked_on_cuda(const SparseRows& sparse) { return !sparse.merged() && sparse.n <= most_ranked_rows; }
+
+template <class Index>
+RowOrder<Index> rank_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
+                             Index* positions) {
+  launch_by_teams<Backend::cuda>(ctx, labels.sort, RankPlaces<Index>{make_read_places(sparse, places, positions)});
+  return {places, positions, nullptr};
 }
 
 template <class Index>
@@ -87,6 +135,10 @@ void number_on_cuda(const Context& ctx, const RowOrderLabels& labels, const Spar
   call_cub("cub::InclusiveSum", [&] { return number<Index>(sorter, sorter_bytes, sparse, order, stream); });
 }
 
+template RowOrder<std::uint32_t> rank_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint32_t*,
+                                              std::uint32_t*);
+template RowOrder<std::uint64_t> rank_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint64_t*,
+                                              std::uint64_t*);
 template RowOrder<std::uint32_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,
                                               std::uint32_t* (&)[2], std::uint32_t* (&)[2], void*, std::size_t);
 template RowOrder<std::uint64_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,

@@ -6,6 +6,13 @@
 
 namespace portops::impl {
 
+/// Whether rows are so few that each one's rank is counted.
+bool is_ranked_on_cuda(const SparseRows& sparse);
+/// Reads the places and sorts them, in one kernel: a row's rank is the number of those that come before it.
+template <class Index>
+RowOrder<Index> rank_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
+                             Index* positions);
+
 /// The bytes that CUB needs to sort the rows, and to number them.
 std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered);
 

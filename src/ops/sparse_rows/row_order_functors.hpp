@@ -11,8 +11,8 @@
 
 namespace portops::impl {
 
-/// places[i] = the place of row i, or the height where the table has no such place or it is the padding; positions[i] =
-/// where the row lies, which is i along one axis.
+/// places[i] = the place of row i, the height where that is the padding, or `outside` where the table does not have it;
+/// positions[i] = where the row lies, which is i along one axis.
 template <class Index>
 struct ReadPlaces {
   const std::int64_t* given;
@@ -20,17 +20,25 @@ struct ReadPlaces {
   std::int64_t n;
   std::int64_t height;
   std::int64_t padding;
+  std::int64_t outside;
   const std::int64_t* count;
   Index* places;
   Index* positions;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    Index position;
+    places[i] = place_of(i, position);
+    if (positions != nullptr) positions[i] = position;
+  }
+
+  /// The place of row i, and its position.
+  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i, Index& position) const {
     const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
     std::int64_t at = 0, row = 0;
     axes.locate(i, at, row);
+    position = static_cast<Index>(row);
     const std::int64_t place = i < end ? given[at] : height;
-    places[i] = static_cast<Index>(place >= 0 && place < height && place != padding ? place : height);
-    if (positions != nullptr) positions[i] = static_cast<Index>(row);
+    return static_cast<Index>(place < 0 || place >= height ? outside : place == padding ? height : place);
   }
 };
 
@@ -44,7 +52,7 @@ struct IsFirst {
   KOKKOS_FUNCTION Index operator()(std::int64_t i) const {
     if (i >= n) return 0;
     const Index place = places[i];
-    return place != height && (i == 0 || places[i - 1] != place) ? Index{1} : Index{0};
+    return place < height && (i == 0 || places[i - 1] != place) ? Index{1} : Index{0};
   }
 };
 
@@ -53,6 +61,7 @@ struct IsFirst {
 template <class Index>
 struct WriteNumbers {
   IsFirst<Index> is_first;
+  Index outside;
   const Index* positions;
   Index* numbers;
   NumberedPlaces out;
@@ -62,14 +71,15 @@ struct WriteNumbers {
     const Index height = is_first.height;
     const Index* const places = is_first.places;
     if (i == n) {
-      if (n == 0 || places[n - 1] != height) *out.count = n == 0 ? 0 : static_cast<std::int64_t>(numbers[n]);
+      if (n == 0 || places[n - 1] != outside) *out.count = n == 0 ? 0 : static_cast<std::int64_t>(numbers[n]);
       return;
     }
     const Index place = places[i];
     const auto total = static_cast<std::int64_t>(numbers[n]);
     if (i >= total) out.places[i * out.places_stride] = static_cast<std::int64_t>(height);
-    if (place == height) {
-      if (i == 0 || places[i - 1] != height) *out.count = -1 - static_cast<std::int64_t>(positions[i]);
+    if (place >= height) {
+      const bool is_first_outside = place == outside && (i == 0 || places[i - 1] != outside);
+      if (is_first_outside) *out.count = -1 - static_cast<std::int64_t>(positions[i]);
       numbers[i] = none_of<Index>;
     } else {
       const Index number = numbers[i] - 1;
@@ -79,25 +89,30 @@ struct WriteNumbers {
   }
 };
 
-/// The bits of places, that of rows without one, the height, included.
+/// The bits of places, that of rows without one included.
 inline int bits_of_places(const SparseRows& sparse) {
-  return std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sparse.height))), 1);
+  return std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sparse.outside))), 1);
+}
+
+/// The functor ReadPlaces of a call.
+template <class Index>
+ReadPlaces<Index> make_read_places(const SparseRows& sparse, Index* places, Index* positions) {
+  return {sparse.places,  sparse.axes,  sparse.n, sparse.height, sparse.padding,
+          sparse.outside, sparse.count, places,   positions};
 }
 
 template <Backend B, class Index>
 void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
                  Index* positions) {
-  launch_items<B, 0>(ctx, labels.places,
-                     ReadPlaces<Index>{sparse.places, sparse.axes, sparse.n, sparse.height, sparse.padding,
-                                       sparse.count, places, positions},
-                     sparse.n);
+  launch_items<B, 0>(ctx, labels.places, make_read_places(sparse, places, positions), sparse.n);
 }
 
 template <Backend B, class Index>
 void write_numbers(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                    const RowOrder<Index>& order, const NumberedPlaces& out) {
   const IsFirst<Index> is_first{order.places, static_cast<Index>(sparse.height), sparse.n};
-  launch_items<B, 0>(ctx, labels.write, WriteNumbers<Index>{is_first, order.position, order.numbers, out},
+  const auto outside = static_cast<Index>(sparse.outside);
+  launch_items<B, 0>(ctx, labels.write, WriteNumbers<Index>{is_first, outside, order.position, order.numbers, out},
                      sparse.n + 1);
 }
 

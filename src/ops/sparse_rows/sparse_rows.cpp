@@ -79,7 +79,7 @@ SparseRows make_sparse_rows(ElementType type, const TensorRef& rows, std::int64_
   SparseRows sparse;
   sparse.type = type;
   sparse.n = rows.size();
-  sparse.height = height;
+  sparse.height = sparse.outside = height;
   sparse.places = static_cast<const std::int64_t*>(rows.data());
   sparse.operands = static_cast<int>(tensors.size());
   for (std::size_t k = 0; k < tensors.size(); ++k) {
@@ -107,7 +107,7 @@ bool SparseRows::narrow() const {
     last += (axes.extent[axis] - 1) * axes.row_stride[axis];
     if (last >= most) return false;
   }
-  return n < most && height < std::numeric_limits<std::uint32_t>::max();
+  return n < most && outside < std::numeric_limits<std::uint32_t>::max();
 }
 
 bool SparseRows::has_packs(Backend backend) const {
@@ -141,7 +141,7 @@ void check_places(std::string_view op, const Context& ctx, const SparseRows& spa
   }
 }
 
-SumLevels::SumLevels(const SparseRows& sparse) {
+SumLevels::SumLevels(const SparseRows& sparse) : chunk_(sparse.chunk()) {
   rows[0] = sparse.n;
   count = 1;
   if (sparse.merged()) return;  // no two rows have one place
@@ -149,7 +149,7 @@ SumLevels::SumLevels(const SparseRows& sparse) {
 }
 
 std::int64_t SumLevels::chunks(int level) const {
-  return ceil_div(rows[static_cast<std::size_t>(level)], level == 0 ? SparseRows::chunk : SparseRows::crossing_chunk);
+  return ceil_div(rows[static_cast<std::size_t>(level)], level == 0 ? chunk_ : SparseRows::crossing_chunk);
 }
 
 }  // namespace portops::impl

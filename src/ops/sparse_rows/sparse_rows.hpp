@@ -27,8 +27,9 @@ struct SparseOperand {
 struct SparseRows {
   static constexpr int most_operands = 8;
   /// Sorted rows are added up in chunks of so many, and what crosses these in chunks of crossing_chunk, on as many
-  /// levels as it takes: a tree.
-  static constexpr std::int64_t chunk = 64;
+  /// levels as it takes: a tree. Few rows have short chunks, because a chunk's batches wait for one another.
+  std::int64_t chunk() const { return n <= few_rows ? 16 : 64; }
+  static constexpr std::int64_t few_rows = 16384;
   /// Crossing sums are few, and waiting for memory takes a level's time: all of a chunk are loaded at once.
   static constexpr std::int64_t crossing_chunk = 16;
   /// Of other rows so many are loaded at once and added up before they enter a chunk's sum.
@@ -42,8 +43,11 @@ struct SparseRows {
   std::array<std::int64_t, max_rank> column_extent = {};
   const std::int64_t* places = nullptr;  ///< the rows of the table that the n rows belong to
   RowAxes axes;                          ///< row_stride counts in the row_stride of the values
-  std::int64_t padding = -1;             ///< a place whose rows count for nothing; -1: none
-  const std::int64_t* count = nullptr;   ///< of rows that are merged already; null where they are not
+  std::int64_t padding = -1;  ///< a place that counts as the height, so that its rows count for nothing; -1: none
+  /// As which a place counts that the table does not have: the height, as padding does, or, to tell it from padding
+  /// where places are numbered, one more.
+  std::int64_t outside = 0;
+  const std::int64_t* count = nullptr;  ///< of rows that are merged already; null where they are not
   int operands = 0;
   std::array<SparseOperand, most_operands> operand;  ///< the values, then the others
 
@@ -71,6 +75,9 @@ struct SumLevels {
   std::array<std::int64_t, most> rows{};
   int count = 0;
   std::int64_t chunks(int level) const;
+
+ private:
+  std::int64_t chunk_;  ///< of the rows themselves
 };
 
 }  // namespace portops::impl

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/column_access.hpp"
 #include "core/map/map.hpp"
 #include "ops/sparse_rows/copy_element.hpp"
 #include "ops/sparse_rows/reduce_rows.hpp"
@@ -26,6 +27,17 @@ struct UpdateRow {
     PORTOPS_UNROLL
     for (int k = 0; k < tables; ++k) first.of[k] = table[k].at(columns, column);
     return first;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] const Columns& first,
+                                            [[maybe_unused]] std::int64_t row) const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+l"(row));  // or these addresses would stay in registers until the row's sum is complete
+    PORTOPS_UNROLL
+    for (int k = 0; k < tables; ++k) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(in_device_memory(first.of[k] + row * table[k].row_stride)));
+    }
+#endif
   }
 
   template <int N>

@@ -16,6 +16,8 @@ struct StoreRow {
 
   KOKKOS_FORCEINLINE_FUNCTION Columns at(std::int64_t column) const { return out.at(columns, column); }
 
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(Columns, std::int64_t) const {}
+
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Columns first, std::int64_t number, const Arithmetic<T> (&sum)[N],
                                               int count) const {

@@ -26,8 +26,9 @@ struct CrossingSums {
 };
 
 /// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
-/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place. Where `crossing`,
-/// the rows are sums that cross the ends of chunks.
+/// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place; what it reads for
+/// that sink.prefetch(columns, place) brings into a GPU's cache, for a batch together, or each sum would wait for it
+/// anew. Where `crossing`, the rows are sums that cross the ends of chunks.
 template <Backend B, class T, class Index, int N, class Sink, bool crossing>
 class SumRows {
  public:
@@ -38,10 +39,11 @@ class SumRows {
   static constexpr int blocks = crossing ? 1 : N > 4 ? 2 : 3;
 
   /// `position` says which row is the i-th, `places` its place; `none` is the place of rows that count for nothing.
-  SumRows(const RowColumns& columns, std::int64_t rows, const RowTensor<const S>& values, const Index* position,
-          const Index* places, Index none, const CrossingSums<A, Index>& next, const Sink& sink)
+  SumRows(const RowColumns& columns, std::int64_t rows, std::int64_t chunk, const RowTensor<const S>& values,
+          const Index* position, const Index* places, Index none, const CrossingSums<A, Index>& next, const Sink& sink)
       : columns_(columns),
         rows_(rows),
+        chunk_(chunk),
         values_(values),
         position_(position),
         places_(places),
@@ -51,7 +53,7 @@ class SumRows {
         by_packs_(packs_),
         sink_(sink) {}
 
-  std::int64_t items() const { return ceil_div(rows_, chunk) * packs_; }
+  std::int64_t items() const { return ceil_div(rows_, chunk_) * packs_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     Walk walk;
@@ -59,8 +61,8 @@ class SumRows {
     walk.column = (item - walk.chunk * packs_) * N;
     const std::int64_t left = columns_.count - walk.column;
     walk.count = static_cast<int>(left < N ? left : N);
-    const std::int64_t begin = walk.chunk * chunk;
-    const std::int64_t end = begin + chunk < rows_ ? begin + chunk : rows_;
+    const std::int64_t begin = walk.chunk * chunk_;
+    const std::int64_t end = begin + chunk_ < rows_ ? begin + chunk_ : rows_;
     walk.place = places_[begin];
     walk.began_before = begin > 0 && walk.place != none_ && places_[begin - 1] == walk.place;
     walk.first_place = none_;
@@ -72,8 +74,7 @@ class SumRows {
   }
 
  private:
-  static constexpr std::int64_t chunk = crossing ? SparseRows::crossing_chunk : SparseRows::chunk;
-  static constexpr int batch = crossing ? static_cast<int>(chunk) : SparseRows::batch;
+  static constexpr int batch = crossing ? static_cast<int>(SparseRows::crossing_chunk) : SparseRows::batch;
   /// A negative zero changes no number that is added to it.
   static constexpr A nothing = A(-0.0);
 
@@ -123,6 +124,10 @@ class SumRows {
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
         if (place[j] != none_) load(values[j], row_at(walk, rows[j]));
+      }
+      PORTOPS_UNROLL
+      for (int j = 0; j < batch; ++j) {
+        if (place[j] != none_) sink_.prefetch(walk.target, static_cast<std::int64_t>(place[j]));
       }
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
@@ -212,6 +217,7 @@ class SumRows {
 
   RowColumns columns_;
   std::int64_t rows_;
+  std::int64_t chunk_;  ///< rows of it
   RowTensor<const S> values_;
   const Index* position_;
   const Index* places_;

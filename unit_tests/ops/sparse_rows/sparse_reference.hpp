@@ -52,7 +52,7 @@ struct MergedReference {
 
   template <class T>
   MergedReference(const Places& places, const TestTensor<T>& values) {
-    const std::int64_t n = values.extents()[0];
+    const auto n = static_cast<std::int64_t>(places.size());
     const std::int64_t columns = n == 0 ? 0 : values.extents().product() / n;
     for (std::int64_t i = 0; i < n; ++i) {
       Row& row = rows[places[static_cast<std::size_t>(i)]];

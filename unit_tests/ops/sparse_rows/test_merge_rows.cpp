@@ -90,10 +90,12 @@ class MergeRowsTest : public OnEveryBackend {
 PORTOPS_ON_EVERY_BACKEND(MergeRowsTest);
 
 TEST_P(MergeRowsTest, adds_up_the_rows_of_each_place) {
-  // 64 rows are a chunk; columns that fill packs, that do not, and that are several tiles of a host.
+  // 16 or 64 rows are a chunk; columns that fill packs, that do not, and that are several tiles of a host.
   for (const std::int64_t n : {1, 2, 63, 64, 65, 128, 1000, 5000}) {
     for (const std::int64_t columns : {1, 7, 64}) check_types(random_places(n, 300), columns, 300);
   }
+  // Of up to 4096 rows a GPU counts the ranks, up to 16384 are few.
+  for (const std::int64_t n : {4095, 4096, 4097, 16384, 16385}) check_types(random_places(n, 700), 8, 700);
   check_types(random_places(500, 90), 1000, 90);
   check_types(random_places(500, 90), 24, 90);
 }

@@ -54,9 +54,9 @@ PORTOPS_EXPORT void embedding(const Context& ctx, const TensorRef& weight, const
 /// on every run, for any number of threads and on every backend, whether the context asks for it or not. On cuda an id
 /// outside of the table adds nothing; on hosts it is an Error, as in embedding.
 ///
-/// The sparse gradient needs no call: its rows are ids and its values out_grad, as tensors of extents [n] and
-/// [n, width] (see reshape). merge_rows, sparse_sgd, sparse_momentum and sparse_adam take them as they are. They know
-/// no padding_idx: those rows of values are to be 0, or left out.
+/// embedding_sparse_gradient gives the sparse gradient. Without padding_idx it needs no call: its rows are ids and its
+/// values out_grad, as tensors of extents [n] and [n, width] (see reshape), and merge_rows, sparse_sgd, sparse_momentum
+/// and sparse_adam take them as they are.
 ///
 /// Throws portops::Error as embedding does; weight_grad may not overlap anything. Temporaries come from the library's
 /// pool or the context's workspace; embedding_grad_workspace gives their size.

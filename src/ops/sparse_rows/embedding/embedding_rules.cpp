@@ -2,27 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sparse_rows/embedding/embedding_rules.hpp"
 
-#include "core/types/fail.hpp"
+#include "ops/sparse_rows/looked_up.hpp"
 
 namespace portops::impl {
 
 EmbeddingExtents embedding_extents(std::string_view op, const TensorRef& weight, const TensorRef& ids,
                                    const EmbeddingParams& params) {
-  if (weight.rank() != 2) {
-    fail("portops::", op, ": weight has extents ", weight.extents().to_string(), ", expected 2 axes");
-  }
-  if (ids.rank() >= max_rank) {
-    fail("portops::", op, ": ids has extents ", ids.extents().to_string(), ", expected ", max_rank - 1,
-         " axes or fewer");
-  }
-  if (params.padding_idx < -1 || params.padding_idx >= weight.extent(0)) {
-    fail("portops::", op, ": padding_idx is ", params.padding_idx, ", expected -1 or a row of weight, less than ",
-         weight.extent(0));
-  }
-  Extents out = Extents::of_rank(ids.rank() + 1);
-  for (int axis = 0; axis < ids.rank(); ++axis) out[axis] = ids.extent(axis);
-  out[ids.rank()] = weight.extent(1);
-  return {{out, "the extents of ids, then a row of weight"}};
+  return {looked_up_extents(op, weight, ids, params.padding_idx)};
 }
 
 }  // namespace portops::impl

@@ -6,7 +6,7 @@
 #include "core/exec/region.hpp"
 #include "core/exec/tensor.hpp"
 #include "generated/checks.hpp"
-#include "ops/sparse_rows/merge_rows/merge_rows_kernels.hpp"
+#include "ops/sparse_rows/merge_rows_kernels.hpp"
 #include "ops/sparse_rows/sparse_rows_memory.hpp"
 
 #include <array>

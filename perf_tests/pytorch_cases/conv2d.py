@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""conv2d and conv2d_grad, in both layouts of images."""
+import torch
+from torch.nn import functional
+
+from .common import Case, compiled_gradient, count
+
+
+def gradient(g, x, weight, stride, padding, dilation, groups):
+    return torch.ops.aten.convolution_backward(g, x, weight, [weight.shape[0]], stride, padding, dilation, False, [0, 0],
+                                               groups, [True, True, True])
+
+
+class Conv2d(Case):
+    """`kind` is the element type or "tf32"."""
+
+    def __init__(self, op, kind, x, out_channels, kernel=3, stride=1, padding=1, groups=1, channels_last=False):
+        outputs = ["out"] if op == "conv2d" else ["x_grad", "weight_grad", "bias_grad"]
+        super().__init__(op, "f32" if kind == "tf32" else kind, outputs, "tf32" if kind == "tf32" else "ieee")
+        self.x, self.weight = tuple(x), (out_channels, x[1] // groups, kernel, kernel)
+        self.stride, self.padding, self.groups = [stride, stride], [padding, padding], groups
+        self.channels_last = channels_last
+        windows = [(extent + 2 * padding - kernel) // stride + 1 for extent in x[2:]]
+        self.out = (x[0], out_channels, *windows)
+
+    def name(self):
+        window = f"{self.weight[2]}x{self.weight[3]} stride {self.stride[0]}"
+        groups = f" groups {self.groups}" if self.groups > 1 else ""
+        last = " channels last" if self.channels_last else ""
+        return f"{self.op} {self.math_name()} {list(self.x)} to {self.out[1]} {window}{groups}{last}"
+
+    def laid(self, tensor):
+        return tensor.contiguous(memory_format=torch.channels_last) if self.channels_last else tensor
+
+    def window(self):
+        return (self.stride, self.padding, [1, 1], self.groups)
+
+    def tensors(self, device):
+        values = dict(zip(("stride", "padding", "dilation", "groups"), self.window()))
+        values |= {name: self.laid(self.random(shape, device)) for name, shape in (("x", self.x), ("weight", self.weight))}
+        if not self.is_gradient():
+            bias = self.random(self.out[1:2], device)
+            return {**values, "bias": bias, "out": self.laid(self.poison(self.out, device))}
+        return {**values, "out_grad": self.laid(self.random(self.out, device)),
+                "x_grad": self.laid(self.poison(self.x, device)),
+                "weight_grad": self.laid(self.poison(self.weight, device)),
+                "bias_grad": self.poison(self.out[1:2], device)}
+
+    def bytes(self):
+        moved = count(self.x) + count(self.weight)
+        return self.element_size() * (moved * (2 if self.is_gradient() else 1) + count(self.out) + self.out[1])
+
+    def flops(self):
+        return (2 if self.is_gradient() else 1) * 2 * count(self.out) * count(self.weight[1:])
+
+    def results(self, values, change):
+        wide = {name: change(v.double()) for name, v in values.items() if isinstance(v, torch.Tensor)}
+        if not self.is_gradient():
+            return {"out": functional.conv2d(wide["x"], wide["weight"], wide["bias"], *self.window())}
+        return dict(zip(self.outputs, gradient(wide["out_grad"], wide["x"], wide["weight"], *self.window())))
+
+    def expected(self, values):
+        sums = self.results(values, torch.abs)
+        return {name: (result, sums[name]) for name, result in self.results(values, lambda t: t).items()}
+
+    def torch_call(self, values, compiled):
+        v = values
+        if not self.is_gradient():
+            call = lambda x, weight, bias: functional.conv2d(x, weight, bias, *self.window())
+            call = torch.compile(call, dynamic=False) if compiled else call
+            return lambda: call(v["x"], v["weight"], v["bias"])
+        call = lambda g, x, weight: gradient(g, x, weight, *self.window())
+        call = compiled_gradient(call, self.name()) if compiled else call
+        return lambda: call(v["out_grad"], v["x"], v["weight"])
+
+
+# The extents of x, the channels of out, the window's extent, stride, padding and groups.
+SHAPES = (((16, 256, 64, 64), 256), ((256, 32, 28, 28), 64), ((32, 64, 56, 56), 64), ((2, 256, 50, 84), 256, 1, 1, 0),
+          ((2, 256, 50, 84), 256, 3, 2), ((8, 512, 14, 14), 512), ((4, 96, 75, 101), 160),
+          ((2, 256, 50, 84), 256, 3, 1, 1, 4), ((2, 64, 56, 56), 64, 3, 1, 1, 64), ((16, 3, 224, 224), 64, 7, 2, 3))
+SMALL = (((2, 256, 50, 84), 256), ((2, 256, 50, 84), 256, 1, 1, 0), ((4, 64, 56, 56), 64),
+         ((2, 64, 56, 56), 64, 3, 1, 1, 64), ((2, 3, 224, 224), 32, 3, 2))
+
+
+def cases(device):
+    shapes, kinds = (SMALL, ("f32",)) if device == "cpu" else (SHAPES, ("f32", "tf32", "f16", "bf16"))
+    return [Conv2d(op, kind, *shape, channels_last=last) for shape in shapes for kind in kinds
+            for last in (False, True) for op in ("conv2d", "conv2d_grad")]

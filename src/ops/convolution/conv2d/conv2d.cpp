@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/conv2d/conv2d.hpp"
+
+#include "blas/gemm.hpp"
+#include "core/exec/region.hpp"
+#include "core/exec/workspace.hpp"
+#include "generated/checks.hpp"
+#include "ops/convolution/bias.hpp"
+#include "ops/convolution/conv2d/conv2d_paths.hpp"
+#include "ops/convolution/conv2d/weight_grad.hpp"
+#include "ops/convolution/conv2d/x_grad.hpp"
+
+#include <algorithm>
+
+namespace portops {
+namespace {
+
+using impl::Conv2dConvolution;
+using impl::ConvolutionTensors;
+using impl::Windows;
+
+Windows check_forward(const Context& ctx, const ConvolutionTensors& t, const Conv2dParams& params) {
+  const Windows windows = impl::check_conv2d(ctx, t.x, t.weight, t.out, params).windows;
+  blas::check_products("conv2d", ctx, t.x.type());
+  return windows;
+}
+
+/// The tensors of a call of the gradient.
+struct GradTensors {
+  TensorRef x, weight, out_grad;
+  TensorRef x_grad, weight_grad, bias_grad;
+};
+
+Windows check_grad(const Context& ctx, const GradTensors& t, const Conv2dParams& params) {
+  const Windows windows =
+      impl::check_conv2d_grad(ctx, t.x, t.weight, t.out_grad, t.x_grad, t.weight_grad, t.bias_grad, params).windows;
+  blas::check_products("conv2d_grad", ctx, t.x.type());
+  return windows;
+}
+
+/// Whether the gradients that need the windows are sums over nothing, or there are none.
+bool has_no_windows(const Windows& windows) {
+  return windows.images == 0 || windows.pixels() == 0 || windows.out_channels == 0 || windows.channels == 0 ||
+         windows.area() == 0;
+}
+
+std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t) {
+  std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
+  if (has_no_windows(windows)) return bytes;
+  if (t.x_grad) bytes = std::max(bytes, impl::x_grad_workspace(ctx, windows, t.out_grad, t.x_grad));
+  if (t.weight_grad) {
+    bytes = std::max(bytes, impl::weight_grad_workspace(ctx, windows, t.x, t.out_grad, t.weight_grad));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void conv2d(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
+            const Conv2dParams& params) {
+  const impl::Region region("portops::conv2d");
+  const ConvolutionTensors tensors{x, {}, weight, {}, params.bias, out};
+  const Windows windows = check_forward(ctx, tensors, params);
+  if (out.size() == 0) return;
+  if (windows.channels == 0) {
+    return impl::fill_with_bias(ctx, Conv2dConvolution::labels().fill, out, params.bias);
+  }
+  impl::convolve_whole(ctx, windows, tensors);
+}
+
+std::size_t conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
+                             const Conv2dParams& params) {
+  const ConvolutionTensors tensors{x, {}, weight, {}, params.bias, out};
+  const Windows windows = check_forward(ctx, tensors, params);
+  if (out.size() == 0 || windows.channels == 0) return 0;
+  return impl::convolve_whole_workspace(ctx, windows, tensors);
+}
+
+void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out_grad,
+                 const TensorRef& x_grad, const TensorRef& weight_grad, const TensorRef& bias_grad,
+                 const Conv2dParams& params) {
+  const impl::Region region("portops::conv2d_grad");
+  const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
+  const Windows windows = check_grad(ctx, tensors, params);
+  // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
+  const std::size_t bytes = grad_workspace(ctx, windows, tensors);
+  const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
+  const Context lent = Context(ctx).workspace({memory.data(), bytes});
+  const std::string& fill_label = Conv2dConvolution::labels().fill;
+  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", fill_label, out_grad, bias_grad);
+  if (has_no_windows(windows)) {
+    for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, fill_label, *result);
+    return;
+  }
+  if (x_grad) impl::conv2d_x_grad(lent, windows, weight, out_grad, x_grad);
+  if (weight_grad) impl::conv2d_weight_grad(lent, windows, x, out_grad, weight_grad);
+}
+
+std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,
+                                  const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
+                                  const TensorRef& bias_grad, const Conv2dParams& params) {
+  const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
+  return grad_workspace(ctx, check_grad(ctx, tensors, params), tensors);
+}
+
+}  // namespace portops

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/images_at_once.hpp"
+#include "ops/convolution/conv2d/pointwise.hpp"
+#include "ops/convolution/conv2d/window_rows.hpp"
+#include "ops/convolution/convolve.hpp"
+
+namespace portops::impl {
+
+/// By the path that suits the call. Needs channels, and an out that has elements.
+inline void convolve_whole(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  if (ctx.products() != Products::kokkos_kernels) {
+    if (suits_products(ctx, windows, tensors)) return convolve_by_products(ctx, windows, tensors);
+    if (suits_window_rows(ctx, windows, tensors)) return convolve_by_window_rows(ctx, windows, tensors);
+  }
+  convolve<Conv2dConvolution>(ctx, windows, tensors, images_at_once(windows, tensors.x.type()));
+}
+
+/// The workspace that it needs.
+inline std::size_t convolve_whole_workspace(const Context& ctx, const Windows& windows,
+                                            const ConvolutionTensors& tensors) {
+  if (ctx.products() != Products::kokkos_kernels) {
+    if (suits_products(ctx, windows, tensors)) return products_workspace(ctx);
+    if (suits_window_rows(ctx, windows, tensors)) return window_rows_workspace(ctx, windows, tensors);
+  }
+  return convolve_workspace<Conv2dConvolution>(ctx, windows, tensors, images_at_once(windows, tensors.x.type()));
+}
+
+}  // namespace portops::impl

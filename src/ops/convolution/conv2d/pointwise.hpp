@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "ops/convolution/convolution_tensors.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+
+// Windows that are pixels of x: matrix products of tensors as they lie.
+
+namespace portops::impl {
+
+/// Whether the windows are the pixels of x, one after the other.
+bool is_pointwise(const Windows& windows);
+
+/// Whether, on a GPU, matrix products alone are the faster way, and x, weight and out lie so that it can be taken.
+bool suits_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
+
+void convolve_by_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
+std::size_t products_workspace(const Context& ctx);
+
+}  // namespace portops::impl

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/types/tensor_ref.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+
+namespace portops::impl {
+
+/// weight_grad of conv2d, by windows in memory, some images at a time. Needs windows: no extent is 0.
+void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                        const TensorRef& weight_grad);
+std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                  const TensorRef& out_grad, const TensorRef& weight_grad);
+
+}  // namespace portops::impl

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/conv2d/x_grad.hpp"
+
+#include "ops/convolution/bias.hpp"
+#include "ops/convolution/conv2d/conv2d_paths.hpp"
+#include "ops/convolution/layouts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace portops::impl {
+namespace {
+
+/// One of the convolutions.
+struct PhaseConvolution {
+  Windows windows;
+  ConvolutionTensors tensors;
+};
+
+class XGrad {
+ public:
+  XGrad(const Context& ctx, const Windows& windows, const TensorRef& out_grad, const TensorRef& x_grad)
+      : windows_(windows),
+        out_grad_(out_grad),
+        x_grad_(x_grad),
+        down_(phases_of(windows.height, windows.kernel_height, windows.stride_y, windows.top, windows.dilation_y)),
+        across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)) {
+    turned_ = TemporaryArray(layout_, windows.channels * windows.taps() * windows.group_out_channels(),
+                             size_of(x_grad.type()));
+    // What each of several convolutions would copy is copied once.
+    const bool copies = ctx.backend() == Backend::cuda && down_.size() * across_.size() > 1;
+    if (copies && !has_channels_last(out_grad)) {
+      channels_last_ = TemporaryArray(layout_, out_grad.size(), size_of(out_grad.type()));
+    }
+    for_phases(nullptr, [&](const PhaseConvolution& phase) {
+      rest_ = std::max(rest_, convolve_whole_workspace(ctx, phase.windows, phase.tensors));
+    });
+  }
+
+  std::size_t bytes() const { return layout_.bytes() + rest_; }
+
+  void run(const Context& ctx, const TensorRef& weight) const {
+    static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
+    const Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes());
+    dispatch(ctx.backend(), x_grad_.type(), [&]<Backend B, class T>() {
+      Conv2dKernels<B, T>::turn_weight(ctx, windows_, tensor4(weight), turned_.in(memory.data()));
+      if (!channels_last_) return;
+      ConvolutionKernels<B, T>::rearrange(
+          ctx, label, to_channels_last(out_grad_, 0, windows_.images, channels_last_.in(memory.data())));
+    });
+    if (!reaches_all()) fill_with_bias(ctx, Conv2dConvolution::labels().fill, x_grad_);
+    const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + layout_.bytes(), rest_});
+    for_phases(memory.data(),
+               [&](const PhaseConvolution& phase) { convolve_whole(lent, phase.windows, phase.tensors); });
+  }
+
+ private:
+  /// Whether each pixel of x is in some phase.
+  bool reaches_all() const {
+    const auto pixels = [](const std::vector<Phase>& phases) {
+      std::int64_t sum = 0;
+      for (const Phase& phase : phases) sum += phase.extent;
+      return sum;
+    };
+    return pixels(down_) == windows_.height && pixels(across_) == windows_.width;
+  }
+
+  template <class Action>
+  void for_phases(void* memory, const Action& action) const {
+    for (const Phase& down : down_) {
+      for (const Phase& across : across_) action(convolution(down, across, memory));
+    }
+  }
+
+  /// Without memory, one of the same extents, strides and alignment.
+  PhaseConvolution convolution(const Phase& down, const Phase& across, void* memory) const {
+    const std::int64_t outs = windows_.group_out_channels(), width = windows_.kernel_width;
+    const std::int64_t images = windows_.images;
+    const TensorRef turned(turned_.in(memory), x_grad_.type(), {windows_.channels, outs, down.taps, across.taps},
+                           {windows_.taps() * outs, 1, down.tap_step * width * outs, across.tap_step * outs},
+                           x_grad_.space());
+    const Extents of_x = x_grad_.strides(), of_out = out_grad_.extents();
+    const TensorRef out_grad =
+        channels_last_
+            ? TensorRef(channels_last_.in(memory), x_grad_.type(), of_out,
+                        {of_out[1] * of_out[2] * of_out[3], 1, of_out[1] * of_out[3], of_out[1]}, x_grad_.space())
+            : out_grad_;
+    return {{.images = images,
+             .channels = windows_.out_channels,
+             .height = windows_.out_height,
+             .width = windows_.out_width,
+             .out_channels = windows_.channels,
+             .out_height = down.extent,
+             .out_width = across.extent,
+             .kernel_height = down.taps,
+             .kernel_width = across.taps,
+             .top = down.before,
+             .left = across.before,
+             .dilation_y = down.dilation,
+             .dilation_x = across.dilation,
+             .groups = windows_.groups},
+            {.x = out_grad,
+             .offset = {},
+             .weight = moved(turned, (down.tap * width + across.tap) * outs, turned.extents(), turned.strides()),
+             .mask = {},
+             .bias = {},
+             .out = moved(x_grad_, down.first * of_x[2] + across.first * of_x[3],
+                          {images, windows_.channels, down.extent, across.extent},
+                          {of_x[0], of_x[1], of_x[2] * windows_.stride_y, of_x[3] * windows_.stride_x})}};
+  }
+
+  Windows windows_;
+  TensorRef out_grad_, x_grad_;
+  std::vector<Phase> down_, across_;
+  MemoryLayout layout_;
+  TemporaryArray turned_, channels_last_;
+  std::size_t rest_ = 0;  ///< what the convolutions need
+};
+
+}  // namespace
+
+std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before,
+                             std::int64_t dilation) {
+  // Tap k of the turned weight reaches pixel h from h + before − (kernel − 1 − k) · dilation, where stride divides it.
+  const std::int64_t common = std::gcd(stride, dilation);
+  const std::int64_t tap_step = stride / common;
+  std::vector<Phase> phases;
+  for (std::int64_t tap = 0; tap < std::min(tap_step, kernel); ++tap) {
+    const std::int64_t from = before - (kernel - 1 - tap) * dilation;
+    const std::int64_t first = ((-from) % stride + stride) % stride;
+    if (first >= extent) continue;
+    phases.push_back({.first = first,
+                      .extent = (extent - first - 1) / stride + 1,
+                      .tap = tap,
+                      .tap_step = tap_step,
+                      .taps = (kernel - tap - 1) / tap_step + 1,
+                      .before = -((first + from) / stride),
+                      .dilation = dilation / common});
+  }
+  return phases;
+}
+
+void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
+                   const TensorRef& x_grad) {
+  XGrad(ctx, windows, out_grad, x_grad).run(ctx, weight);
+}
+
+std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad,
+                             const TensorRef& x_grad) {
+  return XGrad(ctx, windows, out_grad, x_grad).bytes();
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/types/tensor_ref.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// x_grad of conv2d: convolutions of out_grad with the turned weight.
+
+namespace portops::impl {
+
+/// Along an axis, the pixels of x that lie `stride` apart, and the taps that reach them from some pixel of out_grad:
+///
+///   x_grad[first + i · stride] = Σ turned[tap + t · tap_step] · out_grad[i − before + t · dilation]
+struct Phase {
+  std::int64_t first, extent;
+  std::int64_t tap, tap_step, taps;
+  std::int64_t before, dilation;
+};
+
+/// Those that any tap reaches: at most one a tap. `before` is the padding, `extent` that of x.
+std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before,
+                             std::int64_t dilation);
+
+/// Needs windows: no extent is 0.
+void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
+                   const TensorRef& x_grad);
+std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad,
+                             const TensorRef& x_grad);
+
+}  // namespace portops::impl

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/copy/rearrange.hpp"
+#include "core/copy/zeros.hpp"
+#include "core/exec/launch.hpp"
+#include "core/reduce/sum.hpp"
+#include "ops/convolution/convolution_kernels.hpp"
+#include "ops/convolution/packed_weight.hpp"
+
+namespace portops::impl {
+
+/// Writes the bias of a channel to all of its pixels, an item an element.
+template <class T>
+struct FillWithBias {
+  std::int64_t extent[4];
+  Tensor4 tensor;
+  const T* bias;
+  std::int64_t bias_stride;
+  static constexpr int blocks = 0;
+
+  std::int64_t items() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t row = quotient(index, extent[3]);
+    const std::int64_t plane = quotient(row, extent[2]);
+    const std::int64_t image = quotient(plane, extent[1]);
+    const std::int64_t channel = plane - image * extent[1];
+    T* const to =
+        static_cast<T*>(tensor.data) + tensor.offset(image, channel, row - plane * extent[2], index - row * extent[3]);
+    *to = bias != nullptr ? bias[channel * bias_stride] : T(0.0f);
+  }
+};
+
+/// Adds numbers to others or, where these are the first, writes them there. An item a number.
+template <class A>
+struct AddSums {
+  static constexpr int blocks = 0;
+  A* to;
+  const A* from;
+  std::int64_t count;
+  bool first;
+
+  std::int64_t items() const { return count; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = first ? from[i] : to[i] + from[i]; }
+};
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::rearrange(const Context& ctx, const std::string& label, const Rearrangement& what) {
+  impl::rearrange<B, T, T>(ctx, label, what);
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::rearrange_sums(const Context& ctx, const std::string& label, const Rearrangement& what) {
+  impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::fill(const Context& ctx, const std::string& label, const Extents& extents,
+                                    const Tensor4& tensor, const void* bias, std::int64_t bias_stride) {
+  launch_by_items<B>(
+      ctx, label,
+      FillWithBias<T>{
+          {extents[0], extents[1], extents[2], extents[3]}, tensor, static_cast<const T*>(bias), bias_stride});
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::zero(const Context& ctx, const std::string& label, void* data, std::size_t bytes) {
+  impl::zero<B>(ctx, label, data, bytes);
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::add_sums(const Context& ctx, const std::string& label, void* to, const void* from,
+                                        std::int64_t count, bool first) {
+  using A = Arithmetic<T>;
+  launch_by_items<B>(ctx, label, AddSums<A>{static_cast<A*>(to), static_cast<const A*>(from), count, first});
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::bias_grad(const Context& ctx, const char* op, const ReducePlan& plan) {
+  reduce<B, T>(ctx, ReduceLabels(op), Sum<Arithmetic<T>>(), Sum<double>(), plan);
+}
+
+template <Backend B, class T>
+std::size_t ConvolutionKernels<B, T>::packed_weight_bytes(const Windows& windows) {
+  using A = Arithmetic<T>;
+  return static_cast<std::size_t>(PackedWeight<A>{windows}.size()) * sizeof(A);
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::pack_weight(const Context& ctx, const std::string& label, const Windows& windows,
+                                           const Tensor4& weight, void* packed_weight) {
+  if constexpr (B != Backend::cuda) {
+    launch_by_items<B>(ctx, label, PackWeight<B, T>(windows, weight, static_cast<Arithmetic<T>*>(packed_weight)));
+  }
+}
+
+}  // namespace portops::impl

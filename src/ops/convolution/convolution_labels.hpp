@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+
+namespace portops::impl {
+
+/// What the kernels and the temporaries of a convolution are called, after its operator.
+struct ConvolutionLabels {
+  explicit ConvolutionLabels(const std::string& op)
+      : workspace("portops::" + op + "::workspace"),
+        fill("portops::" + op + "::fill"),
+        x("portops::" + op + "::x[channels_last]"),
+        weight("portops::" + op + "::weight[channels_last]"),
+        packed_weight("portops::" + op + "::weight[tiles]"),
+        columns("portops::" + op + "::columns[im2col]"),
+        out("portops::" + op + "::out[strided]"),
+        tiles("portops::" + op + "[tiles]"),
+        strips("portops::" + op + "[strips]"),
+        pixels("portops::" + op + "[pixels]"),
+        fused("portops::" + op + "[fused]") {}
+
+  std::string workspace;
+  std::string fill;
+  std::string x, weight;  ///< copies with the channels last
+  std::string packed_weight;
+  std::string columns;
+  std::string out;
+  std::string tiles, strips, pixels, fused;  ///< the paths
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/convolution/fused/fused.hpp"
+#include "ops/convolution/im2col.hpp"
+#include "ops/convolution/pixels.hpp"
+#include "ops/convolution/tiles.hpp"
+
+#include <cstdint>
+
+// A convolution by the path that suits it. The operator is a parameter, a struct Operator with
+//
+//   Kernels<B, T>                   its kernels: DeformConv2dKernels says which
+//   labels()                        what they are called
+//   fused()                         those of the fused path, in builds that have it
+//   fits_strips(windows, x)         whether hosts can sample x in strips
+//   samples_strips(windows, x)      whether they do so to make tiles of columns
+
+namespace portops::impl {
+
+/// The ways to the result.
+enum class ConvolutionPath : std::uint8_t { fused, pixels, strips, tiles, im2col };
+
+/// Whether a thread of a host may compute a strip of pixels: as suits_pixels().
+template <class Operator>
+bool suits_strips(const Context& ctx, const Windows& windows, const TensorRef& x) {
+  constexpr std::int64_t chain = 64;
+  constexpr std::int64_t few_out_channels = 16;
+  return ctx.backend() != Backend::cuda && windows.group_column() <= chain &&
+         windows.group_out_channels() <= few_out_channels && Operator::fits_strips(windows, x);
+}
+
+template <class Operator>
+ConvolutionPath choose_path(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  // A library multiplies columns that are in memory.
+  if (ctx.products() == Products::kokkos_kernels) return ConvolutionPath::im2col;
+  if (can_fuse(ctx, windows, tensors)) return ConvolutionPath::fused;
+  if (suits_pixels(ctx, windows, tensors)) return ConvolutionPath::pixels;
+  if (suits_strips<Operator>(ctx, windows, tensors.x)) return ConvolutionPath::strips;
+  return ctx.backend() == Backend::cuda ? ConvolutionPath::im2col : ConvolutionPath::tiles;
+}
+
+inline ConvolutionOut convolution_out(const ConvolutionTensors& t) {
+  return {tensor4(t.out), t.bias ? t.bias.data() : nullptr, t.bias ? t.bias.stride(0) : 0};
+}
+
+/// On GPUs. Needs channels, an out that has elements, and fits_pixels(). Takes no workspace: all is read and written
+/// where it lies.
+template <class Operator>
+void convolve_by_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    const ImageStep step{.windows = windows, .offset = tensor4(t.offset), .mask = tensor4(t.mask), .x = tensor4(t.x)};
+    Operator::template Kernels<B, T>::convolve_pixels(ctx, step, tensor4(t.weight), convolution_out(t));
+  });
+}
+
+/// On hosts, many pixels at a time. Needs channels, an out that has elements, fits_strips(), and at most strip_sums
+/// output channels a group. It takes no workspace either.
+template <class Operator>
+void convolve_by_strips(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    const ImageStep step{.windows = windows, .offset = tensor4(t.offset), .mask = tensor4(t.mask), .x = tensor4(t.x)};
+    Operator::template Kernels<B, T>::convolve_strips(ctx, step, tensor4(t.weight), convolution_out(t));
+  });
+}
+
+/// Needs channels, and an out that has elements. `step` is the most images whose columns, or a copy of x, are in memory
+/// at once.
+template <class Operator>
+void convolve(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors, std::int64_t step) {
+  switch (choose_path<Operator>(ctx, windows, tensors)) {
+    case ConvolutionPath::fused: return convolve_fused(ctx, Operator::fused(), windows, tensors);
+    case ConvolutionPath::pixels: return convolve_by_pixels<Operator>(ctx, windows, tensors);
+    case ConvolutionPath::strips: return convolve_by_strips<Operator>(ctx, windows, tensors);
+    case ConvolutionPath::tiles: return convolve_by_tiles<Operator>(ctx, windows, tensors, step);
+    case ConvolutionPath::im2col: return convolve_by_im2col<Operator>(ctx, windows, tensors, step);
+  }
+}
+
+/// The workspace that it needs.
+template <class Operator>
+std::size_t convolve_workspace(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors,
+                               std::int64_t step) {
+  switch (choose_path<Operator>(ctx, windows, tensors)) {
+    case ConvolutionPath::fused: return fused_workspace(ctx, Operator::fused(), windows, tensors);
+    case ConvolutionPath::pixels:
+    case ConvolutionPath::strips: return 0;
+    case ConvolutionPath::tiles: return tiles_workspace<Operator>(ctx, windows, tensors, step);
+    case ConvolutionPath::im2col: break;
+  }
+  return im2col_workspace<Operator>(ctx, windows, tensors, step);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/deform_conv2d/deform_conv2d.hpp"
+
+#include "blas/gemm.hpp"
+#include "core/exec/region.hpp"
+#include "core/exec/workspace.hpp"
+#include "generated/checks.hpp"
+#include "ops/convolution/bias.hpp"
+#include "ops/convolution/convolve.hpp"
+#include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
+#include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace portops {
+namespace {
+
+using impl::ConvolutionTensors;
+using impl::DeformConv2dConvolution;
+using impl::DeformConv2dGradTensors;
+
+using impl::Windows;
+
+std::int64_t step_of(const Windows& windows, const DeformConv2dParams& params) {
+  return std::min(windows.images, params.im2col_step);
+}
+
+Windows check_forward(const Context& ctx, const ConvolutionTensors& t, const DeformConv2dParams& params) {
+  const Windows windows = impl::check_deform_conv2d(ctx, t.x, t.offset, t.weight, t.out, params).windows;
+  blas::check_products("deform_conv2d", ctx, t.x.type());
+  return windows;
+}
+
+/// Whether the gradients that need the windows are sums over nothing.
+bool has_no_windows(const Windows& windows) {
+  return windows.images == 0 || windows.pixels() == 0 || windows.out_channels == 0 || windows.channels == 0;
+}
+
+bool wants_windows(const DeformConv2dGradTensors& t) {
+  return t.x_grad || t.offset_grad || t.weight_grad || t.mask_grad;
+}
+
+/// Whether the gradient needs no columns in memory.
+bool takes_strips(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
+  return ctx.products() != Products::kokkos_kernels &&
+         impl::suits_strips<DeformConv2dConvolution>(ctx, windows, tensors.x);
+}
+
+std::size_t grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
+                           const DeformConv2dParams& params) {
+  const std::size_t bias_bytes = impl::bias_grad_workspace(tensors.out_grad, tensors.bias_grad);
+  if (!wants_windows(tensors) || has_no_windows(windows)) return bias_bytes;
+  if (takes_strips(ctx, windows, tensors)) {
+    return std::max(bias_bytes, impl::strips_grad_workspace(windows, tensors, step_of(windows, params)));
+  }
+  return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
+}
+
+/// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
+void check_lists(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
+  if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (windows.pixels() <= most) return;
+  impl::fail("portops::deform_conv2d_grad: out_grad has ", windows.pixels(), " pixels an image, expected at most ",
+             most, " for a deterministic x_grad on a GPU");
+}
+
+Windows check_grad(const Context& ctx, const DeformConv2dGradTensors& t, const DeformConv2dParams& params) {
+  const Windows windows = impl::check_deform_conv2d_grad(ctx, t.x, t.offset, t.weight, t.out_grad, t.x_grad,
+                                                         t.offset_grad, t.weight_grad, t.mask_grad, t.bias_grad, params)
+                              .windows;
+  blas::check_products("deform_conv2d_grad", ctx, t.x.type());
+  check_lists(ctx, windows, t);
+  return windows;
+}
+
+}  // namespace
+
+void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
+                   const TensorRef& out, const DeformConv2dParams& params) {
+  const impl::Region region("portops::deform_conv2d");
+  const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
+  const Windows windows = check_forward(ctx, tensors, params);
+  if (out.size() == 0) return;
+  if (windows.channels == 0) {
+    return impl::fill_with_bias(ctx, DeformConv2dConvolution::labels().fill, out, params.bias);
+  }
+  impl::convolve<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
+}
+
+std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                    const TensorRef& weight, const TensorRef& out, const DeformConv2dParams& params) {
+  const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
+  const Windows windows = check_forward(ctx, tensors, params);
+  if (out.size() == 0 || windows.channels == 0) return 0;
+  return impl::convolve_workspace<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
+}
+
+void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
+                        const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& offset_grad,
+                        const TensorRef& weight_grad, const TensorRef& mask_grad, const TensorRef& bias_grad,
+                        const DeformConv2dParams& params) {
+  const impl::Region region("portops::deform_conv2d_grad");
+  const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
+                                        x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
+  const Windows windows = check_grad(ctx, tensors, params);
+  // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
+  const std::size_t bytes = grad_workspace(ctx, windows, tensors, params);
+  const impl::Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", bytes);
+  const Context lent = Context(ctx).workspace({memory.data(), bytes});
+  const std::string& fill_label = DeformConv2dConvolution::labels().fill;
+  if (bias_grad) impl::sum_bias_grad(lent, "deform_conv2d_grad", fill_label, out_grad, bias_grad);
+  if (!wants_windows(tensors)) return;
+  if (has_no_windows(windows)) {
+    for (const TensorRef* result : {&x_grad, &offset_grad, &weight_grad, &mask_grad}) {
+      impl::fill_with_bias(ctx, fill_label, *result);
+    }
+    return;
+  }
+  if (takes_strips(ctx, windows, tensors)) {
+    return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step_of(windows, params));
+  }
+  impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step_of(windows, params));
+}
+
+std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,
+                                         const TensorRef& weight, const TensorRef& out_grad, const TensorRef& x_grad,
+                                         const TensorRef& offset_grad, const TensorRef& weight_grad,
+                                         const TensorRef& mask_grad, const TensorRef& bias_grad,
+                                         const DeformConv2dParams& params) {
+  const DeformConv2dGradTensors tensors{x,      offset,      weight,      params.mask, out_grad,
+                                        x_grad, offset_grad, weight_grad, mask_grad,   bias_grad};
+  const Windows windows = check_grad(ctx, tensors, params);
+  return grad_workspace(ctx, windows, tensors, params);
+}
+
+}  // namespace portops

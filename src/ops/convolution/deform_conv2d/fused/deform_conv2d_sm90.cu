@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
+#include "ops/convolution/deform_conv2d/fused/bilinear_samples_sm90.hpp"
+#include "ops/convolution/fused/fused_convolve_sm90.hpp"
+
+namespace portops::impl {
+namespace {
+
+using Path = fused_sm90::FusedPath<fused_sm90::BilinearSamples>;
+
+std::span<const BlockTime> block_times(ElementType type, bool tf32) {
+  constexpr int fixed = 9000;
+  static constexpr BlockTime of_16_bits[] = {{256, 128, fixed, 1150},
+                                             {256, 64, fixed, 620},
+                                             {128, 128, fixed, 920},
+                                             {128, 64, fixed, 400},
+                                             {64, 128, fixed, 780}};
+  static constexpr BlockTime of_tf32[] = {{256, 128, fixed, 980},
+                                          {256, 64, fixed, 520},
+                                          {128, 128, fixed, 785},
+                                          {128, 64, fixed, 345},
+                                          {64, 128, fixed, 610}};
+  static constexpr BlockTime of_f32[] = {{128, 128, fixed, 1310}, {128, 64, fixed, 650}, {64, 128, fixed, 940}};
+  if (size_of(type) == 2) return of_16_bits;
+  return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
+}
+
+int clusters_at_once(const FusedPlan& plan) { return Path::clusters_at_once(DeformConv2dConvolution::labels(), plan); }
+
+void run(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
+  Path::run(DeformConv2dConvolution::labels(), stream, windows, plan, operands);
+}
+
+}  // namespace
+
+const FusedKernels& DeformConv2dConvolution::fused() {
+  static const FusedKernels kernels{labels(), block_times, clusters_at_once, run};
+  return kernels;
+}
+
+}  // namespace portops::impl

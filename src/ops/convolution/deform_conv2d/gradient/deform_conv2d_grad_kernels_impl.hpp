@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/copy/zeros.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "ops/convolution/channel_packs.hpp"
+#include "ops/convolution/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles.hpp"
+#include "ops/convolution/deform_conv2d/gradient/contributions.hpp"
+#include "ops/convolution/deform_conv2d/gradient/strips_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/strips_x_grad.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// The memory of a step's lists, one array after the other.
+template <class A>
+struct ContributionMemory {
+  std::size_t counts, starts, contributions, bytes;
+
+  explicit ContributionMemory(const Windows& windows) {
+    MemoryLayout layout;
+    const std::int64_t lists = ContributionLists<A>::lists(windows);
+    counts = layout.add<std::int64_t>(lists);
+    starts = layout.add<std::int64_t>(lists + 1);
+    contributions = layout.add<Contribution<A>>(ContributionLists<A>::capacity(windows));
+    bytes = layout.bytes();
+  }
+};
+
+/// The arrays in the memory of columns_grad.
+template <Backend B, class T>
+struct ColumnsGradMemory {
+  MemoryLayout layout;
+  TemporaryArray lists;     ///< of contributions to x_grad
+  TemporaryArray products;  ///< of samples, by blocks of channels
+  std::int64_t blocks_of_channels = 0;
+
+  ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
+    using A = Arithmetic<T>;
+    if constexpr (B == Backend::cuda) {
+      if (wants_x_grad && ctx.deterministic()) {
+        lists = TemporaryArray(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+      }
+      if constexpr (sizeof(T) <= 4) {
+        using Tiles = ColumnsGradTiles<B, T>;
+        if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
+      }
+    } else {
+      with_channel_packs<B, T, A>(ImageStep{.windows = windows}, [&]<int N>() {
+        blocks_of_channels = ColumnsGradHost<B, T, N>::blocks_of_channels(windows);
+      });
+    }
+    if (wants_products && blocks_of_channels > 0) {
+      products = TemporaryArray(layout, corners * windows.all_samples() * blocks_of_channels, sizeof(A));
+    }
+  }
+};
+
+template <Backend B, class T>
+std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ctx, const Windows& windows,
+                                                               bool wants_x_grad, bool wants_products) {
+  return ColumnsGradMemory<B, T>(ctx, windows, wants_x_grad, wants_products).layout.bytes();
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// x_grad by lists of contributions.
+template <class T, int N>
+void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory, Arithmetic<T>* x_grad) {
+  static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
+  static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
+  static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
+  static const std::string sort_label = "portops::deform_conv2d_grad::sort[lists]";
+  static const std::string gather_label = "portops::deform_conv2d_grad::x_grad[lists]";
+  constexpr Backend B = Backend::cuda;
+  using A = Arithmetic<T>;
+  const ContributionMemory<A> memory(step.windows);
+  auto* const bytes = static_cast<std::byte*>(list_memory);
+  const ContributionLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
+                                   reinterpret_cast<std::int64_t*>(bytes + memory.starts),
+                                   reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
+  const std::int64_t count = lists.lists(step.windows);
+  const SamplerOf<T> sampler(step.windows, step.offset, step.mask, Edge::of_gradients);
+  zero<B>(ctx, count_label, lists.counts, memory.contributions - memory.counts);
+  launch_by_items<B>(ctx, count_label, CollectContributions<B, T, false>(step.windows, sampler, lists));
+  launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
+  launch_by_items<B>(ctx, fill_label, CollectContributions<B, T, true>(step.windows, sampler, lists));
+  launch_by_items<B>(ctx, sort_label, SortLists<B, A>(count, lists));
+  launch_by_items<B>(ctx, gather_label,
+                     GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, x_grad));
+}
+#endif
+
+template <Backend B, class T>
+bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const ImageStep& step) {
+  if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
+    using Tiles = ColumnsGradTiles<B, T>;
+    return Tiles::suits(step.windows) && Tiles::suits(step.windows, step.x);
+  } else {
+    return false;
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const ImageStep& step,
+                                                 const ImageStepGrads& grads) {
+  static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
+  static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
+  static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
+  using A = Arithmetic<T>;
+  const Windows& windows = step.windows;
+  const SamplerOf<T> sampler(windows, step.offset, step.mask, Edge::of_gradients);
+  const auto* const x = static_cast<const T*>(step.x.data);
+  auto* const column_grads = static_cast<T*>(step.columns);
+  ColumnsGradTargets<T> targets{static_cast<A*>(grads.x_grad), grads.offset_grad, grads.mask_grad};
+  const ColumnsGradMemory<B, T> memory(ctx, windows, targets.x_grad != nullptr, targets.wants_products());
+  auto* const products = static_cast<A*>(memory.products.in(grads.memory));
+  const auto add_products = [&] {
+    if (products == nullptr) return;
+    launch_by_items<B>(ctx, products_label,
+                       ProductsOfBlocks<B, T>(windows, sampler, targets, products, memory.blocks_of_channels));
+  };
+  const std::size_t x_grad_bytes =
+      sizeof(A) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
+  const auto zero_x_grad = [&] {
+    if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
+  };
+  with_channel_packs<B, T, A>(step, [&]<int N>() {
+    if constexpr (B == Backend::cuda) {
+      if (targets.x_grad != nullptr && ctx.deterministic()) {
+        gather_x_grad<T, N>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
+        targets.x_grad = nullptr;
+      }
+      zero_x_grad();
+      if (targets.x_grad == nullptr && !targets.wants_products() && !grads.makes_columns) return;
+      if constexpr (sizeof(T) <= 4) {
+        static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
+        if (can_make_columns(step)) {
+          launch_by_teams<B>(ctx, tiles_label,
+                             ColumnsGradTiles<B, T>(windows, sampler, step.x, column_grads, grads.makes_columns,
+                                                    targets.x_grad, products));
+          return add_products();
+        }
+      }
+      launch_by_teams<B>(ctx, label,
+                         ColumnsGrad<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets));
+    } else {
+      zero_x_grad();
+      launch_by_items<B>(
+          ctx, label,
+          ColumnsGradHost<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));
+      add_products();
+    }
+  });
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::strips_products(const Context& ctx, const StripsPlan& plan, const ImageStep& step,
+                                                    const Tensor4& weight, const Tensor4& out_grad,
+                                                    const Tensor4& offset_grad, const Tensor4& mask_grad,
+                                                    void* weight_sums, const Tensor4& weight_grad) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d_grad::products[strips]";
+    static const std::string weight_label = "portops::deform_conv2d_grad::weight_grad[strips]";
+    auto* const sums = static_cast<Arithmetic<T>*>(weight_sums);
+    launch_by_items<B>(ctx, label,
+                       StripsProducts<T>(StripsGrad<T>(plan, step, weight, out_grad), offset_grad, mask_grad, sums));
+    if (sums != nullptr) launch_by_items<B>(ctx, weight_label, StripsWeightGrad<T>(plan, sums, weight_grad));
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::strips_x_grad(const Context& ctx, const StripsPlan& plan, const ImageStep& step,
+                                                  const Tensor4& weight, const Tensor4& out_grad, void* reach,
+                                                  void* sums, const Tensor4& x_grad) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string reach_label = "portops::deform_conv2d_grad::reach[strips]";
+    static const std::string label = "portops::deform_conv2d_grad::x_grad[strips]";
+    const StripsGrad<T> grad(plan, step, weight, out_grad);
+    auto* const found = static_cast<StripReach*>(reach);
+    launch_by_items<B>(ctx, reach_label, FindReach<T>(grad, found));
+    launch_by_items<B>(ctx, label, StripsXGrad<T>(grad, found, static_cast<Arithmetic<T>*>(sums), x_grad));
+  }
+}
+
+}  // namespace portops::impl

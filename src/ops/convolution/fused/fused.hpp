@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/convolution/convolution_labels.hpp"
+#include "ops/convolution/convolution_tensors.hpp"
+#include "ops/convolution/fused/fused_sm90.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+// The fused path: no columns in device memory.
+
+namespace portops::impl {
+
+/// What a block of these output channels and pixels takes, in nanoseconds on an H200, measured, where so many run on a
+/// multiprocessor at once.
+struct BlockTime {
+  int rows;
+  int pixels;
+  int fixed_time;  ///< to begin, to find the samples, and to write the sums
+  int step_time;
+  int at_once = 1;
+};
+
+/// The kernels of an operator.
+struct FusedKernels {
+  const ConvolutionLabels& labels;
+  /// In all forms that there are.
+  std::span<const BlockTime> (*block_times)(ElementType type, bool tf32);
+  /// How many groups of blocks that share the inner axis the current device runs at once.
+  int (*clusters_at_once)(const FusedPlan& plan);
+  /// Packs the weight, and then computes, both on `stream`. Throws Error where the launch fails.
+  void (*run)(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands);
+};
+
+/// Whether this build, the context's device and the call allow it.
+bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
+
+/// How a call is cut into the work of blocks of threads: output channels, pixels, and blocks that share the inner axis.
+struct FusedForm {
+  int rows, pixels, splits;
+};
+
+/// All that there are for a call.
+std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                                   ElementType type);
+
+/// In the form that is expected to be the fastest, or in that one.
+void convolve_fused(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                    const ConvolutionTensors& tensors, const std::optional<FusedForm>& form = {});
+
+/// The workspace that it needs.
+std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                            const ConvolutionTensors& tensors);
+
+}  // namespace portops::impl

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/fused/fused.hpp"
+
+// Builds without the fused path.
+
+namespace portops::impl {
+
+bool can_fuse(const Context& /*ctx*/, const Windows& /*windows*/, const ConvolutionTensors& /*tensors*/) {
+  return false;
+}
+
+std::vector<FusedForm> fused_forms(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
+                                   ElementType /*type*/) {
+  return {};
+}
+
+void convolve_fused(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
+                    const ConvolutionTensors& /*tensors*/, const std::optional<FusedForm>& /*form*/) {}
+
+std::size_t fused_workspace(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
+                            const ConvolutionTensors& /*tensors*/) {
+  return 0;
+}
+
+}  // namespace portops::impl

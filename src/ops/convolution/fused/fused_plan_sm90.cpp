@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/fused/fused.hpp"
+
+#include "core/exec/cuda/cuda_device.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/exec/workspace.hpp"
+#include "core/lanes/tile_shape.hpp"
+#include "ops/convolution/convolution_kernels.hpp"
+#include "ops/convolution/fused/fused_sm90.hpp"
+#include "ops/convolution/layouts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace portops::impl {
+namespace {
+
+/// What each further split adds, in nanoseconds.
+constexpr std::int64_t split_time = 2500;
+
+/// Channels of a step, and those that are read at once.
+int chunk_channels(ElementType type) { return 128 / static_cast<int>(size_of(type)); }
+int pack_channels(ElementType type) { return 16 / static_cast<int>(size_of(type)); }
+
+/// Of a run in memory.
+std::int64_t run_bytes(const Windows& windows, ElementType type) {
+  return ceil_div(windows.channel_run(), pack_channels(type)) * 16;
+}
+
+/// How many tiles the device works on at once: where several blocks share one, they must be neighbours on it. Asked
+/// once for each form and device, as it takes long.
+std::int64_t at_once(const Context& ctx, const FusedKernels& kernels, const FusedPlan& plan, const BlockTime& block) {
+  if (plan.splits == 1) return std::int64_t{multiprocessors(ctx)} * block.at_once;
+  static std::mutex mutex;
+  using Form = std::array<int, 6>;
+  static std::map<std::pair<const FusedKernels*, Form>, int> known;
+  const std::lock_guard lock(mutex);
+  const std::pair key{&kernels, Form{cuda_device(ctx), static_cast<int>(plan.type), static_cast<int>(plan.tf32),
+                                     plan.rows, plan.pixels, plan.splits}};
+  if (const auto entry = known.find(key); entry != known.end()) return entry->second;
+  const CurrentDevice device(ctx);
+  // Known when it has been told: the question may fail.
+  const int clusters = std::max(kernels.clusters_at_once(plan), 1);
+  known.emplace(key, clusters);
+  return clusters;
+}
+
+/// A plan with its inner axis, but no form.
+FusedPlan plan_steps(const Context& ctx, const Windows& windows, ElementType type) {
+  FusedPlan plan{.type = type, .tf32 = type == ElementType::f32 && ctx.math() == Math::tf32};
+  const std::int64_t run = windows.channel_run();
+  plan.run_bytes = static_cast<int>(run_bytes(windows, type));
+  plan.run_chunks = static_cast<int>(ceil_div(run, chunk_channels(type)));
+  plan.group_chunks = static_cast<int>(windows.group_channels() / run) * plan.run_chunks;
+  plan.steps = static_cast<int>(windows.taps()) * plan.group_chunks;
+  const std::int64_t phases = ceil_div(windows.taps(), FusedPlan::most_phase_taps);
+  plan.phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
+  return plan;
+}
+
+FusedPlan with_form(FusedPlan plan, const Windows& windows, const FusedForm& form) {
+  plan.rows = form.rows;
+  plan.pixels = form.pixels;
+  plan.splits = form.splits;
+  plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
+  plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
+  return plan;
+}
+
+FusedPlan make_plan(const Context& ctx, const FusedKernels& kernels, const Windows& windows, ElementType type) {
+  const FusedPlan steps = plan_steps(ctx, windows, type);
+  FusedPlan best;
+  std::int64_t least = INT64_MAX;
+  for (const BlockTime& block : kernels.block_times(type, steps.tf32)) {
+    for (int splits = 1; splits <= std::min(FusedPlan::most_splits, steps.steps); splits *= 2) {
+      const FusedPlan plan = with_form(steps, windows, {block.rows, block.pixels, splits});
+      const std::int64_t waves =
+          ceil_div(plan.row_tiles * windows.groups * plan.pixel_tiles, at_once(ctx, kernels, plan, block));
+      const std::int64_t time =
+          waves * (block.fixed_time + (splits - 1) * split_time + ceil_div(plan.steps, splits) * block.step_time);
+      if (time >= least) continue;
+      least = time;
+      best = plan;
+    }
+  }
+  return best;
+}
+
+/// Whether x can be read where it lies.
+bool is_ready(const TensorRef& x, const Windows& windows) {
+  const std::int64_t width = pack_channels(x.type());
+  const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
+  const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
+  return windows.channel_run() % width == 0 && has_channels_last(x) &&
+         reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0 && is_aligned(0) && is_aligned(2) && is_aligned(3) &&
+         is_forward(0) && is_forward(2) && is_forward(3);
+}
+
+struct FusedMemory {
+  MemoryLayout layout;
+  FusedPlan plan;
+  TemporaryArray weight;
+  TemporaryArray x;  ///< where the tensor cannot be read as it lies
+
+  FusedMemory(const Windows& windows, const ConvolutionTensors& t, const FusedPlan& how)
+      : plan(how), weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
+    if (!is_ready(t.x, windows)) {
+      x = TemporaryArray(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
+    }
+  }
+};
+
+/// Copies x with its channels last, each run of them padded with zeros to a multiple of 16 bytes.
+template <Backend B, class T>
+void copy_x(const Context& ctx, const ConvolutionLabels& labels, const Windows& windows, const TensorRef& x,
+            const FusedPlan& plan, void* copy) {
+  const std::int64_t run = windows.channel_run();
+  const std::int64_t padded_run = plan.run_bytes / static_cast<std::int64_t>(size_of(x.type()));
+  const std::int64_t runs = windows.channels / run;
+  const std::int64_t pixel = runs * padded_run;
+  Rearrangement what = to_channels_last(x, 0, windows.images, copy);
+  what.to = {copy, windows.area() * pixel, 1, windows.width * pixel, pixel};
+  if (padded_run == run) return ConvolutionKernels<B, T>::rearrange(ctx, labels.x, what);
+  ConvolutionKernels<B, T>::fill(ctx, labels.fill, {windows.images, runs, windows.area(), padded_run - run},
+                                 {static_cast<T*>(copy) + run, {windows.area() * pixel, padded_run, pixel, 1}}, nullptr,
+                                 0);
+  what.rows = run;
+  // Image by image all runs, or run by run all images: a launch for each of what there is less of.
+  std::int64_t from_step = run * what.from.row, to_step = padded_run;
+  if (windows.images < runs) {
+    what.batches = runs;
+    std::swap(what.from.batch, from_step);
+    std::swap(what.to.batch, to_step);
+  }
+  for (std::int64_t k = 0; k < std::min(windows.images, runs); ++k) {
+    ConvolutionKernels<B, T>::rearrange(ctx, labels.x, what);
+    what.from.data = static_cast<T*>(what.from.data) + from_step;
+    what.to.data = static_cast<T*>(what.to.data) + to_step;
+  }
+}
+
+}  // namespace
+
+bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  const ElementType type = t.x.type();
+  if (ctx.backend() != Backend::cuda || type == ElementType::f64 || compute_capability(ctx) != 90) return false;
+  const std::int64_t chunk = chunk_channels(type);
+  const std::int64_t padded_run = ceil_div(windows.channel_run(), chunk) * chunk;
+  // Where most of a chunk would be padding, columns in memory cost less.
+  if (windows.channel_run() * 2 < padded_run) return false;
+  const std::int64_t runs = windows.channels / windows.channel_run();
+  const std::int64_t pixel_bytes = runs * run_bytes(windows, type);
+  constexpr std::int64_t most_bytes = std::int64_t{4} << 30;
+  const auto reach = [&](int axis) {
+    return t.x.extent(axis) <= 1 ? 0 : (t.x.extent(axis) - 1) * std::abs(t.x.stride(axis));
+  };
+  const std::int64_t span = (reach(0) + reach(1) + reach(2) + reach(3)) * static_cast<std::int64_t>(size_of(type));
+  // Of 16 bytes or less, of the packed weight.
+  const std::int64_t packed_parts = ceil_div(windows.group_out_channels(), 256) * 256 * windows.taps() * runs *
+                                    (padded_run * static_cast<std::int64_t>(size_of(type)) / gpu_pack_bytes);
+  return windows.images * windows.area() * pixel_bytes < most_bytes && span < most_bytes &&
+         windows.taps() * windows.channels < INT32_MAX / 4 && packed_parts < INT32_MAX &&
+         windows.groups * ceil_div(windows.group_out_channels(), 128) < 65536 &&
+         windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
+}
+
+std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                                   ElementType type) {
+  const FusedPlan plan = plan_steps(ctx, windows, type);
+  std::vector<FusedForm> forms;
+  for (const BlockTime& block : kernels.block_times(type, plan.tf32)) {
+    for (int splits = 1; splits <= std::min(FusedPlan::most_splits, plan.steps); splits *= 2) {
+      forms.push_back({block.rows, block.pixels, splits});
+    }
+  }
+  return forms;
+}
+
+void convolve_fused(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                    const ConvolutionTensors& t, const std::optional<FusedForm>& form) {
+  const ElementType type = t.x.type();
+  const FusedMemory plan(
+      windows, t,
+      form ? with_form(plan_steps(ctx, windows, type), windows, *form) : make_plan(ctx, kernels, windows, type));
+  const Temporary memory(ctx, kernels.labels.workspace.c_str(), plan.layout.bytes());
+  FusedOperands operands{.x = t.x.data(),
+                         .offset = tensor4(t.offset),
+                         .mask = tensor4(t.mask),
+                         .weight = tensor4(t.weight),
+                         .out = tensor4(t.out),
+                         .bias = t.bias ? t.bias.data() : nullptr,
+                         .bias_stride = t.bias ? t.bias.stride(0) : 0,
+                         .packed_weight = plan.weight.in(memory.data())};
+  const std::int64_t width = pack_channels(type);
+  if (plan.x) {
+    void* const copy = plan.x.in(memory.data());
+    operands.x = copy;
+    operands.x_is_copied = true;
+    operands.x_pixel = plan.plan.pixel_bytes(windows) / 16;
+    operands.x_row = windows.width * operands.x_pixel;
+    operands.x_image = windows.area() * operands.x_pixel;
+    dispatch_type(type,
+                  [&]<class T>() { copy_x<Backend::cuda, T>(ctx, kernels.labels, windows, t.x, plan.plan, copy); });
+  } else {
+    operands.x_image = t.x.stride(0) / width;
+    operands.x_row = t.x.stride(2) / width;
+    operands.x_pixel = t.x.stride(3) / width;
+  }
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, kernels.labels.fused.c_str());
+  kernels.run(cuda_stream(ctx), windows, plan.plan, operands);
+}
+
+std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                            const ConvolutionTensors& t) {
+  return FusedMemory(windows, t, make_plan(ctx, kernels, windows, t.x.type())).layout.bytes();
+}
+
+}  // namespace portops::impl

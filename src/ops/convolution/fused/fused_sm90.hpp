@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/types/element_type.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The fused path on GPUs of compute capability 9.0: columns are made in shared memory, tile by tile, and multiplied
+// there by tensor cores.
+
+namespace portops::impl {
+
+/// How a call is cut into the work of blocks of threads. A block has the sums of `rows` output channels of a group and
+/// `pixels` pixels; where these are too few to fill the device, `splits` blocks share the inner axis of the product and
+/// add their sums through each other's shared memory, in a fixed order.
+struct FusedPlan {
+  static constexpr int most_phase_taps = 25;
+  static constexpr int most_splits = 4;
+
+  ElementType type = ElementType::f32;
+  bool tf32 = false;  ///< f32 only: operands are rounded to tf32
+  int rows = 128;     ///< 64, 128 or, except in f32 that is not rounded, 256
+  int pixels = 128;   ///< 128 or, with more than 64 rows, 64
+  int splits = 1;     ///< 1, 2 or 4
+
+  // The inner axis: steps of one tap and one chunk of channels, which are 128 bytes of x. Channels that have a group
+  // and a deformable group in common (a run) begin a chunk; the last one need not be full.
+  int run_bytes = 128;  ///< of x, a multiple of 16
+  int run_chunks = 1;
+  int group_chunks = 1;
+  int phase_taps = 1;  ///< taps whose samples are in shared memory together; then come the next ones for all chunks
+  int steps = 1;       ///< of a group
+
+  int row_tiles = 1;  ///< of a group
+  std::int64_t pixel_tiles = 1;
+
+  /// Bytes of a pixel of x.
+  std::int64_t pixel_bytes(const Windows& windows) const {
+    return windows.channels / windows.channel_run() * run_bytes;
+  }
+  /// Bytes of a row of a tile of the packed weight: 128, or three terms of 64 where f32 is not rounded.
+  int row_bytes() const { return type == ElementType::f32 && !tf32 ? 192 : 128; }
+  std::size_t weight_bytes(const Windows& windows) const {
+    return static_cast<std::size_t>(windows.groups) * row_tiles * steps * rows * row_bytes();
+  }
+};
+
+/// The tensors of a call. x has its channels last, runs and pixels of it at multiples of 16 bytes, and less than 4 GiB
+/// from its first element to its last.
+struct FusedOperands {
+  const void* x = nullptr;
+  std::int64_t x_image = 0, x_row = 0, x_pixel = 0;  ///< strides in units of 16 bytes
+  bool x_is_copied = false;                          ///< by the kernel that was enqueued last, to where it is
+  Tensor4 offset, mask, weight, out;
+  const void* bias = nullptr;
+  std::int64_t bias_stride = 0;
+  void* packed_weight = nullptr;  ///< FusedPlan::weight_bytes(), aligned to 256 bytes
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/cuda/kernel_order.hpp"
+#include "ops/convolution/fused/fused_blocks_sm90.hpp"
+
+// The weight as the fused kernel wants it. For _sm90.cu alone.
+
+namespace portops::impl::fused_sm90 {
+
+/// The units of 16 bytes, of each term, that a row of the packed weight has.
+struct WeightUnits {
+  Divisor taps;       ///< of the kernel, fastest
+  Divisor of_tap;     ///< those of a tap: of all chunks of a group
+  Divisor rows;       ///< of all tiles of a group
+  std::uint32_t all;  ///< of all groups
+};
+
+/// The channel, of a chunk, of an element of a 16-byte unit of a row of packed weight. A thread's columns, 16 bytes of
+/// neighbouring channels, are words of several instructions; the weight follows them.
+template <class T, Precision precision>
+__device__ __forceinline__ int channel_of(int unit, int element) {
+  constexpr int of_vector = 16 / sizeof(T);
+  constexpr int of_word = precision == Precision::tf32 ? 1 : 2;
+  constexpr int words = of_vector / of_word;  // of a vector
+  const int instruction = unit / 2;
+  const int vector = element / of_word + 4 * (instruction / (words / 2));
+  const int word = instruction % (words / 2) * 2 + unit % 2;
+  return vector * of_vector + word * of_word + element % of_word;
+}
+
+/// Packs a unit of all.
+template <class T, Precision precision>
+__device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const WeightUnits& units, int tile_rows,
+                                          std::uint32_t index) {
+  using Layout = Tile<precision>;
+  constexpr int unit_channels = Layout::channels / Layout::units;
+  const std::uint32_t unit_of_all = units.taps.quotient(index);
+  const int tap = static_cast<int>(index - unit_of_all * units.taps.value());
+  const std::uint32_t row_of_all = units.of_tap.quotient(unit_of_all);
+  const int unit_of_row = static_cast<int>(unit_of_all - row_of_all * units.of_tap.value());
+  const std::uint32_t group = units.rows.quotient(row_of_all);
+  const int row = static_cast<int>(row_of_all - group * units.rows.value());
+  const int chunk = unit_of_row / Layout::units, unit = unit_of_row % Layout::units;
+
+  const Windows& windows = arguments.windows;
+  const Tensor4& weight = arguments.operands.weight;
+  const int run = static_cast<int>(windows.group_channels()) / (arguments.group_chunks / arguments.run_chunks);
+  const int in_run = chunk % arguments.run_chunks * Layout::channels;
+  const int first_channel = chunk / arguments.run_chunks * run + in_run;
+  const int tap_y = tap / static_cast<int>(windows.kernel_width);
+  const int tap_x = tap - tap_y * static_cast<int>(windows.kernel_width);
+  const T* const from = static_cast<const T*>(weight.data) +
+                        weight.offset(group * windows.group_out_channels() + row, first_channel, tap_y, tap_x);
+  const int channels = row < windows.group_out_channels() ? run - in_run : 0;
+  float element[unit_channels];
+#pragma unroll
+  for (int i = 0; i < unit_channels; ++i) {
+    const int channel = channel_of<T, precision>(unit, i);
+    element[i] = channel < channels ? static_cast<float>(from[channel * weight.stride[1]]) : 0.0f;
+  }
+
+  const int first_tap = tap / arguments.phase_taps * arguments.phase_taps;
+  const int taps = min(arguments.phase_taps, static_cast<int>(windows.taps()) - first_tap);
+  const std::int64_t step = first_tap * arguments.group_chunks + chunk * taps + tap - first_tap;
+  const std::int64_t row_tile = static_cast<std::int64_t>(group) * arguments.row_tiles + row / tile_rows;
+  char* const to = static_cast<char*>(arguments.operands.packed_weight) +
+                   (row_tile * arguments.steps + step) * Layout::bytes(tile_rows) +
+                   Layout::offset(row % tile_rows, unit);
+  if constexpr (precision == Precision::tf32) {
+    using blas::sm90::tf32_bits;
+    *reinterpret_cast<uint4*>(to) =
+        make_uint4(tf32_bits(element[0]), tf32_bits(element[1]), tf32_bits(element[2]), tf32_bits(element[3]));
+  } else {
+    std::uint32_t pairs[4][Layout::terms];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if constexpr (precision == Precision::f32) {
+        blas::sm90::split_pair(element[2 * j], element[2 * j + 1], pairs[j]);
+      } else if constexpr (precision == Precision::f16) {
+        pairs[j][0] = blas::sm90::f16_pair(element[2 * j], element[2 * j + 1]);
+      } else {
+        pairs[j][0] = blas::sm90::bf16_pair(element[2 * j], element[2 * j + 1]);
+      }
+    }
+#pragma unroll
+    for (int term = 0; term < Layout::terms; ++term) {
+      *reinterpret_cast<uint4*>(to + term * tile_rows * Layout::row_bytes) =
+          make_uint4(pairs[0][term], pairs[1][term], pairs[2][term], pairs[3][term]);
+    }
+  }
+}
+
+/// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
+/// neighbours in the weight. Where x is copied by the kernel before, which began when all others had ended, both run at
+/// once; one block waits for it, so that it has ended too when this one does.
+template <class T, Precision precision>
+__global__ void pack_weight(const __grid_constant__ FusedArguments arguments, WeightUnits units, int tile_rows) {
+  if (!arguments.operands.x_is_copied) wait_for_kernel_before();
+  let_next_kernel_start();
+  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index < units.all) pack_unit<T, precision>(arguments, units, tile_rows, index);
+  if (arguments.operands.x_is_copied && blockIdx.x == 0) wait_for_kernel_before();
+}
+
+}  // namespace portops::impl::fused_sm90

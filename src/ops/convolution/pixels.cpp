@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ops/convolution/pixels.hpp"
+
+namespace portops::impl {
+
+bool fits_pixels(const Windows& w, const ConvolutionTensors& t) {
+  constexpr std::int64_t most = INT32_MAX;
+  const auto fits = [](const TensorRef& tensor) {
+    std::int64_t reach = 0;  // how far the last element is from the first one
+    for (int axis = 0; axis < tensor.rank(); ++axis) {
+      const std::int64_t extent = tensor.extent(axis), stride = tensor.stride(axis);
+      if (extent <= 1) continue;
+      if (stride > most || stride < -most) return false;
+      reach += (extent - 1) * (stride < 0 ? -stride : stride);
+      if (reach > most) return false;
+    }
+    return true;
+  };
+  for (const TensorRef* tensor : {&t.x, &t.offset, &t.weight, &t.mask, &t.out}) {
+    if (*tensor && (tensor->size() > most || !fits(*tensor))) return false;
+  }
+  return w.area() > 0 && w.top <= most && w.left <= most &&
+         (w.out_height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y <= most &&
+         (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x <= most;
+}
+
+bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  constexpr std::int64_t chain = 64;  // longer sums, which are one chain here, would drift
+  constexpr std::int64_t few_out_channels = 64;
+  return ctx.backend() == Backend::cuda && windows.group_column() <= chain &&
+         windows.group_out_channels() <= few_out_channels && fits_pixels(windows, tensors);
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes/cascade.hpp"
+#include "ops/convolution/im2col.hpp"
+
+#include <array>
+#include <string>
+
+namespace portops::impl {
+
+/// weight_grad, as a product over the pixels of a step's columns and out_grad, collected over the steps by a tree.
+class WeightGrad {
+ public:
+  WeightGrad() = default;
+  WeightGrad(MemoryLayout& layout, const TensorRef& weight_grad, std::int64_t steps);
+
+  /// The product of the index-th step; grads and columns have a row a pixel.
+  template <Backend B, class T>
+  void add(const Context& ctx, const std::string& label, const Windows& windows, std::int64_t index,
+           const TensorRef& grads, const TensorRef& columns, void* memory, Workspace workspace) const {
+    multiply(ctx, windows, index, grads, columns, memory, workspace);
+    Cascade::carry(index + 1, levels<B, T>(ctx, label, windows, memory));
+  }
+
+  /// Rounds the sums over all steps into `to`.
+  template <Backend B, class T>
+  void finish(const Context& ctx, const std::string& add_label, const std::string& label, const Windows& windows,
+              std::int64_t steps, const TensorRef& to, void* memory) const {
+    const int total = Cascade::finish(steps, levels<B, T>(ctx, add_label, windows, memory));
+    ConvolutionKernels<B, T>::rearrange_sums(ctx, label,
+                                             from_channels_last(to, 0, windows.out_channels, sums(total, memory)));
+  }
+
+ private:
+  void* sums(int level, void* memory) const { return levels_[static_cast<std::size_t>(level)].in(memory); }
+  void multiply(const Context& ctx, const Windows& windows, std::int64_t index, const TensorRef& grads,
+                const TensorRef& columns, void* memory, Workspace workspace) const;
+
+  /// Adds a level to another one.
+  template <Backend B, class T>
+  auto levels(const Context& ctx, const std::string& label, const Windows& windows, void* memory) const {
+    return [this, &ctx, &label, &windows, memory](int level, int to, bool is_first) {
+      ConvolutionKernels<B, T>::add_sums(ctx, label, sums(to, memory), sums(level, memory),
+                                         windows.out_channels * windows.group_column(), is_first);
+    };
+  }
+
+  std::array<TemporaryArray, Cascade::most_levels> levels_;
+};
+
+inline std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (images - 1) / step + 1; }
+inline std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
+inline ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
+
+/// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy.
+class OutGradRows {
+ public:
+  OutGradRows() = default;
+  OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step) {
+    if (is_matrix_of_pixels(out_grad)) return;
+    copy_ = TemporaryArray(layout, step * windows.pixels() * windows.out_channels, size_of(out_grad.type()));
+  }
+
+  template <Backend B, class T>
+  TensorRef rows(const Context& ctx, const std::string& label, const Windows& windows, const TensorRef& out_grad,
+                 std::int64_t first, std::int64_t count, void* memory) const {
+    void* data = tensor4(out_grad, first).data;
+    std::int64_t distance = pixel_distance(out_grad);
+    if (copy_) {
+      data = copy_.in(memory);
+      distance = windows.out_channels;
+      ConvolutionKernels<B, T>::rearrange(ctx, label, to_channels_last(out_grad, first, count, data));
+    }
+    return Matrices(ctx, out_grad.type())(data, count * windows.pixels(), windows.group_out_channels(), distance);
+  }
+
+ private:
+  TemporaryArray copy_;
+};
+
+}  // namespace portops::impl

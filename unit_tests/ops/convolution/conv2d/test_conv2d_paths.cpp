@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "conv2d_reference.hpp"
+#include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/conv2d_rules.hpp"
+#include "ops/convolution/conv2d/pointwise.hpp"
+#include "ops/convolution/conv2d/window_rows.hpp"
+#include "ops/convolution/conv2d/x_grad.hpp"
+#include "ops/convolution/convolve.hpp"
+
+// The paths of conv2d, each made to compute the same calls.
+
+namespace portops::test {
+namespace {
+
+using Operator = impl::Conv2dConvolution;
+
+/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 128
+/// or 256 output channels; and long inner axes, which blocks share.
+const std::vector<Conv2dCase> cases{
+    {.images = 1, .channels = 64, .out_channels = 128, .channels_last = {"x", "out"}},
+    {.images = 3, .channels = 128, .height = 9, .out_channels = 300},
+    {.images = 1, .channels = 96, .height = 12, .width = 37, .out_channels = 65, .channels_last = {"x"}},
+    {.images = 2, .channels = 160, .out_channels = 16, .kernel = {1, 1}, .padding = {0, 0}},
+    {.images = 1, .channels = 64, .out_channels = 8, .kernel = {5, 5}, .padding = {2, 2}},
+    {.images = 1, .channels = 64, .height = 9, .out_channels = 8, .kernel = {7, 8}, .padding = {3, 3}},
+    {.images = 2, .channels = 256, .out_channels = 24, .groups = 2},
+    {.images = 1, .channels = 192, .out_channels = 24, .groups = 3, .has_bias = false},
+    {.images = 2,
+     .channels = 64,
+     .height = 20,
+     .width = 23,
+     .out_channels = 9,
+     .stride = {2, 3},
+     .padding = {0, 1, 2, 0},
+     .dilation = {3, 2}},
+    {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4},
+    {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4}};
+
+class Conv2dPathsTest : public OnEveryBackend {};
+
+PORTOPS_ON_EVERY_BACKEND(Conv2dPathsTest);
+
+template <class T>
+impl::ConvolutionTensors tensors_of(const Conv2dProblem<T>& problem) {
+  return {problem.refs.at("x"), {}, problem.refs.at("weight"), {}, problem.refs.at("bias"), problem.refs.at("out")};
+}
+
+template <class T>
+impl::Windows windows_of(const Conv2dProblem<T>& problem) {
+  return impl::conv2d_extents("conv2d", problem.refs.at("x"), problem.refs.at("weight"), problem.params()).windows;
+}
+
+/// That the path's results equal the reference, image by image, of all types.
+template <class Path>
+void check_path_on(const Context& ctx, const std::vector<Conv2dCase>& all, const Path& path) {
+  for (const Conv2dCase& c : all) {
+    for_each_type([&]<class T>() {
+      Conv2dProblem<T> problem(ctx, c);
+      path(ctx, windows_of(problem), tensors_of(problem), 1);
+      problem.expect("out", problem.expected().at("out"));
+    });
+  }
+}
+
+TEST_P(Conv2dPathsTest, columns_in_memory_equal_the_reference) {
+  check_path_on(ctx, cases, impl::convolve_by_im2col<Operator>);
+}
+
+TEST_P(Conv2dPathsTest, tiles_equal_the_reference) {
+  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  check_path_on(ctx, cases, impl::convolve_by_tiles<Operator>);
+}
+
+TEST_P(Conv2dPathsTest, strips_and_pixels_equal_the_reference) {
+  const std::vector<Conv2dCase> few{
+      {.channels = 1, .out_channels = 1},
+      {.images = 3, .channels = 3, .height = 20, .width = 23, .out_channels = 16, .stride = {2, 2}},
+      {.channels = 6, .out_channels = 12, .padding = {4, 5}, .groups = 6},
+      {.channels = 9, .out_channels = 9, .groups = 9, .channels_last = {"x", "out"}},
+      {.channels = 4, .width = 300, .out_channels = 5, .kernel = {1, 7}, .dilation = {1, 2}}};
+  check_path_on(
+      ctx, few,
+      [](const Context& on, const impl::Windows& windows, const impl::ConvolutionTensors& tensors, std::int64_t) {
+        if (on.backend() == Backend::cuda) {
+          impl::convolve_by_pixels<Operator>(on, windows, tensors);
+        } else {
+          impl::convolve_by_strips<Operator>(on, windows, tensors);
+        }
+      });
+}
+
+TEST_P(Conv2dPathsTest, products_of_tensors_as_they_lie_equal_the_reference) {
+  for (const std::int64_t images : {1, 5}) {
+    for (const std::int64_t groups : {1, 2, 4}) {
+      for (const std::set<std::string>& last : {std::set<std::string>{}, {"x", "out"}}) {
+        for (const bool has_bias : {false, true}) {
+          const Conv2dCase c{.images = images,
+                             .channels = 20,
+                             .out_channels = 12,
+                             .kernel = {1, 1},
+                             .padding = {0, 0},
+                             .groups = groups,
+                             .has_bias = has_bias,
+                             .channels_last = last};
+          check_path_on(ctx, {c},
+                        [](const Context& on, const impl::Windows& windows, const impl::ConvolutionTensors& tensors,
+                           std::int64_t) {
+                          ASSERT_TRUE(impl::is_pointwise(windows));
+                          impl::convolve_by_products(on, windows, tensors);
+                        });
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Conv2dPathsTest, windows_are_pixels_only_where_they_are_all_of_them) {
+  const auto pointwise = [&](const Conv2dCase& c) {
+    return impl::is_pointwise(windows_of(Conv2dProblem<double>(ctx, c)));
+  };
+  EXPECT_TRUE(pointwise({.kernel = {1, 1}, .padding = {0, 0}, .dilation = {3, 2}}));
+  EXPECT_FALSE(pointwise({.kernel = {1, 1}, .padding = {0, 1}}));
+  EXPECT_FALSE(pointwise({.kernel = {1, 1}, .padding = {0, 0, 1, 0}}));
+  EXPECT_FALSE(pointwise({.kernel = {1, 1}, .stride = {1, 2}, .padding = {0, 0}}));
+  EXPECT_FALSE(pointwise({.kernel = {1, 2}, .padding = {0, 0}}));
+}
+
+TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  int fused = 0;
+  for (const Conv2dCase& c : cases) {
+    for_each_type([&]<class T>() {
+      Conv2dProblem<T> problem(ctx, c);
+      const impl::ConvolutionTensors tensors = tensors_of(problem);
+      const impl::Windows windows = windows_of(problem);
+      const std::vector<Sum> expected = problem.expected().at("out");
+      for (const Math math : {Math::ieee, Math::tf32}) {
+        const Context with_math = Context(ctx).math(math);
+        if (!impl::can_fuse(with_math, windows, tensors)) continue;
+        const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
+        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), windows, tensors.x.type())) {
+          impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
+          problem.expect("out", expected, rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+          ++fused;
+        }
+      }
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  int fused = 0;
+  for (const Conv2dCase& c : std::vector<Conv2dCase>{
+           {.channels = 3, .height = 20, .width = 23, .out_channels = 70, .kernel = {7, 7}, .stride = {2, 2}},
+           {.images = 3, .channels = 4, .width = 30, .out_channels = 5, .kernel = {2, 8}, .padding = {3, 9, 0, 1}},
+           {.channels = 1, .height = 9, .width = 60, .out_channels = 65, .kernel = {3, 40}, .dilation = {2, 1}},
+           {.channels = 7, .kernel = {3, 5}, .stride = {1, 3}, .padding = {2, 2}, .channels_last = {"x", "out"}},
+           {.channels = 3, .width = 9, .kernel = {5, 5}, .stride = {1, 7}, .padding = {0, 8}}}) {
+    for_each_type([&]<class T>() {
+      for (const double special : {0.5, nan, inf}) {
+        Conv2dProblem<T> problem(ctx, c);
+        const std::vector<double> x = problem.inputs.at("x");
+        problem.fill("x", [&](std::size_t i) { return i == 17 ? special : x[i]; });
+        for (const Math math : {Math::ieee, Math::tf32}) {
+          const Context with_math = Context(ctx).math(math);
+          if (!impl::suits_window_rows(with_math, windows_of(problem), tensors_of(problem))) continue;
+          impl::convolve_by_window_rows(with_math, windows_of(problem), tensors_of(problem));
+          const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
+          problem.expect("out", problem.expected().at("out"), rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+          ++fused;
+        }
+      }
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST(Conv2dPhases, take_each_tap_once_and_reach_what_it_reaches) {
+  for (const std::int64_t extent : {1, 2, 7, 12}) {
+    for (const std::int64_t kernel : {1, 2, 3, 5}) {
+      for (const std::int64_t stride : {1, 2, 3, 4, 6, 1000}) {
+        for (const std::int64_t before : {0, 1, 2, 9}) {
+          for (const std::int64_t dilation : {1, 2, 3, 4}) {
+            // Which taps of the turned weight meet a pixel of x, and from where.
+            std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> expected, found;
+            for (std::int64_t h = 0; h < extent; ++h) {
+              for (std::int64_t tap = 0; tap < kernel; ++tap) {
+                const std::int64_t from = h + before - (kernel - 1 - tap) * dilation;
+                if (from % stride == 0) expected[{h, tap}] = from / stride;
+              }
+            }
+            const std::vector<impl::Phase> phases = impl::phases_of(extent, kernel, stride, before, dilation);
+            EXPECT_LE(phases.size(), static_cast<std::size_t>(kernel));
+            for (const impl::Phase& phase : phases) {
+              for (std::int64_t i = 0; i < phase.extent; ++i) {
+                for (std::int64_t t = 0; t < phase.taps; ++t) {
+                  const auto [at, is_new] = found.insert({{phase.first + i * stride, phase.tap + t * phase.tap_step},
+                                                          i - phase.before + t * phase.dilation});
+                  EXPECT_TRUE(is_new);
+                }
+              }
+            }
+            EXPECT_EQ(found, expected) << extent << ", " << kernel << ", " << stride << ", " << before << ", "
+                                       << dilation;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace portops::test
