@@ -20,9 +20,7 @@ bool fits_pixels(const Windows& w, const ConvolutionTensors& t) {
   for (const TensorRef* tensor : {&t.x, &t.offset, &t.weight, &t.mask, &t.out}) {
     if (*tensor && (tensor->size() > most || !fits(*tensor))) return false;
   }
-  return w.area() > 0 && w.top <= most && w.left <= most &&
-         (w.out_height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y <= most &&
-         (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x <= most;
+  return w.area() > 0 && has_narrow_positions(w);
 }
 
 bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {

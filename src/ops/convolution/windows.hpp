@@ -54,6 +54,14 @@ struct Windows {
   PORTOPS_FUNCTION std::int64_t column() const { return taps() * channels; }
 };
 
+/// Whether the positions of all taps have numbers of 32 bits.
+inline bool has_narrow_positions(const Windows& w) {
+  constexpr std::int64_t most = INT32_MAX;
+  return w.top <= most && w.left <= most &&
+         (w.out_height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y <= most &&
+         (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x <= most;
+}
+
 /// x, or a tensor like it, with neighbouring channels at neighbouring addresses: where its pixels lie, in elements.
 struct PixelStrides {
   std::int64_t image, y, x;

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/exec/context.hpp"
-#include "ops/sparse_rows/row_order.hpp"
-#include "ops/sparse_rows/sparse_rows.hpp"
+#include "ops/sparse_rows/sparse_rows_memory.hpp"
 
 namespace portops::impl {
 
@@ -12,10 +10,9 @@ namespace portops::impl {
 /// merge_rows_kernels_impl.hpp and compiled once for each pair.
 template <Backend B, class T>
 struct MergeRowsKernels {
-  /// Operands: values, out_values.
-  static void merge(const Context& ctx, const SparseRows& sparse, const NumberedPlaces& numbered);
-  /// Operands: out_grad, values.
-  static void embedding(const Context& ctx, const SparseRows& sparse, const NumberedPlaces& numbered);
+  /// out[number of a place] = the sum of its rows. Operands: the rows, out.
+  static void merge(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
+                    const NumberedPlaces& numbered);
 };
 
 }  // namespace portops::impl

@@ -12,20 +12,6 @@
 
 namespace portops::impl {
 
-/// The labels of an operator on sparse rows, made once.
-struct SparseRowsLabels {
-  explicit SparseRowsLabels(const std::string& op)
-      : order(op),
-        sum("portops::" + op + "::sum[rows]"),
-        crossing("portops::" + op + "::sum[crossing]"),
-        memory("portops::" + op + "::rows") {}
-
-  RowOrderLabels order;
-  std::string sum;
-  std::string crossing;
-  std::string memory;
-};
-
 /// Enqueues the sums of one level: of the rows, or of sums that cross chunks of the level below.
 template <Backend B, class T, class Index, int N, bool crossing, class Sink>
 void sum_level(const Context& ctx, const std::string& label, const SparseRows& sparse, const SparseRowsMemory& memory,

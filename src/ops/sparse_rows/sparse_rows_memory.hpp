@@ -6,7 +6,23 @@
 #include "ops/sparse_rows/row_order.hpp"
 #include "ops/sparse_rows/sparse_rows.hpp"
 
+#include <string>
+
 namespace portops::impl {
+
+/// The labels of an operator on sparse rows, made once.
+struct SparseRowsLabels {
+  explicit SparseRowsLabels(const std::string& op)
+      : order(op),
+        sum("portops::" + op + "::sum[rows]"),
+        crossing("portops::" + op + "::sum[crossing]"),
+        memory("portops::" + op + "::rows") {}
+
+  RowOrderLabels order;
+  std::string sum;
+  std::string crossing;
+  std::string memory;
+};
 
 /// The temporaries of a call: the order of its rows, and the sums that cross chunks on each level.
 struct SparseRowsMemory {

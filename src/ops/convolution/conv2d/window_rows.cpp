@@ -3,15 +3,13 @@
 #include "ops/convolution/conv2d/window_rows.hpp"
 
 #include "core/copy/strided_copy.hpp"
-#include "core/exec/dispatch.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
-#include "ops/convolution/fused/fused.hpp"
+#include "ops/convolution/convolve.hpp"
 #include "ops/convolution/layouts.hpp"
-#include "ops/convolution/pixels.hpp"
 
 #include <algorithm>
 
@@ -50,7 +48,11 @@ class WindowRows {
     return rows;
   }
 
-  const MemoryLayout& layout() const { return layout_; }
+  /// Of the copies, and with what the fused path needs.
+  std::size_t own_bytes() const { return layout_.bytes(); }
+  std::size_t bytes(const Context& ctx) const {
+    return own_bytes() + fused_workspace(ctx, Conv2dConvolution::fused(), windows(), tensors(nullptr));
+  }
 
   void copy(const Context& ctx, void* memory) const {
     static const CopyLabels labels("conv2d");
@@ -93,7 +95,7 @@ class WindowRows {
 
 bool suits_window_rows(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
   if (ctx.backend() != Backend::cuda || windows.groups != 1 || windows.kernel_width == 1 || windows.dilation_x != 1 ||
-      can_fuse(ctx, windows, tensors) || suits_pixels(ctx, windows, tensors)) {
+      choose_path<Conv2dConvolution>(ctx, windows, tensors) != ConvolutionPath::im2col) {
     return false;
   }
   const WindowRows rows(windows, tensors);
@@ -102,7 +104,7 @@ bool suits_window_rows(const Context& ctx, const Windows& windows, const Convolu
 
 void convolve_by_window_rows(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
   const WindowRows rows(windows, tensors);
-  const std::size_t own = rows.layout().bytes(), bytes = window_rows_workspace(ctx, windows, tensors);
+  const std::size_t own = rows.own_bytes(), bytes = rows.bytes(ctx);
   const Temporary memory(ctx, Conv2dConvolution::labels().workspace.c_str(), bytes);
   rows.copy(ctx, memory.data());
   const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, bytes - own});
@@ -110,9 +112,7 @@ void convolve_by_window_rows(const Context& ctx, const Windows& windows, const C
 }
 
 std::size_t window_rows_workspace(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
-  const WindowRows rows(windows, tensors);
-  return rows.layout().bytes() +
-         fused_workspace(ctx, Conv2dConvolution::fused(), rows.windows(), rows.tensors(nullptr));
+  return WindowRows(windows, tensors).bytes(ctx);
 }
 
 }  // namespace portops::impl

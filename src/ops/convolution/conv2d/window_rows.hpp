@@ -13,7 +13,7 @@
 
 namespace portops::impl {
 
-/// Whether that makes the fused path possible where it is not without, and no other path is faster.
+/// Whether that makes the fused path possible where columns would be in memory without.
 bool suits_window_rows(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 
 void convolve_by_window_rows(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);

@@ -17,9 +17,7 @@ bool DeformConv2dConvolution::fits_strips(const Windows& w, const TensorRef& x) 
     if (extent > most || stride > most || stride < -most) return most + 1;
     return (extent - 1) * (stride < 0 ? -stride : stride);
   };
-  return w.height <= most && w.width <= most && w.area() > 0 && w.area() <= most && w.top <= most && w.left <= most &&
-         (w.out_height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y <= most &&
-         (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x <= most &&
+  return w.height <= most && w.width <= most && w.area() > 0 && w.area() <= most && has_narrow_positions(w) &&
          reach(w.height, x.stride(2)) + reach(w.width, x.stride(3)) <= most;
 }
 

@@ -31,12 +31,13 @@ void embedding_sparse_gradient(const Context& ctx, const TensorRef& weight, cons
                                const TensorRef& out_grad, const TensorRef& rows, const TensorRef& values,
                                const TensorRef& count, const EmbeddingSparseGradientParams& params) {
   const impl::Region region("portops::embedding_sparse_gradient");
+  static const impl::SparseRowsLabels labels("embedding_sparse_gradient");
   const impl::SparseRows sparse = check(ctx, weight, ids, out_grad, rows, values, count, params);
   impl::check_indices("embedding_sparse_gradient", ctx, {"ids", ids}, weight.extent(0), "the rows of weight");
   const impl::NumberedPlaces numbered{static_cast<std::int64_t*>(rows.data()), rows.stride(0),
                                       static_cast<std::int64_t*>(count.data())};
   impl::dispatch(ctx.backend(), out_grad.type(),
-                 [&]<Backend B, class T>() { impl::MergeRowsKernels<B, T>::embedding(ctx, sparse, numbered); });
+                 [&]<Backend B, class T>() { impl::MergeRowsKernels<B, T>::merge(ctx, labels, sparse, numbered); });
 }
 
 std::size_t embedding_sparse_gradient_workspace(const Context& ctx, const TensorRef& weight, const TensorRef& ids,

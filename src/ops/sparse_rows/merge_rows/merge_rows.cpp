@@ -25,12 +25,13 @@ impl::SparseRows check(const Context& ctx, const TensorRef& rows, const TensorRe
 void merge_rows(const Context& ctx, const TensorRef& rows, const TensorRef& values, const TensorRef& out_rows,
                 const TensorRef& out_values, const TensorRef& count, const MergeRowsParams& params) {
   const impl::Region region("portops::merge_rows");
+  static const impl::SparseRowsLabels labels("merge_rows");
   const impl::SparseRows sparse = check(ctx, rows, values, out_rows, out_values, count, params);
   impl::check_places("merge_rows", ctx, sparse);
   const impl::NumberedPlaces numbered{static_cast<std::int64_t*>(out_rows.data()), out_rows.stride(0),
                                       static_cast<std::int64_t*>(count.data())};
   impl::dispatch(ctx.backend(), values.type(),
-                 [&]<Backend B, class T>() { impl::MergeRowsKernels<B, T>::merge(ctx, sparse, numbered); });
+                 [&]<Backend B, class T>() { impl::MergeRowsKernels<B, T>::merge(ctx, labels, sparse, numbered); });
 }
 
 std::size_t merge_rows_workspace(const Context& ctx, const TensorRef& rows, const TensorRef& values,

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "conv2d_reference.hpp"
+#include "ops/convolution/same_results.hpp"
 #include "support/lent_memory.hpp"
 #include "support/products.hpp"
 
@@ -20,10 +21,6 @@ const std::vector<Conv2dCase> cases{
     {.channels = 24, .out_channels = 40, .channels_last = {"x", "out", "x_grad", "out_grad"}},
 };
 
-/// The elements of all results.
-template <class T>
-using Results = std::map<std::string, std::vector<T>>;
-
 template <class T>
 Results<T> results_of(Conv2dProblem<T>& problem, const Context& ctx, const Context& grad_ctx) {
   problem.run(ctx);
@@ -36,17 +33,6 @@ Results<T> results_of(Conv2dProblem<T>& problem, const Context& ctx, const Conte
     tensor.fill(std::vector<double>(tensor.size(), nan));
   }
   return results;
-}
-
-template <class T>
-void expect_same(const Results<T>& found, const Results<T>& expected, const std::string& what) {
-  for (const auto& [name, elements] : expected) {
-    const std::vector<T>& others = found.at(name);
-    ASSERT_EQ(others.size(), elements.size());
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      ASSERT_TRUE(same_bits(others[i], elements[i])) << name << " of " << what << ": " << i;
-    }
-  }
 }
 
 class Conv2dContextsTest : public OnEveryBackend {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "deform_conv2d_reference.hpp"
+#include "ops/convolution/same_results.hpp"
 #include "support/lent_memory.hpp"
 #include "support/sanitized.hpp"
 
@@ -15,10 +16,6 @@ const std::vector<DeformConv2dCase> cases{{.images = 5, .im2col_step = 2},
                                           {.channels = 64, .kernel = {5, 5}, .padding = {2, 2}},
                                           {.images = 1, .height = 30, .width = 31, .groups = 2}};
 
-/// The elements of all results.
-template <class T>
-using Results = std::map<std::string, std::vector<T>>;
-
 template <class T>
 Results<T> results_of(DeformConv2dProblem<T>& problem, const Context& ctx, const Context& grad_ctx) {
   problem.run(ctx);
@@ -31,17 +28,6 @@ Results<T> results_of(DeformConv2dProblem<T>& problem, const Context& ctx, const
     tensor.fill([](std::int64_t) { return nan; });
   }
   return results;
-}
-
-template <class T>
-void expect_same(const Results<T>& found, const Results<T>& expected, const std::string& what) {
-  for (const auto& [name, elements] : expected) {
-    const std::vector<T>& others = found.at(name);
-    ASSERT_EQ(others.size(), elements.size());
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      ASSERT_TRUE(same_bits(others[i], elements[i])) << name << " of " << what << ": " << i;
-    }
-  }
 }
 
 class DeformConv2dDeterminismTest : public OnEveryBackend {
