@@ -4,6 +4,7 @@
 
 #include "core/copy/rearrange_blocks.hpp"
 #include "core/copy/rearrange_host.hpp"
+#include "core/copy/rearrange_lines.hpp"
 #include "core/copy/rearrange_tiles.hpp"
 #include "core/copy/rearrangement.hpp"
 #include "core/exec/launch.hpp"
@@ -29,6 +30,8 @@ void rearrange(const Context& ctx, const std::string& label, const Rearrangement
       using NarrowBlocks = RearrangeBlocks<B, From, To, 2, side>;
       if (NarrowBlocks::suits(what)) return launch_by_teams<B>(ctx, label, NarrowBlocks(what));
     }
+    using Lines = RearrangeLines<From, To>;
+    if (Lines::suits(what)) return launch_by_teams<B>(ctx, label, Lines(what));
   } else if constexpr (std::is_same_v<From, To>) {
     using Host = RearrangeHost<WordOf<To>>;
     if (Host::suits(what)) return launch_by_items<B>(ctx, label, Host(what));

@@ -15,7 +15,7 @@
 namespace portops::impl {
 
 /// Rearranges elements of any strides. A team takes a tile of rows and columns (y and x together), reads it in the
-/// order in which it lies in `from` and writes it in that of `to`.
+/// order in which it lies in `from` and writes it in that of `to`. On GPUs for few rows or columns (or RearrangeLines).
 template <Backend B, class From, class To>
 class RearrangeTiles {
  public:
@@ -25,7 +25,10 @@ class RearrangeTiles {
   std::int64_t first_team = 0;
 
   explicit RearrangeTiles(const Rearrangement& what)
-      : what_(what), from_(static_cast<const From*>(what.from.data)), to_(static_cast<To*>(what.to.data)) {
+      : what_(what),
+        from_(static_cast<const From*>(what.from.data)),
+        to_(static_cast<To*>(what.to.data)),
+        by_width_(what.width) {
     const std::int64_t columns = std::min(side, what.columns());
     const std::int64_t rows = std::min(most_elements / columns, what.rows);
     tiles_down_ = ceil_div(what.rows, rows);
@@ -118,8 +121,7 @@ class RearrangeTiles {
       if (k * threads >= count) break;
       const int row = along_rows ? inner : outer, column = along_rows ? outer : inner;
       if (thread + k * threads < count) {
-        action(k, row, column,
-               is_matrix ? place : place + row * side.row + what_.along_columns(side, at.column + column));
+        action(k, row, column, is_matrix ? place : place + row * side.row + along_columns(side, at.column + column));
       }
       outer += outer_step;
       inner += inner_step;
@@ -132,11 +134,18 @@ class RearrangeTiles {
     }
   }
 
+  /// As Rearrangement's.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t along_columns(const Rearrangement::Side& side, std::int64_t column) const {
+    const std::int64_t y = by_width_.quotient(column);
+    return y * side.y + (column - y * what_.width) * side.x;
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION static int lesser(int a, std::int64_t b) { return a < b ? a : static_cast<int>(b); }
 
   Rearrangement what_;
   const From* from_;
   To* to_;
+  IndexDivisor by_width_;
   int tile_columns_, tile_rows_;
   std::int64_t tiles_down_, tiles_across_;
 };

@@ -50,11 +50,13 @@ const std::vector<Lie> lies{{"columns fastest", false, 0},
                             {"rows fastest, with gaps between y", true, 0, 0, 3}};
 
 /// Batches, rows, height and width.
-constexpr std::int64_t shapes[][4] = {{1, 1, 1, 1},  {2, 64, 8, 16}, {3, 66, 5, 10},   {2, 33, 3, 21}, {4, 300, 3, 3},
-                                      {2, 5, 1, 77}, {1, 16, 1, 16}, {2, 200, 1, 136}, {1, 3, 40, 50}, {1, 4100, 1, 1}};
+constexpr std::int64_t shapes[][4] = {{1, 1, 1, 1},   {2, 64, 8, 16}, {3, 66, 5, 10},   {2, 33, 3, 21}, {4, 300, 3, 3},
+                                      {2, 5, 1, 77},  {1, 16, 1, 16}, {2, 200, 1, 136}, {1, 3, 40, 50}, {1, 4100, 1, 1},
+                                      {2, 25, 9, 19}, {2, 131, 5, 6}, {2, 97, 25, 3},   {2, 17, 1, 129}};
 
-template <class Space, class From, class To>
-void check_rearrange(Rearrangement what, const Lie& from, const Lie& to) {
+/// run(space, what) rearranges.
+template <class Space, class From, class To, class Run>
+void check_rearrange(Rearrangement what, const Lie& from, const Lie& to, const Run& run) {
   const auto memory_of = [&](const Rearrangement::Side& side, const Lie& lie) {
     return lie.first + (what.batches - 1) * side.batch + (what.rows - 1) * side.row + (what.height - 1) * side.y +
            (what.width - 1) * side.x + 3;
@@ -87,7 +89,7 @@ void check_rearrange(Rearrangement what, const Lie& from, const Lie& to) {
   what.to.data = target.data() + to.first;
   what.merge_columns();
   const Space space;
-  impl::rearrange<ExecutionSpaceAdapter<Space>::backend, From, To>(space, "test", what);
+  run(space, what);
   space.fence();
   Kokkos::deep_copy(host_target, target);
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -96,15 +98,39 @@ void check_rearrange(Rearrangement what, const Lie& from, const Lie& to) {
   }
 }
 
-template <class Space, class From, class To>
-void check_all() {
+template <class Space, class From, class To, class Run>
+void check_all_with(const Run& run) {
   for (const auto& [batches, rows, height, width] : shapes) {
     SCOPED_TRACE("[" + std::to_string(batches) + ", " + std::to_string(rows) + ", " + std::to_string(height) + ", " +
                  std::to_string(width) + "]");
     for (const Lie& from : lies) {
-      for (const Lie& to : lies) check_rearrange<Space, From, To>({batches, rows, height, width, {}, {}}, from, to);
+      for (const Lie& to : lies) {
+        check_rearrange<Space, From, To>({batches, rows, height, width, {}, {}}, from, to, run);
+      }
     }
   }
+}
+
+template <class Space, class From, class To>
+void check_all() {
+  check_all_with<Space, From, To>([](const Space& space, const Rearrangement& what) {
+    impl::rearrange<ExecutionSpaceAdapter<Space>::backend, From, To>(space, "test", what);
+  });
+}
+
+/// The kernel of GPUs for lines, on the host: the threads of each team one after the other, up to its barrier and then
+/// behind it. Of any number of rows and columns, as it is right for all.
+template <class From, class To>
+void check_lines() {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  check_all_with<Host, From, To>([](const Host&, const Rearrangement& what) {
+    const impl::RearrangeLines<From, To> kernel(what);
+    std::vector<To> scratch(kernel.scratch_bytes() / sizeof(To));
+    for (std::int64_t tile = 0; tile < kernel.teams(); ++tile) {
+      for (int thread = 0; thread < kernel.threads; ++thread) kernel.read(tile, thread, scratch.data());
+      for (int thread = 0; thread < kernel.threads; ++thread) kernel.write(tile, thread, scratch.data());
+    }
+  });
 }
 
 template <class Space>
@@ -120,6 +146,13 @@ TYPED_TEST(RearrangeTest, copies_between_all_layouts) {
 TYPED_TEST(RearrangeTest, rounds_where_types_differ) {
   check_all<TypeParam, float, f16>();
   check_all<TypeParam, float, bf16>();
+}
+
+TEST(RearrangeLinesTest, copies_between_all_layouts_as_on_gpus) {
+  check_lines<double, double>();
+  check_lines<float, float>();
+  check_lines<f16, f16>();
+  check_lines<float, bf16>();
 }
 
 }  // namespace
