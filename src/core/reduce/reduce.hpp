@@ -7,7 +7,9 @@
 #include "core/reduce/join_partials.hpp"
 #include "core/reduce/reduce_along.hpp"
 #include "core/reduce/reduce_down.hpp"
+#include "core/reduce/reduce_few_rows.hpp"
 #include "core/reduce/reduce_host.hpp"
+#include "core/reduce/reduce_tiles.hpp"
 
 #include <string>
 
@@ -74,8 +76,12 @@ void reduce(const Context& ctx, const ReduceLabels& labels, const F& f, const G&
   const bool along = plan.direction == Direction::along;
   const std::string& label = along ? labels.along : labels.down;
   if constexpr (B == Backend::cuda) {
-    if (!along) {
+    if (ReduceFewRows<T, F>::suits(plan)) {
+      launch_by_items<B>(ctx, label, ReduceFewRows<T, F>(f, plan));
+    } else if (!along) {
       launch_by_teams<B>(ctx, label, ReduceDown<B, T, F>(f, plan, partials));
+    } else if (ReduceTiles<T, F>::suits(plan)) {
+      launch_by_teams<B>(ctx, label, ReduceTiles<T, F>(f, plan));
     } else if (has_single_rows(plan)) {
       launch_by_items<B>(ctx, label, ReduceAlong<B, T, F, true>(f, plan, partials));
     } else {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/reduce/reduce_plan.hpp"
 
+#include "core/reduce/close_rows.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -63,13 +65,15 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
   return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
 }
 
-}  // namespace
+/// The most bytes of a row that is taken in tiles.
+constexpr std::int64_t most_close_bytes = reduce_tile_bytes / 64;
 
-void cut_along(ReducePlan& plan, int batch) {
+/// As cut_along; rows that are read from scratch, which are short, are one part, and have fewer lanes.
+void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
   const std::int64_t packs = plan.columns / plan.pack;
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
-  constexpr int few_lanes = 8;
+  const int few_lanes = from_scratch ? 4 : 8;
   plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
   if (plan.kept * warp < enough_threads && packs >= batch * reduce_along_threads) {
     plan.lanes = reduce_along_threads;
@@ -77,14 +81,19 @@ void cut_along(ReducePlan& plan, int batch) {
   const int groups = reduce_along_threads / plan.lanes;
   const std::int64_t step = plan.lanes * plan.pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
+  const std::int64_t terms = plan.runs * steps_of_run * step;
   const std::int64_t part =
-      terms_of_part(plan.runs * steps_of_run * step, step, ceil_div(plan.kept, groups), plan.direction);
+      from_scratch ? terms : terms_of_part(terms, step, ceil_div(plan.kept, groups), plan.direction);
   const std::int64_t steps = ceil_div(part, step);
   plan.part_columns = std::min(steps, steps_of_run) * step;
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
   plan.part_runs = std::clamp<std::int64_t>(steps / steps_of_run, 1, plan.runs);
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
+
+}  // namespace
+
+void cut_along(ReducePlan& plan, int batch) { cut_along(plan, batch, false); }
 
 int lanes_of_whole_columns(const ReducePlan& plan, int most) {
   for (int lanes = most; lanes >= warp; lanes /= 2) {
@@ -118,7 +127,10 @@ ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
-    cut_along(plan, reduce_along_batch(pack_bytes));
+    // Short rows of narrow packs: mostly by tiles (ReduceTiles).
+    const auto bytes = plan.columns * static_cast<std::int64_t>(size_of(loop.type));
+    const bool from_scratch = plan.runs == 1 && pack_bytes < reduce_along_pack_bytes && bytes <= most_close_bytes;
+    cut_along(plan, reduce_along_batch(pack_bytes), from_scratch);
   } else {
     // Few rows are soon added up by one thread: others would only wait to join it.
     constexpr std::int64_t few_rows = 8;
@@ -130,6 +142,18 @@ ReducePlan make_reduce_plan(const Loop& loop) {
 
 bool has_single_rows(const ReducePlan& plan) {
   return plan.direction == Direction::along && plan.parts() == 1 && plan.runs == 1 && plan.lanes <= warp;
+}
+
+bool has_close_rows(const ReducePlan& plan, ElementType type) {
+  const ReducePlan::Operand& x = plan.operand[reduction_x];
+  const std::int64_t row = x.stride[0], reach = reach_of_row(plan), size = static_cast<std::int64_t>(size_of(type));
+  if (plan.direction != Direction::along || plan.runs > 1 || plan.kept_rank != 1) return false;
+  if (x.column_stride <= 0 || row < reach) return false;
+  if (row * size > most_close_bytes) return false;
+  if (x.column_stride == 1 && plan.pack * size == reduce_along_pack_bytes) return false;
+  // A row's elements lie in so many sectors of memory, or in all those that it reaches over.
+  constexpr std::int64_t sector = 32;
+  return row * size <= std::min(plan.columns * sector, reach * size + sector) * 5 / 4;
 }
 
 std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {
