@@ -40,7 +40,10 @@ void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxR
     };
     const bool keeps = rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs);
     if (along) {
-      keeps ? launch(SoftmaxAlong<B, T, F, true>(rows, plan)) : launch(SoftmaxAlong<B, T, F, false>(rows, plan));
+      using Shifted = SoftmaxAlong<B, T, F, SoftmaxRowAccess::shifted>;
+      if (keeps) return launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::kept>(rows, plan));
+      if (Shifted::suits_shifts(plan)) return launch(Shifted(rows, plan));
+      launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::again>(rows, plan));
     } else {
       keeps ? launch(SoftmaxDown<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
     }

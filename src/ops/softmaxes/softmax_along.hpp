@@ -12,10 +12,17 @@
 
 namespace portops::impl {
 
+/// What a group of lanes has of its row.
+enum class SoftmaxRowAccess : std::int32_t {
+  kept,    ///< all of it, in registers: it is read once
+  again,   ///< its end; all else is read twice
+  shifted  ///< the same, of rows of odd lengths: their packs begin where those of one long row would, so that they can
+           ///< be read at once, but for the first one and the last one
+};
+
 /// Softmax, or another functor of SoftmaxOfNumbers' kind, along rows on a GPU: a group of lanes, part of a warp or a
-/// team, takes a row or a part of one, each lane every lanes-th pack. `keeps`: rows are read once, because the group
-/// has the whole row in registers; else twice, but for the end of the row, which stays there.
-template <Backend B, class T, class F, bool keeps>
+/// team, takes a row or a part of one, each lane every lanes-th pack.
+template <Backend B, class T, class F, SoftmaxRowAccess row_access>
 class SoftmaxAlong {
  public:
   using A = Arithmetic<T>;
@@ -29,6 +36,7 @@ class SoftmaxAlong {
   SoftmaxAlong(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
       : rows_(rows),
         groups_(plan.kept * plan.parts()),
+        shifts_align_(have_aligned_shifts(plan)),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         team_bits_(std::max(lane_bits_, least_team_bits)) {}
 
@@ -40,19 +48,46 @@ class SoftmaxAlong {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t group =
         ((first_team + rows_.number_of(team)) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
-    Task task{group < groups_, 0, 0, team.team_rank() & (lanes() - 1), {0, 1, 0, 0}};
+    Task task{group < groups_, 0, 0, team.team_rank() & (lanes() - 1), {0, 1, 0, 0}, 0};
     if (task.active) {
       task.kept = rows_.parts.by_parts.quotient(group);
       task.part = group - task.kept * rows_.parts.parts;
       task.range = rows_.parts.range(task.part);
     }
-    with_access<widest>(rows_.pack, keeps || rows_.packs, [&]<class Access>(Access) { take<Access>(team, task); });
+    if constexpr (shifts) {
+      task.before = static_cast<int>(static_cast<std::uint64_t>(task.kept * rows_.parts.columns) % widest);
+      task.range.columns += task.active ? task.before : 0;
+      take<ColumnAccess<widest, true>>(team, task);
+    } else {
+      with_access<widest>(rows_.pack, keeps || rows_.packs, [&]<class Access>(Access) { take<Access>(team, task); });
+    }
   }
 
+  /// Whether rows are to be shifted. By extents alone: it decides what is added to what.
+  static bool suits_shifts(const ReducePlan& plan) { return plan.pack < widest && plan.runs == 1; }
+
  private:
+  static constexpr bool keeps = row_access == SoftmaxRowAccess::kept;
+  static constexpr bool shifts = row_access == SoftmaxRowAccess::shifted;
   static constexpr int warp = 32;
   static constexpr int least_team_bits = 7;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// Whether all operands lie as rows without gaps would, to a pack.
+  static bool have_aligned_shifts(const ReducePlan& plan) {
+    for (std::size_t k = 0; k < F::inputs + (F::writes ? 1 : 0); ++k) {
+      const ReducePlan::Operand& operand = plan.operand[k];
+      if (operand.column_stride != 1 || reinterpret_cast<std::uintptr_t>(operand.data) % reduce_along_pack_bytes != 0) {
+        return false;
+      }
+      std::int64_t dense = plan.columns;
+      for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
+        if ((operand.stride[static_cast<std::size_t>(axis)] - dense) % widest != 0) return false;
+        dense *= plan.extent[static_cast<std::size_t>(axis)];
+      }
+    }
+    return true;
+  }
 
   /// A group's part of a row; nothing of the first one where there are no more.
   struct Task {
@@ -61,6 +96,9 @@ class SoftmaxAlong {
     std::int64_t part;
     int lane;
     PartRange range;
+    int before;  ///< columns that belong to the first pack, and the range, but not to the row
+
+    KOKKOS_FORCEINLINE_FUNCTION bool has(int column) const { return column >= before && column < range.columns; }
   };
 
   /// A thread's packs, in registers.
@@ -175,6 +213,14 @@ class SoftmaxAlong {
     return first + task.lane * Access::count(rows_.pack) + b * step;
   }
 
+  /// Whether the pack that begins at a column can be taken at once; rows that are not shifted have all of it or
+  /// nothing.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION bool is_whole(const Task& task, int column) const {
+    if constexpr (!shifts) return column < task.range.columns;
+    return shifts_align_ && column >= task.before && column + Access::width <= task.range.columns;
+  }
+
   /// Loads a batch of packs from column `first` of the part on, as far as they exist.
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION void load(const Task& task, int first, int step, Held<Access>& held) const {
@@ -182,13 +228,18 @@ class SoftmaxAlong {
     PORTOPS_UNROLL
     for (int k = 0; k < F::inputs; ++k) {
       const auto& in = rows_.in[k];
-      const T* const from = pinned(rows_.at(in, task.kept, task.range.first_column));
+      const T* const from = pinned(rows_.at(in, task.kept, task.range.first_column) - task.before * in.column_stride);
       PORTOPS_UNROLL
       for (int b = 0; b < held.batch; ++b) {
         held.pack[k][b] = Word<T, Access::width>(static_cast<T>(F::fill(k)));
         const int column = column_of<Access>(task, first, step, b);
-        if (column < task.range.columns) {
+        if (is_whole<Access>(task, column)) {
           Access::load(held.pack[k][b], Access::at(from, column, in.column_stride), in.column_stride, pack);
+        } else if (shifts && column < task.range.columns) {
+          PORTOPS_UNROLL
+          for (int i = 0; i < Access::width; ++i) {
+            if (task.has(column + i)) held.pack[k][b].set(i, from[(column + i) * in.column_stride]);
+          }
         }
       }
     }
@@ -219,7 +270,7 @@ class SoftmaxAlong {
       A values[F::inputs];
       PORTOPS_UNROLL
       for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(held.pack[k][b][i]);
-      return rows_.f(row, values, column_of<Access>(task, first, step, b) + i);
+      return rows_.f(row, values, column_of<Access>(task, first, step, b) + i - task.before);
     });
   }
 
@@ -227,7 +278,8 @@ class SoftmaxAlong {
   template <class Access, class Result>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Task& task, int first, int step, const Result& result) const {
     const int pack = Access::count(rows_.pack);
-    T* const to = pinned(rows_.at(rows_.out, task.kept, task.range.first_column));
+    T* const to =
+        pinned(rows_.at(rows_.out, task.kept, task.range.first_column) - task.before * rows_.out.column_stride);
     PORTOPS_UNROLL
     for (int b = 0; b < Held<Access>::batch; ++b) {
       const int column = column_of<Access>(task, first, step, b);
@@ -235,12 +287,20 @@ class SoftmaxAlong {
       Word<T, Access::width> results;
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) results.set(i, static_cast<T>(result(b, i)));
-      Access::store(Access::at(to, column, rows_.out.column_stride), results, rows_.out.column_stride, pack);
+      if (is_whole<Access>(task, column)) {
+        Access::store(Access::at(to, column, rows_.out.column_stride), results, rows_.out.column_stride, pack);
+      } else if constexpr (shifts) {
+        PORTOPS_UNROLL
+        for (int i = 0; i < Access::width; ++i) {
+          if (task.has(column + i)) to[(column + i) * rows_.out.column_stride] = results[i];
+        }
+      }
     }
   }
 
   SoftmaxRows<T, F> rows_;
   std::int64_t groups_;
+  bool shifts_align_;  ///< packs of shifted rows are aligned
   int lane_bits_;
   int team_bits_;
 };

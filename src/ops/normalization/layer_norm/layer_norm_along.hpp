@@ -67,7 +67,8 @@ class LayerNormAlong {
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int most_threads = kept == KeptRow::packs ? layer_norm_most_lanes : norm_most_threads;
-  static constexpr int blocks = kept == KeptRow::packs ? 1 : kept == KeptRow::few ? 3 : 2;
+  /// A thread has half as many bytes of 16-bit elements on their way: twice as many threads.
+  static constexpr int blocks = kept == KeptRow::packs ? (sizeof(T) == 2 ? 2 : 1) : kept == KeptRow::few ? 3 : 2;
 
   LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan)
       : axes_(plan.rows),
