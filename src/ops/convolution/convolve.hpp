@@ -35,8 +35,10 @@ template <class Operator>
 ConvolutionPath choose_path(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
   // A library multiplies columns that are in memory.
   if (ctx.products() == Products::kokkos_kernels) return ConvolutionPath::im2col;
-  if (can_fuse(ctx, windows, tensors)) return ConvolutionPath::fused;
+  const bool fuses = can_fuse(ctx, windows, tensors);
+  if (fuses && fills_chunks(windows, tensors.x.type())) return ConvolutionPath::fused;
   if (suits_pixels(ctx, windows, tensors)) return ConvolutionPath::pixels;
+  if (fuses) return ConvolutionPath::fused;
   if (suits_strips<Operator>(ctx, windows, tensors.x)) return ConvolutionPath::strips;
   return ctx.backend() == Backend::cuda ? ConvolutionPath::im2col : ConvolutionPath::tiles;
 }

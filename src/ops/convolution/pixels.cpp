@@ -4,7 +4,7 @@
 
 namespace portops::impl {
 
-bool fits_pixels(const Windows& w, const ConvolutionTensors& t) {
+bool fits_pixels(const Windows& w, TensorsOfCall tensors) {
   constexpr std::int64_t most = INT32_MAX;
   const auto fits = [](const TensorRef& tensor) {
     std::int64_t reach = 0;  // how far the last element is from the first one
@@ -17,17 +17,25 @@ bool fits_pixels(const Windows& w, const ConvolutionTensors& t) {
     }
     return true;
   };
-  for (const TensorRef* tensor : {&t.x, &t.offset, &t.weight, &t.mask, &t.out}) {
+  for (const TensorRef* tensor : tensors) {
     if (*tensor && (tensor->size() > most || !fits(*tensor))) return false;
   }
   return w.area() > 0 && has_narrow_positions(w);
 }
 
-bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+bool fits_pixels(const Windows& windows, const ConvolutionTensors& t) {
+  return fits_pixels(windows, {&t.x, &t.offset, &t.weight, &t.mask, &t.out});
+}
+
+bool suits_pixels(const Context& ctx, const Windows& windows, TensorsOfCall tensors) {
   constexpr std::int64_t chain = 64;  // longer sums, which are one chain here, would drift
   constexpr std::int64_t few_out_channels = 64;
   return ctx.backend() == Backend::cuda && windows.group_column() <= chain &&
          windows.group_out_channels() <= few_out_channels && fits_pixels(windows, tensors);
+}
+
+bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  return suits_pixels(ctx, windows, {&t.x, &t.offset, &t.weight, &t.mask, &t.out});
 }
 
 }  // namespace portops::impl

@@ -48,7 +48,7 @@ bool has_no_windows(const Windows& windows) {
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t) {
   std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
   if (has_no_windows(windows)) return bytes;
-  if (t.x_grad) bytes = std::max(bytes, impl::x_grad_workspace(ctx, windows, t.out_grad, t.x_grad));
+  if (t.x_grad) bytes = std::max(bytes, impl::x_grad_workspace(ctx, windows, t.weight, t.out_grad, t.x_grad));
   if (t.weight_grad) {
     bytes = std::max(bytes, impl::weight_grad_workspace(ctx, windows, t.x, t.out_grad, t.weight_grad));
   }

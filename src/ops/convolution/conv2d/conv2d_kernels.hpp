@@ -21,9 +21,13 @@ struct Conv2dKernels {
   /// On GPUs only, for few products: pixel by pixel.
   static void convolve_pixels(const Context& ctx, const ImageStep& step, const Tensor4& weight,
                               const ConvolutionOut& to);
-  /// The weight for the way back, [C, K, L, M / G]: its channels exchanged with the output channels of the group, its
-  /// taps counted backwards.
-  static void turn_weight(const Context& ctx, const Windows& windows, const Tensor4& weight, void* turned);
+  /// The same for weight_grad; sums: memory for those of PixelsWeightGradPlan.
+  static void pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad, void* sums,
+                                 const Tensor4& weight_grad);
+  /// On GPUs only: x_grad from the gradients of its columns, which have the type of sums and, of each tap, `pixel`
+  /// channels.
+  static void columns_to_x(const Context& ctx, const Windows& windows, std::int64_t pixel, const void* columns,
+                           const Tensor4& x_grad);
 };
 
 }  // namespace portops::impl

@@ -2,36 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "ops/convolution/conv2d/columns_to_x.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/whole_pixels.hpp"
 #include "ops/convolution/conv2d/whole_sample.hpp"
 #include "ops/convolution/conv2d/whole_strip.hpp"
 #include "ops/convolution/convolution_launches.hpp"
+#include "ops/convolution/pixels_weight_grad.hpp"
 
 namespace portops::impl {
-
-/// Turns the weight, an item an element of the result.
-template <class T>
-struct TurnWeight {
-  Windows windows;
-  Tensor4 weight;
-  T* turned;
-  static constexpr int blocks = 0;
-
-  std::int64_t items() const { return windows.channels * windows.taps() * windows.group_out_channels(); }
-
-  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    const std::int64_t of_all = quotient(index, windows.group_out_channels());
-    const std::int64_t out_channel = index - of_all * windows.group_out_channels();
-    const std::int64_t channel = quotient(of_all, windows.taps());
-    const std::int64_t tap = windows.taps() - 1 - (of_all - channel * windows.taps());
-    const std::int64_t group = quotient(channel, windows.group_channels());
-    const std::int64_t k = quotient(tap, windows.kernel_width);
-    turned[index] = static_cast<const T*>(
-        weight.data)[weight.offset(group * windows.group_out_channels() + out_channel,
-                                   channel - group * windows.group_channels(), k, tap - k * windows.kernel_width)];
-  }
-};
 
 template <Backend B, class T>
 void Conv2dKernels<B, T>::columns(const Context& ctx, const ImageStep& step) {
@@ -63,9 +42,22 @@ void Conv2dKernels<B, T>::convolve_pixels(const Context& ctx, const ImageStep& s
 }
 
 template <Backend B, class T>
-void Conv2dKernels<B, T>::turn_weight(const Context& ctx, const Windows& windows, const Tensor4& weight, void* turned) {
-  static const std::string label = "portops::conv2d_grad::weight[turned]";
-  launch_by_items<B>(ctx, label, TurnWeight<T>{windows, weight, static_cast<T*>(turned)});
+void Conv2dKernels<B, T>::pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad,
+                                             void* sums, const Tensor4& weight_grad) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::conv2d_grad::weight_grad[pixels]";
+    static const std::string join_label = "portops::conv2d_grad::join[pixels]";
+    launch_pixels_weight_grad<B, T, WholePixels<T>>(ctx, label, join_label, step, out_grad, sums, weight_grad);
+  }
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::columns_to_x(const Context& ctx, const Windows& windows, std::int64_t pixel,
+                                       const void* columns, const Tensor4& x_grad) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::conv2d_grad::x_grad[columns]";
+    launch_by_items<B>(ctx, label, ColumnsToX<T>(windows, pixel, static_cast<const Arithmetic<T>*>(columns), x_grad));
+  }
 }
 
 }  // namespace portops::impl

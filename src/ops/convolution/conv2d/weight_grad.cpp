@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/convolution/conv2d/weight_grad.hpp"
 
+#include "core/copy/strided_copy.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
+#include "ops/convolution/conv2d/window_rows.hpp"
+#include "ops/convolution/pixels.hpp"
+#include "ops/convolution/pixels_weight_grad_plan.hpp"
 #include "ops/convolution/weight_grad.hpp"
 
 namespace portops::impl {
@@ -31,10 +35,74 @@ struct WeightGradMemory {
         weight_grad(layout, weight_grad_tensor, steps) {}
 };
 
+/// Whether a GPU takes the sums pixel by pixel: for groups of few channels, whose products are few to a sample.
+bool takes_pixels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                  const TensorRef& weight_grad) {
+  const bool is_depthwise = windows.group_out_channels() == 1;
+  return ctx.backend() == Backend::cuda && ctx.products() != Products::kokkos_kernels && !is_pointwise(windows) &&
+         (windows.group_channels() <= PixelsWeightGradPlan::block_channels || is_depthwise) &&
+         fits_pixels(windows, {&x, &out_grad, &weight_grad});
+}
+
+/// Whether it makes columns of rows of windows, because those of pixels would lie at addresses for a few bytes.
+bool takes_window_rows(const Context& ctx, const Windows& windows, const TensorRef& x) {
+  const std::int64_t pixel_bytes = windows.channels * static_cast<std::int64_t>(size_of(x.type()));
+  return ctx.backend() == Backend::cuda && has_window_rows(windows) && windows.channels > 1 &&
+         windows.out_channels > 1 && pixel_bytes % 16 != 0;
+}
+
+/// The call with rows of windows for pixels.
+struct WindowRowsGrad {
+  WindowRows rows;
+  ConvolutionTensors tensors;
+  std::size_t bytes;
+
+  WindowRowsGrad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                 const TensorRef& weight_grad)
+      : rows(windows, {x, {}, weight_grad, {}, {}, out_grad}),
+        tensors(rows.tensors(nullptr)),
+        bytes(rows.bytes() + weight_grad_workspace(ctx, rows.windows(), tensors.x, out_grad, tensors.weight)) {}
+};
+
+void weight_grad_by_window_rows(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                const TensorRef& out_grad, const TensorRef& weight_grad) {
+  static const CopyLabels labels("conv2d_grad");
+  const WindowRowsGrad call(ctx, windows, x, out_grad, weight_grad);
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", call.bytes);
+  const std::size_t own = call.rows.bytes();
+  const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, call.bytes - own});
+  call.rows.copy_x(ctx, memory.data());
+  const ConvolutionTensors tensors = call.rows.tensors(memory.data());
+  conv2d_weight_grad(lent, call.rows.windows(), tensors.x, out_grad, tensors.weight);
+  strided_copy(ctx, labels, make_copy_plan(call.rows.weight(memory.data()), weight_grad));
+}
+
+std::size_t sums_bytes(const Windows& windows, ElementType type) {
+  const PixelsWeightGradPlan plan(windows);
+  MemoryLayout layout;
+  layout.add(plan.chunks() * plan.weights(), arithmetic_size(type));
+  return layout.bytes();
+}
+
+void weight_grad_by_pixels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                           const TensorRef& weight_grad) {
+  const Temporary sums(ctx, "portops::conv2d_grad::workspace", sums_bytes(windows, x.type()));
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    Conv2dKernels<B, T>::pixels_weight_grad(ctx, {.windows = windows, .x = tensor4(x)}, tensor4(out_grad), sums.data(),
+                                            tensor4(weight_grad));
+  });
+}
+
 }  // namespace
 
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                         const TensorRef& weight_grad) {
+  if (takes_window_rows(ctx, windows, x)) {
+    return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
+  }
+  if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) {
+    return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
+  }
   static const std::string out_grad_label = "portops::conv2d_grad::out_grad[channels_last]";
   static const std::string add_label = "portops::conv2d_grad::add[weight_grad]";
   static const std::string label = "portops::conv2d_grad::weight_grad[strided]";
@@ -63,6 +131,8 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
 
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
+  if (takes_window_rows(ctx, windows, x)) return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
+  if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return sums_bytes(windows, x.type());
   return WeightGradMemory(ctx, windows, x, out_grad, weight_grad).layout.bytes();
 }
 

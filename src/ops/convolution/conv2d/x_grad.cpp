@@ -4,6 +4,7 @@
 
 #include "ops/convolution/bias.hpp"
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
+#include "ops/convolution/conv2d/x_grad_by_columns.hpp"
 #include "ops/convolution/layouts.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ class XGrad {
     static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
     const Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes());
     dispatch(ctx.backend(), x_grad_.type(), [&]<Backend B, class T>() {
-      Conv2dKernels<B, T>::turn_weight(ctx, windows_, tensor4(weight), turned_.in(memory.data()));
+      turn_weight<B, T>(ctx, tensor4(weight), turned_.in(memory.data()));
       if (!channels_last_) return;
       ConvolutionKernels<B, T>::rearrange(
           ctx, label, to_channels_last(out_grad_, 0, windows_.images, channels_last_.in(memory.data())));
@@ -56,6 +57,35 @@ class XGrad {
   }
 
  private:
+  /// Copies the weight as [C, K, L, M / G]: its channels exchanged with the output channels of the group, its taps
+  /// counted backwards.
+  template <Backend B, class T>
+  void turn_weight(const Context& ctx, const Tensor4& weight, void* turned) const {
+    static const std::string label = "portops::conv2d_grad::weight[turned]";
+    // All taps at once where they lie at one distance, else a row of them after the other.
+    const bool are_joined = windows_.kernel_height == 1 || weight.stride[2] == windows_.kernel_width * weight.stride[3];
+    const std::int64_t rows = are_joined ? 1 : windows_.kernel_height, taps = windows_.taps() / rows;
+    const std::int64_t outs = windows_.group_out_channels(), channels = windows_.group_channels();
+    const std::int64_t column = windows_.taps() * outs;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      T* const last =
+          static_cast<T*>(weight.data) + (rows - 1 - row) * weight.stride[2] + (taps - 1) * weight.stride[3];
+      Rearrangement what{.batches = windows_.groups,
+                         .rows = outs,
+                         .height = channels,
+                         .width = taps,
+                         .from = {last, outs * weight.stride[0], weight.stride[0], weight.stride[1], -weight.stride[3]},
+                         .to = {static_cast<T*>(turned) + row * taps * outs, channels * column, 1, column, outs}};
+      if (taps == 1) {
+        what.height = 1;
+        what.width = channels;
+        what.from.x = what.from.y;
+        what.to.x = what.to.y;
+      }
+      ConvolutionKernels<B, T>::rearrange(ctx, label, what);
+    }
+  }
+
   /// Whether each pixel of x is in some phase.
   bool reaches_all() const {
     const auto pixels = [](const std::vector<Phase>& phases) {
@@ -143,11 +173,17 @@ std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int6
 
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
                    const TensorRef& x_grad) {
+  if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+    return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
+  }
   XGrad(ctx, windows, out_grad, x_grad).run(ctx, weight);
 }
 
-std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad,
-                             const TensorRef& x_grad) {
+std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
+                             const TensorRef& out_grad, const TensorRef& x_grad) {
+  if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+    return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
+  }
   return XGrad(ctx, windows, out_grad, x_grad).bytes();
 }
 

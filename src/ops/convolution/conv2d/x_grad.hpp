@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-// x_grad of conv2d: convolutions of out_grad with the turned weight.
+// x_grad of conv2d: convolutions of out_grad with the turned weight, or, where x_grad_by_columns.hpp says so, columns.
 
 namespace portops::impl {
 
@@ -30,7 +30,7 @@ std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int6
 /// Needs windows: no extent is 0.
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
                    const TensorRef& x_grad);
-std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad,
-                             const TensorRef& x_grad);
+std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
+                             const TensorRef& out_grad, const TensorRef& x_grad);
 
 }  // namespace portops::impl

@@ -10,6 +10,7 @@
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/pixels_grad_path.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ bool wants_windows(const DeformConv2dGradTensors& t) {
   return t.x_grad || t.offset_grad || t.weight_grad || t.mask_grad;
 }
 
-/// Whether the gradient needs no columns in memory.
+/// Whether the gradient takes the path of hosts that needs no columns in memory.
 bool takes_strips(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
   return ctx.products() != Products::kokkos_kernels &&
          impl::suits_strips<DeformConv2dConvolution>(ctx, windows, tensors.x);
@@ -55,6 +56,9 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Def
   if (!wants_windows(tensors) || has_no_windows(windows)) return bias_bytes;
   if (takes_strips(ctx, windows, tensors)) {
     return std::max(bias_bytes, impl::strips_grad_workspace(windows, tensors, step_of(windows, params)));
+  }
+  if (impl::suits_pixels_grad(ctx, windows, tensors)) {
+    return std::max(bias_bytes, impl::pixels_grad_workspace(windows, tensors));
   }
   return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
 }
@@ -122,6 +126,9 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   }
   if (takes_strips(ctx, windows, tensors)) {
     return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step_of(windows, params));
+  }
+  if (impl::suits_pixels_grad(ctx, windows, tensors)) {
+    return impl::deform_conv2d_grad_by_pixels(lent, windows, tensors);
   }
   impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step_of(windows, params));
 }

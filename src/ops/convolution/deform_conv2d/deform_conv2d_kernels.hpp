@@ -44,6 +44,13 @@ struct DeformConv2dGradKernels {
   static bool can_make_columns(const ImageStep& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
+  // On GPUs only, for few products: pixel by pixel.
+  /// x_grad: zeros of the type that sums have, to which its elements are added. What is not wanted is null.
+  static void pixels_grad(const Context& ctx, const ImageStep& step, const Tensor4& weight, const Tensor4& out_grad,
+                          const Tensor4& x_grad, const Tensor4& offset_grad, const Tensor4& mask_grad);
+  /// sums: memory for those of PixelsWeightGradPlan.
+  static void pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad, void* sums,
+                                 const Tensor4& weight_grad);
   // On hosts only, for few products: strip by strip.
   /// weight_sums: memory for the sums of the plan's chunks. What is not wanted is null.
   static void strips_products(const Context& ctx, const StripsPlan& plan, const ImageStep& step, const Tensor4& weight,

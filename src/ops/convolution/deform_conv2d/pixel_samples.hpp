@@ -32,6 +32,13 @@ class PixelSamples {
             mask_.data == nullptr ? A(1) : static_cast<A>(mask_.data[mask_.offset(at.image, sample, at.i, at.j)])};
   }
 
+  /// Where tap (k, l) samples the channels of a deformable group.
+  KOKKOS_FUNCTION Position<A> position(const PixelPlace& at, std::int32_t k, std::int32_t l, const Shift& shift,
+                                       std::int32_t deformable_group) const {
+    return {at.image, deformable_group, static_cast<A>(taps_.y(at, k)) + shift.down,
+            static_cast<A>(taps_.x(at, l)) + shift.right, shift.factor};
+  }
+
   KOKKOS_FUNCTION SampleCorners<A, corners> find(const PixelPlace& at, std::int32_t k, std::int32_t l,
                                                  const Shift& shift, const Tensor32<const T>& of) const {
     const A v = static_cast<A>(taps_.y(at, k)) + shift.down;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/tile_shape.hpp"
+#include "core/types/element_type.hpp"
 #include "ops/convolution/convolution_labels.hpp"
 #include "ops/convolution/convolution_tensors.hpp"
 #include "ops/convolution/fused/fused_sm90.hpp"
@@ -35,6 +37,12 @@ struct FusedKernels {
   /// Packs the weight, and then computes, both on `stream`. Throws Error where the launch fails.
   void (*run)(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands);
 };
+
+/// Whether runs of channels fill half of their chunks, which have 128 bytes.
+inline bool fills_chunks(const Windows& windows, ElementType type) {
+  const std::int64_t chunk = 128 / static_cast<std::int64_t>(size_of(type)), run = windows.channel_run();
+  return run * 2 >= ceil_div(run, chunk) * chunk;
+}
 
 /// Whether this build, the context's device and the call allow it.
 bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);

@@ -24,6 +24,7 @@ const std::vector<Conv2dCase> cases{
     {.images = 2, .channels = 160, .out_channels = 16, .kernel = {1, 1}, .padding = {0, 0}},
     {.images = 1, .channels = 64, .out_channels = 8, .kernel = {5, 5}, .padding = {2, 2}},
     {.images = 1, .channels = 64, .height = 9, .out_channels = 8, .kernel = {7, 8}, .padding = {3, 3}},
+    {.images = 2, .channels = 8, .height = 12, .width = 20, .out_channels = 70, .dilation = {1, 2}},
     {.images = 2, .channels = 256, .out_channels = 24, .groups = 2},
     {.images = 1, .channels = 192, .out_channels = 24, .groups = 3, .has_bias = false},
     {.images = 2,
@@ -176,6 +177,26 @@ TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
     });
   }
   if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
+  // Of one group, x_grad by columns and weight_grad by rows of windows; of several, pixel by pixel, in several chunks.
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  const std::vector<Conv2dCase> few{
+      {.images = 3, .channels = 3, .height = 20, .width = 23, .out_channels = 33, .kernel = {7, 7}, .stride = {2, 2}},
+      {.images = 2, .channels = 4, .width = 30, .out_channels = 9, .kernel = {2, 8}, .padding = {3, 9, 0, 1}},
+      {.channels = 1, .height = 50, .width = 60, .out_channels = 40, .kernel = {3, 3}, .dilation = {2, 1}},
+      {.channels = 7, .out_channels = 12, .kernel = {3, 5}, .stride = {1, 3}, .channels_last = {"x", "out_grad"}},
+      {.channels = 8, .width = 9, .out_channels = 10, .kernel = {5, 5}, .stride = {1, 7}, .padding = {0, 8}},
+      {.images = 2, .channels = 12, .height = 37, .width = 41, .out_channels = 24, .groups = 4},
+      {.images = 3, .channels = 6, .height = 40, .width = 39, .out_channels = 84, .dilation = {1, 3}, .groups = 2},
+      {.images = 2, .channels = 10, .height = 50, .width = 50, .out_channels = 10, .stride = {2, 1}, .groups = 10},
+      {.channels = 12, .out_channels = 4, .groups = 4},
+      {.channels = 3, .height = 4, .width = 5, .out_channels = 12, .stride = {huge, huge}},
+      {.channels = 9, .out_channels = 9, .groups = 9, .channels_last = {"x", "out_grad", "x_grad", "weight_grad"}}};
+  for (const Conv2dCase& c : few) {
+    for_each_type([&]<class T>() { Conv2dProblem<T>(ctx, c).check_grad(ctx); });
+  }
 }
 
 TEST(Conv2dPhases, take_each_tap_once_and_reach_what_it_reaches) {

@@ -4,6 +4,7 @@
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_rules.hpp"
+#include "ops/convolution/deform_conv2d/gradient/pixels_grad_path.hpp"
 #include "strided_tensor.hpp"
 
 #include <limits>
@@ -37,6 +38,9 @@ const std::vector<DeformConv2dCase> cases{
      .padding = {0, 1, 2, 0},
      .dilation = {3, 2}},
     {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4},
+    // A part of one chunk.
+    {.images = 2, .channels = 8, .height = 12, .width = 20, .out_channels = 70},
+    {.images = 1, .channels = 27, .height = 12, .width = 20, .out_channels = 130, .deformable_groups = 1},
     // Padded runs of channels: more of them than images, and less.
     {.images = 2, .channels = 240, .height = 4, .out_channels = 24, .groups = 6, .deformable_groups = 6},
     {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4, .deformable_groups = 2}};
@@ -49,6 +53,14 @@ template <class T>
 impl::ConvolutionTensors tensors_of(const DeformConv2dProblem<T>& problem) {
   return {problem.refs.at("x"),    problem.refs.at("offset"), problem.refs.at("weight"),
           problem.refs.at("mask"), problem.refs.at("bias"),   problem.refs.at("out")};
+}
+
+template <class T>
+impl::DeformConv2dGradTensors tensors_of_grad(const DeformConv2dProblem<T>& problem) {
+  const auto& refs = problem.refs;
+  return {refs.at("x"),         refs.at("offset"),   refs.at("weight"),      refs.at("mask"),
+          refs.at("out_grad"),  refs.at("x_grad"),   refs.at("offset_grad"), refs.at("weight_grad"),
+          refs.at("mask_grad"), refs.at("bias_grad")};
 }
 
 template <class T>
@@ -245,10 +257,9 @@ TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
                    std::int64_t) { impl::convolve_by_strips<Operator>(on, windows, tensors); });
 }
 
-TEST_P(DeformConv2dPathsTest, strips_of_hosts_give_gradients_that_equal_the_reference) {
-  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+TEST_P(DeformConv2dPathsTest, few_products_give_gradients_that_equal_the_reference) {
   std::vector<DeformConv2dCase> all = few_products;
-  // Several bands of rows, in several steps; several strips for each chunk of them.
+  // Several bands of rows, in several steps; several strips for each chunk of them. On GPUs, several chunks of pixels.
   all.push_back(
       {.images = 3, .channels = 2, .height = 70, .width = 9, .out_channels = 2, .groups = 2, .im2col_step = 2});
   all.push_back(
@@ -267,8 +278,19 @@ TEST_P(DeformConv2dPathsTest, strips_of_hosts_give_gradients_that_equal_the_refe
   }
 }
 
-TEST_P(DeformConv2dPathsTest, strips_of_hosts_give_gradients_far_from_their_windows) {
-  if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+TEST_P(DeformConv2dPathsTest, few_products_give_any_of_the_gradients_alone) {
+  for_each_type([&]<class T>() {
+    for (unsigned wanted = 0; wanted < 32; ++wanted) {
+      DeformConv2dProblem<T> problem(ctx, {.channels = 6, .out_channels = 18, .groups = 2, .deformable_groups = 3});
+      for (std::size_t i = 0; i < deform_conv2d_gradients.size(); ++i) {
+        if ((wanted >> i & 1u) == 0) problem.refs[deform_conv2d_gradients[i]] = {};
+      }
+      problem.check_grad(ctx);
+    }
+  });
+}
+
+TEST_P(DeformConv2dPathsTest, few_products_give_gradients_far_from_their_windows) {
   for_each_type([&]<class T>() {
     DeformConv2dProblem<T> problem(
         ctx, {.images = 1, .channels = 2, .height = 70, .width = 9, .out_channels = 2, .groups = 2});
@@ -289,6 +311,12 @@ TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_worksp
     if (!is_device && c.out_channels / c.groups > 16) continue;
     EXPECT_TRUE(suits(problem)) << c.to_string();
     EXPECT_EQ(problem.workspace(ctx), 0u) << c.to_string();
+    const bool few_share_a_sample = c.channels / c.deformable_groups <= 16;
+    EXPECT_EQ(impl::suits_pixels_grad(ctx, windows_of(problem), tensors_of_grad(problem)),
+              is_device && few_share_a_sample)
+        << c.to_string();
+    const Context deterministic = Context(ctx).deterministic(true);
+    EXPECT_FALSE(impl::suits_pixels_grad(deterministic, windows_of(problem), tensors_of_grad(problem)));
   }
   for (const DeformConv2dCase& c : cases) {
     EXPECT_FALSE(suits(DeformConv2dProblem<float>(ctx, c))) << c.to_string();

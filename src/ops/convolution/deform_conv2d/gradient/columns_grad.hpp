@@ -30,8 +30,16 @@ class SampleGrad {
 
   KOKKOS_FUNCTION void write(const SampleIndex& at, const Sample<A>& sample, const A (&product)[corners]) const {
     const std::int64_t i = quotient(at.pixel, windows_.out_width);
-    const std::int64_t j = at.pixel - i * windows_.out_width;
-    const std::int64_t channel = at.deformable_group * windows_.taps() + at.tap;
+    write({at.image, i, at.pixel - i * windows_.out_width}, at.deformable_group * windows_.taps() + at.tap, sample,
+          product);
+  }
+
+  /// The same, of a pixel of out, and the sample's number there.
+  struct Pixel {
+    std::int64_t image, i, j;
+  };
+  KOKKOS_FUNCTION void write(const Pixel& at, std::int64_t number, const Sample<A>& sample,
+                             const A (&product)[corners]) const {
     const A nothing = sample.is_nan ? Kokkos::Experimental::quiet_NaN_v<A> : A(0);
     const A up = A(1) - sample.down, left = A(1) - sample.right;
     if (targets_.mask_grad.data != nullptr) {
@@ -39,22 +47,20 @@ class SampleGrad {
       sample.weights(weight);
       A sum = nothing;
       for (int k = 0; k < corners; ++k) sum = sample.exists[k] ? Kokkos::fma(weight[k], product[k], sum) : sum;
-      element(targets_.mask_grad, at.image, channel, i, j) = static_cast<T>(sum);
+      element(targets_.mask_grad, at, number) = static_cast<T>(sum);
     }
     if (targets_.offset_grad.data != nullptr) {
       // A corner that does not exist has products 0.
       const A down = left * (product[2] - product[0]) + sample.right * (product[3] - product[1]);
       const A right = up * (product[1] - product[0]) + sample.down * (product[3] - product[2]);
-      element(targets_.offset_grad, at.image, 2 * channel, i, j) = static_cast<T>(sample.factor * (down + nothing));
-      element(targets_.offset_grad, at.image, 2 * channel + 1, i, j) =
-          static_cast<T>(sample.factor * (right + nothing));
+      element(targets_.offset_grad, at, 2 * number) = static_cast<T>(sample.factor * (down + nothing));
+      element(targets_.offset_grad, at, 2 * number + 1) = static_cast<T>(sample.factor * (right + nothing));
     }
   }
 
  private:
-  KOKKOS_FUNCTION static T& element(const Tensor4& tensor, std::int64_t image, std::int64_t channel, std::int64_t i,
-                                    std::int64_t j) {
-    return static_cast<T*>(tensor.data)[tensor.offset(image, channel, i, j)];
+  KOKKOS_FUNCTION static T& element(const Tensor4& tensor, const Pixel& at, std::int64_t channel) {
+    return static_cast<T*>(tensor.data)[tensor.offset(at.image, channel, at.i, at.j)];
   }
 
   Windows windows_;

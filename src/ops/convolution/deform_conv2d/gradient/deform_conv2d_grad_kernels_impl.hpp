@@ -9,8 +9,10 @@
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles.hpp"
 #include "ops/convolution/deform_conv2d/gradient/contributions.hpp"
+#include "ops/convolution/deform_conv2d/gradient/pixels_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_x_grad.hpp"
+#include "ops/convolution/pixels_weight_grad.hpp"
 
 #include <string>
 
@@ -155,6 +157,31 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
       add_products();
     }
   });
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::pixels_grad(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                                                const Tensor4& out_grad, const Tensor4& x_grad,
+                                                const Tensor4& offset_grad, const Tensor4& mask_grad) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d_grad[pixels]";
+    const auto launch = [&]<int N>() {
+      launch_by_teams<B>(ctx, label, PixelsGrad<B, T, N>(step, weight, out_grad, x_grad, offset_grad, mask_grad));
+    };
+    if (step.windows.channel_run() == 1) return launch.template operator()<1>();
+    launch.template operator()<4>();
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::pixels_weight_grad(const Context& ctx, const ImageStep& step,
+                                                       const Tensor4& out_grad, void* sums,
+                                                       const Tensor4& weight_grad) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d_grad::weight_grad[pixels]";
+    static const std::string join_label = "portops::deform_conv2d_grad::join[pixels]";
+    launch_pixels_weight_grad<B, T, PixelSamples<T>>(ctx, label, join_label, step, out_grad, sums, weight_grad);
+  }
 }
 
 template <Backend B, class T>
