@@ -128,4 +128,27 @@ void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride
 template <class A>
 void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first);
 
+/// A matrix whose rows lie anywhere: row k begins at data + place[k].
+template <class A>
+struct PlacedRows {
+  const A* data;
+  const std::int32_t* place;
+};
+
+/// The same with the first `rows` rows of a panel, and the first `columns` columns of rows that lie anywhere; of both
+/// it may read and write a whole panel. `sums` has rows of `stride`.
+template <class A>
+void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const PlacedRows<A>& b, int columns, int depth,
+                     bool first);
+
+/// What multiply_lanes() takes at most.
+template <class A>
+inline constexpr int most_lanes = 4 * Blocks<A>::lanes;
+
+/// sums[i] = or += Σ a[k · a_stride + i] · b[place[k] + i] over k < depth, for i < lanes, or up to the next multiple of
+/// Blocks::lanes.
+template <class A>
+void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows<A>& b, int lanes, int depth,
+                    bool first);
+
 }  // namespace portops::blas

@@ -59,8 +59,8 @@ struct Conv2dParams {
 /// read-only, has two elements at one address or overlaps an input, the context's workspace is too small, or the
 /// context's products are kokkos_kernels where Products says that they cannot be. Temporaries: copies of x and weight
 /// with the channels last, and, where they are in memory, the windows of some images, and their product where it cannot
-/// be written to out at once; none for groups of few channels and output channels. From the library's pool or the
-/// context's workspace. conv2d_workspace gives their size.
+/// be written to out at once; none for groups of few channels and output channels; on hosts mostly a copy of the weight
+/// alone. From the library's pool or the context's workspace. conv2d_workspace gives their size.
 ///
 /// Semantics: torch.nn.functional.conv2d, ONNX Conv, Paddle's conv2d.
 PORTOPS_EXPORT void conv2d(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "core/exec/context.hpp"
+#include "ops/convolution/conv2d/direct/direct_windows.hpp"
 #include "ops/convolution/image_step.hpp"
+
+#include <cstddef>
 
 namespace portops::impl {
 
@@ -18,6 +21,17 @@ struct Conv2dKernels {
   /// And for few products: strip by strip.
   static void convolve_strips(const Context& ctx, const ImageStep& step, const Tensor4& weight,
                               const ConvolutionOut& to);
+  /// On hosts only: see direct.hpp. `workspace` has room for direct_bytes().
+  static void convolve_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight,
+                              const ConvolutionOut& to, void* workspace);
+  static bool suits_direct(const Windows& windows);
+  static bool suits_depthwise(const Windows& windows);
+  static std::size_t direct_bytes(const Windows& windows);
+  /// And weight_grad; DirectCall::out is out_grad.
+  static void weight_grad_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight_grad,
+                                 void* workspace);
+  static bool suits_weight_grad_direct(const Windows& windows);
+  static std::size_t weight_grad_direct_bytes(const DirectCall& call);
   /// On GPUs only, for few products: pixel by pixel.
   static void convolve_pixels(const Context& ctx, const ImageStep& step, const Tensor4& weight,
                               const ConvolutionOut& to);

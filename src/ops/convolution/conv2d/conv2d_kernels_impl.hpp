@@ -4,6 +4,11 @@
 
 #include "ops/convolution/conv2d/columns_to_x.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/direct/convolve_direct.hpp"
+#include "ops/convolution/conv2d/direct/depthwise.hpp"
+#include "ops/convolution/conv2d/direct/join_weight_grad.hpp"
+#include "ops/convolution/conv2d/direct/launch_tasks.hpp"
+#include "ops/convolution/conv2d/direct/weight_grad_direct.hpp"
 #include "ops/convolution/conv2d/whole_pixels.hpp"
 #include "ops/convolution/conv2d/whole_sample.hpp"
 #include "ops/convolution/conv2d/whole_strip.hpp"
@@ -31,6 +36,74 @@ void Conv2dKernels<B, T>::convolve_strips(const Context& ctx, const ImageStep& s
   if constexpr (B != Backend::cuda) {
     launch_strips<B, T, WholeStrip<T>>(ctx, Conv2dConvolution::labels().strips, step, weight, to);
   }
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::convolve_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight,
+                                          const ConvolutionOut& to, void* workspace) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string weight_label = "portops::conv2d::weight[direct]";
+    static const std::string label = "portops::conv2d[direct]", depthwise_label = "portops::conv2d[depthwise]";
+    const T* const bias = static_cast<const T*>(to.bias);
+    if (Depthwise<T>::suits(call.windows)) {
+      return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, bias, to.bias_stride));
+    }
+    auto* const packed = static_cast<Arithmetic<T>*>(workspace);
+    launch_by_items<B>(ctx, weight_label, PackDirectWeight<T>{call.windows, weight, packed});
+    const int threads = instance<B>(ctx).concurrency();
+    launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, bias, to.bias_stride, threads));
+  }
+}
+
+template <Backend B, class T>
+bool Conv2dKernels<B, T>::suits_direct(const Windows& windows) {
+  return suits_depthwise(windows) || (B != Backend::cuda && ConvolveDirect<T>::suits(windows));
+}
+
+template <Backend B, class T>
+bool Conv2dKernels<B, T>::suits_depthwise(const Windows& windows) {
+  return B != Backend::cuda && Depthwise<T>::suits(windows);
+}
+
+template <Backend B, class T>
+std::size_t Conv2dKernels<B, T>::direct_bytes(const Windows& windows) {
+  using A = Arithmetic<T>;
+  if (Depthwise<T>::suits(windows)) return 0;
+  return static_cast<std::size_t>(DirectWeight<A>{windows}.size()) * sizeof(A);
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::weight_grad_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight_grad,
+                                             void* workspace) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::conv2d_grad::weight_grad[direct]";
+    static const std::string depthwise_label = "portops::conv2d_grad::weight_grad[depthwise]";
+    static const std::string join_label = "portops::conv2d_grad::join[weight_grad]";
+    auto* const sums = static_cast<Arithmetic<T>*>(workspace);
+    if (Depthwise<T>::suits(call.windows)) {
+      const WeightGradDepthwise<T> kernel(call, sums);
+      const Tensor4 turned{
+          weight_grad.data,
+          {weight_grad.stride[1], weight_grad.stride[0], weight_grad.stride[2], weight_grad.stride[3]}};
+      launch_tasks<B>(ctx, depthwise_label, kernel);
+      return launch_by_items<B>(ctx, join_label, JoinWeightGrad<T>(kernel.plan(), sums, turned));
+    }
+    const WeightGradDirect<T> kernel(call, sums);
+    launch_tasks<B>(ctx, label, kernel);
+    launch_by_items<B>(ctx, join_label, JoinWeightGrad<T>(kernel.plan(), sums, weight_grad));
+  }
+}
+
+template <Backend B, class T>
+bool Conv2dKernels<B, T>::suits_weight_grad_direct(const Windows& windows) {
+  return B != Backend::cuda && (suits_depthwise(windows) || WeightGradDirect<T>::suits(windows));
+}
+
+template <Backend B, class T>
+std::size_t Conv2dKernels<B, T>::weight_grad_direct_bytes(const DirectCall& call) {
+  const WeightGradPlan plan = Depthwise<T>::suits(call.windows) ? WeightGradDepthwise<T>(call, nullptr).plan()
+                                                                : WeightGradDirect<T>(call, nullptr).plan();
+  return static_cast<std::size_t>(plan.parts() * plan.sums()) * sizeof(Arithmetic<T>);
 }
 
 template <Backend B, class T>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/direct/direct.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
 #include "ops/convolution/conv2d/window_rows.hpp"
@@ -15,6 +16,7 @@ inline void convolve_whole(const Context& ctx, const Windows& windows, const Con
   if (ctx.products() != Products::kokkos_kernels) {
     if (suits_products(ctx, windows, tensors)) return convolve_by_products(ctx, windows, tensors);
     if (suits_window_rows(ctx, windows, tensors)) return convolve_by_window_rows(ctx, windows, tensors);
+    if (suits_direct(ctx, windows, tensors)) return convolve_directly(ctx, windows, tensors);
   }
   convolve<Conv2dConvolution>(ctx, windows, tensors, images_at_once(windows, tensors.x.type()));
 }
@@ -25,6 +27,7 @@ inline std::size_t convolve_whole_workspace(const Context& ctx, const Windows& w
   if (ctx.products() != Products::kokkos_kernels) {
     if (suits_products(ctx, windows, tensors)) return products_workspace(ctx);
     if (suits_window_rows(ctx, windows, tensors)) return window_rows_workspace(ctx, windows, tensors);
+    if (suits_direct(ctx, windows, tensors)) return direct_workspace(ctx, windows, tensors);
   }
   return convolve_workspace<Conv2dConvolution>(ctx, windows, tensors, images_at_once(windows, tensors.x.type()));
 }

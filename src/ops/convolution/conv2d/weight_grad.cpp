@@ -93,6 +93,33 @@ void weight_grad_by_pixels(const Context& ctx, const Windows& windows, const Ten
   });
 }
 
+DirectCall direct_call(const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
+  return DirectCall{windows, tensor4(x), tensor4(out_grad)}.reduced();
+}
+
+bool suits_direct(const Context& ctx, const DirectCall& call, ElementType type) {
+  if (ctx.backend() == Backend::cuda || ctx.products() == Products::kokkos_kernels) return false;
+  bool suits = false;
+  dispatch(ctx.backend(), type,
+           [&]<Backend B, class T>() { suits = Conv2dKernels<B, T>::suits_weight_grad_direct(call.windows); });
+  return suits;
+}
+
+std::size_t direct_workspace(const Context& ctx, const DirectCall& call, ElementType type) {
+  std::size_t bytes = 0;
+  dispatch(ctx.backend(), type,
+           [&]<Backend B, class T>() { bytes = Conv2dKernels<B, T>::weight_grad_direct_bytes(call); });
+  return bytes;
+}
+
+void weight_grad_directly(const Context& ctx, const DirectCall& call, const TensorRef& weight_grad) {
+  const std::size_t bytes = direct_workspace(ctx, call, weight_grad.type());
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
+  dispatch(ctx.backend(), weight_grad.type(), [&]<Backend B, class T>() {
+    Conv2dKernels<B, T>::weight_grad_direct(ctx, call, tensor4(weight_grad), memory.data());
+  });
+}
+
 }  // namespace
 
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
@@ -103,6 +130,8 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) {
     return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
   }
+  const DirectCall call = direct_call(windows, x, out_grad);
+  if (suits_direct(ctx, call, x.type())) return weight_grad_directly(ctx, call, weight_grad);
   static const std::string out_grad_label = "portops::conv2d_grad::out_grad[channels_last]";
   static const std::string add_label = "portops::conv2d_grad::add[weight_grad]";
   static const std::string label = "portops::conv2d_grad::weight_grad[strided]";
@@ -133,6 +162,8 @@ std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, co
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
   if (takes_window_rows(ctx, windows, x)) return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return sums_bytes(windows, x.type());
+  const DirectCall call = direct_call(windows, x, out_grad);
+  if (suits_direct(ctx, call, x.type())) return direct_workspace(ctx, call, x.type());
   return WeightGradMemory(ctx, windows, x, out_grad, weight_grad).layout.bytes();
 }
 

@@ -10,8 +10,8 @@
 
 namespace portops::impl {
 
-/// weight_grad of conv2d: of groups of few channels on GPUs pixel by pixel, else by windows in memory, some images
-/// at a time. Needs windows: no extent is 0.
+/// weight_grad of conv2d: on hosts from tiles of x; on GPUs pixel by pixel of groups of few channels, else by windows
+/// in memory, some images at a time. Needs windows: no extent is 0.
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                         const TensorRef& weight_grad);
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,

@@ -21,14 +21,18 @@ struct PhaseConvolution {
 
 class XGrad {
  public:
-  XGrad(const Context& ctx, const Windows& windows, const TensorRef& out_grad, const TensorRef& x_grad)
+  XGrad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
+        const TensorRef& x_grad)
       : windows_(windows),
+        weight_(weight),
         out_grad_(out_grad),
         x_grad_(x_grad),
         down_(phases_of(windows.height, windows.kernel_height, windows.stride_y, windows.top, windows.dilation_y)),
         across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)) {
-    turned_ = TemporaryArray(layout_, windows.channels * windows.taps() * windows.group_out_channels(),
-                             size_of(x_grad.type()));
+    // Hosts read the weight of a single group where it lies, and pack it as they need it.
+    if (ctx.backend() == Backend::cuda || windows.groups > 1) {
+      turned_ = TemporaryArray(layout_, weight.size(), size_of(weight.type()));
+    }
     // What each of several convolutions would copy is copied once.
     const bool copies = ctx.backend() == Backend::cuda && down_.size() * across_.size() > 1;
     if (copies && !has_channels_last(out_grad)) {
@@ -41,11 +45,11 @@ class XGrad {
 
   std::size_t bytes() const { return layout_.bytes() + rest_; }
 
-  void run(const Context& ctx, const TensorRef& weight) const {
+  void run(const Context& ctx) const {
     static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
     const Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes());
     dispatch(ctx.backend(), x_grad_.type(), [&]<Backend B, class T>() {
-      turn_weight<B, T>(ctx, tensor4(weight), turned_.in(memory.data()));
+      if (turned_) turn_weight<B, T>(ctx, tensor4(weight_), turned_.in(memory.data()));
       if (!channels_last_) return;
       ConvolutionKernels<B, T>::rearrange(
           ctx, label, to_channels_last(out_grad_, 0, windows_.images, channels_last_.in(memory.data())));
@@ -105,43 +109,58 @@ class XGrad {
 
   /// Without memory, one of the same extents, strides and alignment.
   PhaseConvolution convolution(const Phase& down, const Phase& across, void* memory) const {
-    const std::int64_t outs = windows_.group_out_channels(), width = windows_.kernel_width;
     const std::int64_t images = windows_.images;
-    const TensorRef turned(turned_.in(memory), x_grad_.type(), {windows_.channels, outs, down.taps, across.taps},
-                           {windows_.taps() * outs, 1, down.tap_step * width * outs, across.tap_step * outs},
-                           x_grad_.space());
+    const TensorRef turned = turned_weight(memory);
+    const Extents of_turned = turned.strides();
     const Extents of_x = x_grad_.strides(), of_out = out_grad_.extents();
     const TensorRef out_grad =
         channels_last_
             ? TensorRef(channels_last_.in(memory), x_grad_.type(), of_out,
                         {of_out[1] * of_out[2] * of_out[3], 1, of_out[1] * of_out[3], of_out[1]}, x_grad_.space())
             : out_grad_;
-    return {{.images = images,
-             .channels = windows_.out_channels,
-             .height = windows_.out_height,
-             .width = windows_.out_width,
-             .out_channels = windows_.channels,
-             .out_height = down.extent,
-             .out_width = across.extent,
-             .kernel_height = down.taps,
-             .kernel_width = across.taps,
-             .top = down.before,
-             .left = across.before,
-             .dilation_y = down.dilation,
-             .dilation_x = across.dilation,
-             .groups = windows_.groups},
-            {.x = out_grad,
-             .offset = {},
-             .weight = moved(turned, (down.tap * width + across.tap) * outs, turned.extents(), turned.strides()),
-             .mask = {},
-             .bias = {},
-             .out = moved(x_grad_, down.first * of_x[2] + across.first * of_x[3],
-                          {images, windows_.channels, down.extent, across.extent},
-                          {of_x[0], of_x[1], of_x[2] * windows_.stride_y, of_x[3] * windows_.stride_x})}};
+    return {
+        {.images = images,
+         .channels = windows_.out_channels,
+         .height = windows_.out_height,
+         .width = windows_.out_width,
+         .out_channels = windows_.channels,
+         .out_height = down.extent,
+         .out_width = across.extent,
+         .kernel_height = down.taps,
+         .kernel_width = across.taps,
+         .top = down.before,
+         .left = across.before,
+         .dilation_y = down.dilation,
+         .dilation_x = across.dilation,
+         .groups = windows_.groups},
+        {.x = out_grad,
+         .offset = {},
+         .weight = moved(turned, down.tap * of_turned[2] + across.tap * of_turned[3],
+                         {windows_.channels, windows_.group_out_channels(), down.taps, across.taps},
+                         {of_turned[0], of_turned[1], down.tap_step * of_turned[2], across.tap_step * of_turned[3]}),
+         .mask = {},
+         .bias = {},
+         .out = moved(x_grad_, down.first * of_x[2] + across.first * of_x[3],
+                      {images, windows_.channels, down.extent, across.extent},
+                      {of_x[0], of_x[1], of_x[2] * windows_.stride_y, of_x[3] * windows_.stride_x})}};
+  }
+
+  /// [C, M / G, K, L]: the copy, or a view of the weight.
+  TensorRef turned_weight(void* memory) const {
+    const std::int64_t outs = windows_.group_out_channels(), height = windows_.kernel_height;
+    const std::int64_t width = windows_.kernel_width;
+    const Extents extents{windows_.channels, outs, height, width};
+    if (turned_) {
+      return {
+          turned_.in(memory), x_grad_.type(), extents, {height * width * outs, 1, width * outs, outs}, x_grad_.space()};
+    }
+    const Extents& strides = weight_.strides();
+    return moved(weight_, (height - 1) * strides[2] + (width - 1) * strides[3], extents,
+                 {strides[1], strides[0], -strides[2], -strides[3]});
   }
 
   Windows windows_;
-  TensorRef out_grad_, x_grad_;
+  TensorRef weight_, out_grad_, x_grad_;
   std::vector<Phase> down_, across_;
   MemoryLayout layout_;
   TemporaryArray turned_, channels_last_;
@@ -176,7 +195,7 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
   }
-  XGrad(ctx, windows, out_grad, x_grad).run(ctx, weight);
+  XGrad(ctx, windows, weight, out_grad, x_grad).run(ctx);
 }
 
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
@@ -184,7 +203,7 @@ std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const T
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
   }
-  return XGrad(ctx, windows, out_grad, x_grad).bytes();
+  return XGrad(ctx, windows, weight, out_grad, x_grad).bytes();
 }
 
 }  // namespace portops::impl

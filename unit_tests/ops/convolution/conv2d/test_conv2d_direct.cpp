@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "conv2d_reference.hpp"
+#include "ops/convolution/conv2d/conv2d_rules.hpp"
+#include "ops/convolution/conv2d/direct/direct.hpp"
+#include "ops/convolution/same_results.hpp"
+
+// The direct path of hosts, at the edges of what its tiles take at once.
+
+namespace portops::test {
+namespace {
+
+/// Around tiles of 128 positions and 528 output channels, slices of 256 elements of the inner axis, blocks of 64
+/// channels and 96 output channels, tiles of 256 pixels; rows of taps that share their pixels of x and ones that do
+/// not.
+const std::vector<Conv2dCase> cases{
+    {.images = 2, .channels = 70, .height = 17, .width = 19, .out_channels = 40},
+    {.images = 1, .channels = 65, .height = 7, .width = 30, .out_channels = 100, .channels_last = {"x", "out"}},
+    {.images = 1, .channels = 8, .height = 5, .width = 300, .out_channels = 20, .stride = {1, 2}},
+    {.images = 1, .channels = 12, .height = 40, .width = 33, .out_channels = 13, .kernel = {5, 4}, .padding = {2, 3}},
+    {.images = 2, .channels = 20, .height = 25, .width = 27, .out_channels = 17, .stride = {2, 3}, .dilation = {3, 2}},
+    {.images = 1,
+     .channels = 5,
+     .height = 30,
+     .width = 31,
+     .out_channels = 9,
+     .kernel = {3, 3},
+     .padding = {6, 5, 4, 7}},
+    {.images = 1, .channels = 3, .height = 40, .width = 41, .out_channels = 64, .kernel = {7, 7}, .stride = {2, 2}},
+    {.images = 1, .channels = 2, .height = 5, .width = 16, .out_channels = 531},
+    {.images = 2, .channels = 130, .height = 9, .width = 16, .out_channels = 25, .kernel = {1, 1}, .padding = {0, 0}},
+    {.images = 2,
+     .channels = 300,
+     .height = 5,
+     .width = 16,
+     .out_channels = 200,
+     .kernel = {1, 1},
+     .padding = {0, 0},
+     .channels_last = {"x", "out", "x_grad", "out_grad"}},
+    {.images = 1, .channels = 34, .height = 21, .width = 40, .out_channels = 18, .kernel = {1, 1}, .stride = {2, 2}},
+    {.images = 1,
+     .channels = 36,
+     .height = 21,
+     .width = 31,
+     .out_channels = 18,
+     .kernel = {1, 3},
+     .stride = {2, 1},
+     .padding = {0, 1}},
+    {.images = 2, .channels = 24, .height = 16, .width = 15, .out_channels = 30, .groups = 3},
+    {.images = 2, .channels = 32, .height = 16, .width = 15, .out_channels = 32, .groups = 8},
+    {.images = 9, .channels = 16, .height = 16, .width = 16, .out_channels = 24},
+    {.images = 1, .channels = 9, .height = 6, .width = 230, .out_channels = 8, .kernel = {3, 3}, .dilation = {1, 20}},
+};
+
+/// Channels side by side: fewer and more than vectors have, and than are taken together; tiles of 128 pixels.
+const std::vector<Conv2dCase> depthwise_cases{
+    {.channels = 8, .out_channels = 8, .groups = 8},
+    {.images = 1, .channels = 71, .height = 20, .width = 23, .out_channels = 71, .groups = 71},
+    {.images = 3, .channels = 64, .out_channels = 64, .groups = 64, .has_bias = false},
+    {.images = 1, .channels = 9, .height = 3, .width = 300, .out_channels = 9, .kernel = {2, 5}, .groups = 9},
+    {.channels = 130,
+     .height = 20,
+     .width = 21,
+     .out_channels = 130,
+     .kernel = {5, 5},
+     .stride = {2, 3},
+     .padding = {3, 0, 1, 4},
+     .dilation = {2, 1},
+     .groups = 130,
+     .channels_last = {"x", "out", "x_grad", "out_grad"}},
+    {.images = 1,
+     .channels = 10,
+     .height = 12,
+     .width = 13,
+     .out_channels = 10,
+     .kernel = {9, 9},
+     .padding = {4, 4},
+     .groups = 10},
+};
+
+template <class T>
+bool is_direct(const Context& ctx, const Conv2dProblem<T>& problem) {
+  const impl::Windows windows =
+      impl::conv2d_extents("conv2d", problem.refs.at("x"), problem.refs.at("weight"), problem.params()).windows;
+  return impl::suits_direct(
+      ctx, windows,
+      {problem.refs.at("x"), {}, problem.refs.at("weight"), {}, problem.refs.at("bias"), problem.refs.at("out")});
+}
+
+class Conv2dDirectTest : public OnEveryBackend {
+ protected:
+  void SetUp() override {
+    if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
+  }
+
+  void check(const std::vector<Conv2dCase>& all) {
+    for (const Conv2dCase& c : all) {
+      for_each_type([&]<class T>() {
+        Conv2dProblem<T> problem(ctx, c);
+        EXPECT_TRUE(is_direct(ctx, problem)) << c.to_string();
+        problem.check(ctx);
+        problem.check_grad(ctx);
+      });
+    }
+  }
+};
+
+PORTOPS_ON_EVERY_BACKEND(Conv2dDirectTest);
+
+TEST_P(Conv2dDirectTest, equals_the_reference) { check(cases); }
+
+TEST_P(Conv2dDirectTest, equals_the_reference_of_depthwise_windows) { check(depthwise_cases); }
+
+TEST_P(Conv2dDirectTest, reads_and_writes_every_layout) {
+  for (const Layout layout : all_layouts) {
+    for (const std::int64_t groups : {1, 10}) {
+      for (const std::set<std::string>& last :
+           {std::set<std::string>{}, {"x", "weight", "out", "x_grad", "weight_grad", "out_grad"}}) {
+        Conv2dCase c{.images = 1,
+                     .channels = 10,
+                     .height = 16,
+                     .width = 20,
+                     .out_channels = 10,
+                     .groups = groups,
+                     .channels_last = last};
+        for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
+          for (const std::string& name : *names) c.layouts[name] = layout;
+        }
+        c.layouts["out"] = layout;
+        check({c});
+      }
+    }
+  }
+}
+
+TEST_P(Conv2dDirectTest, keeps_nan_and_infinity_to_what_they_are_multiplied_with) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t groups : {1, 16}) {
+      for (const double special : {nan, inf}) {
+        // Corners, the ends of rows, and the pixel behind one.
+        for (const std::size_t at : {0, 19, 20, 39, 219, 239}) {
+          Conv2dProblem<T> problem(ctx, {.images = 1,
+                                         .channels = 16,
+                                         .height = 12,
+                                         .width = 20,
+                                         .out_channels = 16,
+                                         .padding = {1, 1, 0, 0},
+                                         .groups = groups});
+          const std::vector<double> x = problem.inputs.at("x");
+          problem.fill("x", [&](std::size_t i) { return i == at ? special : x[i]; });
+          problem.check(ctx);
+          problem.check_grad(ctx);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Conv2dDirectTest, does_not_drift_over_constant_data) {
+  for_each_type([&]<class T>() {
+    for (const Conv2dCase& c :
+         {Conv2dCase{.images = 1, .channels = 8, .height = 150, .width = 150, .out_channels = 8, .groups = 8},
+          Conv2dCase{.images = 2, .channels = 8, .height = 100, .width = 150, .out_channels = 4},
+          Conv2dCase{.images = 1, .channels = 900, .height = 8, .width = 16, .out_channels = 4}}) {
+      Conv2dProblem<T> problem(ctx, c);
+      problem.fill("x", [](std::size_t) { return drifting_constants[0]; });
+      problem.fill("weight", [](std::size_t) { return 0.7; });
+      problem.fill("out_grad", [](std::size_t) { return 0.3; });
+      problem.check(ctx);
+      problem.check_grad(ctx);
+    }
+  });
+}
+
+// The host backends of a build have different numbers of threads.
+TEST(Conv2dDirect, bits_do_not_depend_on_the_number_of_threads) {
+  std::vector<Conv2dCase> all = cases;
+  all.insert(all.end(), depthwise_cases.begin(), depthwise_cases.end());
+  for (const Conv2dCase& c : all) {
+    for_each_type([&]<class T>() {
+      std::map<Backend, Results<T>> results;
+      for (const Backend backend : enabled_backends()) {
+        if (backend == Backend::cuda) continue;
+        const Context ctx(backend);
+        Conv2dProblem<T> problem(ctx, c);
+        problem.run(ctx);
+        problem.run_grad(ctx);
+        for (const std::string name : {"out", "x_grad", "weight_grad", "bias_grad"}) {
+          Conv2dTensor<T>& tensor = problem.tensors.at(name);
+          tensor.download();
+          for (std::size_t i = 0; i < tensor.size(); ++i) results[backend][name].push_back(tensor.element(i));
+        }
+      }
+      for (const auto& [backend, found] : results) expect_same(found, results.begin()->second, c.to_string());
+    });
+  }
+}
+
+}  // namespace
+}  // namespace portops::test
