@@ -36,7 +36,8 @@ function(portops_operator_families variable)
 endfunction()
 
 # Adds the tables of the operators that were chosen to a library that holds core/schema/registry.cpp, the checks of their
-# arguments, which its sources include as generated/checks.hpp, and their functions in C, which portops.h declares.
+# arguments, which its sources include as generated/checks.hpp, the operators on variables, and the functions in C, which
+# portops.h declares.
 function(portops_add_schema target)
   _portops_find_schema_python()
   set(scripts "${PORTOPS_SCHEMA_ROOT}/scripts")
@@ -54,6 +55,15 @@ function(portops_add_schema target)
     DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
     COMMENT "Generating the operator registry"
     VERBATIM)
+  set(autograd_header "${PORTOPS_INCLUDE_DIR}/portops/autograd/operators.hpp")
+  add_custom_command(
+    OUTPUT "${autograd_header}" "${generated}/autograd.cpp"
+    COMMAND "${PORTOPS_SCHEMA_PYTHON}" -B "${scripts}/schema.py" autograd "${schema}" "${autograd_header}"
+            "${generated}/autograd.cpp" --only "${operators}"
+    DEPENDS "${schema}" "${scripts}/schema.py" ${modules}
+    COMMENT "Generating the operators on variables"
+    VERBATIM)
+  install(FILES "${autograd_header}" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/portops/autograd)
   set(c_api "${PORTOPS_SCHEMA_ROOT}/src/c_api")
   set(released "${PORTOPS_SCHEMA_ROOT}/src/ops/released.yaml")
   add_custom_command(
@@ -65,7 +75,7 @@ function(portops_add_schema target)
     VERBATIM)
   install(FILES "${PORTOPS_INCLUDE_DIR}/portops.h" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   target_sources(${target} PRIVATE "${generated}/registry_tables.cpp" "${generated}/checks.cpp" "${generated}/checks.hpp"
-    "${generated}/c_operators.cpp" "${PORTOPS_INCLUDE_DIR}/portops.h")
+    "${autograd_header}" "${generated}/autograd.cpp" "${generated}/c_operators.cpp" "${PORTOPS_INCLUDE_DIR}/portops.h")
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 endfunction()
 

@@ -14,6 +14,7 @@ import sys
 
 try:
     from portops_schema import (
+        autograd,
         c_calls,
         c_interface,
         checks,
@@ -56,6 +57,14 @@ def write_checks(schema: str, folder: str, only: str | None) -> None:
     path.mkdir(parents=True, exist_ok=True)
     (path / "checks.hpp").write_text(checks.header(loaded), encoding="utf-8")
     (path / "checks.cpp").write_text(checks.source(loaded), encoding="utf-8")
+
+
+def write_autograd(schema: str, header: str, source: str, only: str | None) -> None:
+    loaded = load(schema, only)
+    for name, text in ((header, autograd.header(loaded)), (source, autograd.source(loaded))):
+        path = pathlib.Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def write_python(schema: str, folder: str, only: str | None) -> None:
@@ -140,6 +149,12 @@ def main(arguments: list[str]) -> int:
     command.add_argument("folder", help="the folder to write them to")
     command.add_argument("--only", help=only)
     command.set_defaults(action=lambda given: write_checks(given.schema, given.folder, given.only))
+    command = commands.add_parser("autograd", help="write the operators on variables, portops::autograd")
+    command.add_argument("schema")
+    command.add_argument("header", help="the public header, to write")
+    command.add_argument("source", help="the C++ file to write")
+    command.add_argument("--only", help=only)
+    command.set_defaults(action=lambda given: write_autograd(given.schema, given.header, given.source, given.only))
     command = commands.add_parser("python", help="write the modules of the Python package that are made from the schema")
     command.add_argument("schema")
     command.add_argument("folder", help="that of the package, to write them to")

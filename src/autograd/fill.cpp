@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "autograd/fill.hpp"
+
+#include "autograd/fill_kernels.hpp"
+#include "core/exec/dispatch.hpp"
+
+namespace portops::impl {
+
+void fill(const Context& ctx, const TensorRef& out, double number) {
+  if (out.size() == 0) return;
+  dispatch(ctx.backend(), out.type(), [&]<Backend B, class T>() {
+    FillKernels<B, T>::fill(ctx, static_cast<T*>(out.data()), out.size(), static_cast<T>(number));
+  });
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/types/tensor_ref.hpp"
+
+namespace portops::impl {
+
+/// Enqueues one number for all elements of a contiguous tensor.
+void fill(const Context& ctx, const TensorRef& out, double number);
+
+}  // namespace portops::impl

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+
+#include <cstdint>
+
+namespace portops::impl {
+
+/// The launch of fill on one backend for one element type. Defined in fill_kernels_impl.hpp and compiled once for each
+/// pair.
+template <Backend B, class T>
+struct FillKernels {
+  static void fill(const Context& ctx, T* out, std::int64_t count, T number);
+};
+
+}  // namespace portops::impl

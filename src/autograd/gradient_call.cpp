@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "autograd/gradient_call.hpp"
+
+#include "autograd/fill.hpp"
+#include "core/types/fail.hpp"
+
+#include <utility>
+
+namespace portops::impl {
+GradientCall::GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted,
+                           bool releases)
+    : ctx_(ctx), node_(node), out_grads_(out_grads), wanted_(std::move(wanted)), releases_(releases) {
+  kept_.reserve(node.slots.size());
+  for (std::size_t slot = 0; slot < node.slots.size(); ++slot) kept_.push_back(taken(node.slots[slot], slot));
+  gradients_.resize(node.operands.size());
+}
+
+Value GradientCall::taken(Slot& slot, std::size_t index) const {
+  if (slot.packed == nullptr) return releases_ ? std::move(slot.value) : slot.value;
+  const autograd::NoGradients not_remembered;
+  const autograd::Variable unpacked = slot.packed->hooks->unpack(ctx_, slot.packed->value);
+  const TensorRef& expected = slot.value.tensor;
+  if (unpacked.tensor().type() != expected.type() || unpacked.tensor().extents() != expected.extents()) {
+    fail("portops::", node_.operation->grad_name, ": hooks unpacked ", name_of(unpacked.tensor().type()), " ",
+         unpacked.tensor().extents().to_string(), " for tensor ", index, " that ", node_.operation->name,
+         " kept, expected ", name_of(expected.type()), " ", expected.extents().to_string());
+  }
+  Value value = unpacked.data()->value;
+  value.levels = slot.value.levels;
+  return value;
+}
+
+std::vector<TensorRef> GradientCall::list(std::size_t first) const {
+  std::vector<TensorRef> tensors;
+  for (std::size_t slot = first; slot < kept_.size(); ++slot) tensors.push_back(kept_[slot].tensor);
+  return tensors;
+}
+
+std::vector<RaggedRef> GradientCall::ragged_list(std::size_t first) const {
+  std::vector<RaggedRef> all;
+  for (std::size_t slot = first; slot < kept_.size(); ++slot) all.push_back(ragged(slot));
+  return all;
+}
+
+TensorRef GradientCall::gradient(std::size_t operand) {
+  if (!wanted_[operand]) return {};
+  const Operand& its = node_.operands[operand];
+  gradients_[operand] = make_value(ctx_, node_.operation->grad_label, its.type, its.extents, its.levels);
+  return gradients_[operand].tensor;
+}
+
+TensorRef GradientCall::gradient_over(std::size_t operand, Value& value) {
+  if (!wanted_[operand]) return {};
+  const Operand& its = node_.operands[operand];
+  if (!value.is_unshared() || value.tensor.type() != its.type || value.tensor.extents() != its.extents ||
+      !is_contiguous(value.tensor)) {
+    return gradient(operand);
+  }
+  gradients_[operand] = value;
+  gradients_[operand].levels = its.levels;
+  return value.tensor;
+}
+
+TensorRef GradientCall::gradient_over_kept(std::size_t operand, std::size_t slot) {
+  return releases_ ? gradient_over(operand, kept_[slot]) : gradient(operand);
+}
+
+std::vector<TensorRef> GradientCall::gradient_list() {
+  std::vector<TensorRef> tensors;
+  for (std::size_t operand = 0; operand < node_.operands.size(); ++operand) tensors.push_back(gradient(operand));
+  return tensors;
+}
+
+std::vector<TensorRef> GradientCall::out_grad_list() {
+  std::vector<TensorRef> tensors;
+  for (std::size_t output = 0; output < out_grads_.size(); ++output) {
+    if (!out_grads_[output]) {
+      const TensorRef& like = node_.output_shapes[output];
+      out_grads_[output] = make_value(ctx_, node_.operation->grad_label, like.type(), like.extents());
+      fill(ctx_, out_grads_[output].tensor, 0.0);
+    }
+    tensors.push_back(out_grads_[output].tensor);
+  }
+  return tensors;
+}
+
+}  // namespace portops::impl

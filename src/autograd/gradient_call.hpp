@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "autograd/node.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace portops::impl {
+
+/// The call of a gradient operator in a backward pass, as the generated functions make it: they take what was kept and
+/// the gradients of the outputs, and ask for the tensors that the wanted gradients are written to.
+class GradientCall {
+ public:
+  /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is released,
+  /// what it kept ends with this.
+  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted, bool releases);
+
+  const Context& ctx() const { return ctx_; }
+  template <class Params>
+  const Params& params() const {
+    return static_cast<const CallNodeOf<Params>&>(node_).params;
+  }
+
+  // What was kept, by its slot.
+  const TensorRef& tensor(std::size_t slot) const { return kept_[slot].tensor; }
+  TensorOrNumber operand(std::size_t slot) const {
+    return node_.slots[slot].is_number ? TensorOrNumber(node_.slots[slot].number) : TensorOrNumber(tensor(slot));
+  }
+  const Levels& levels(std::size_t slot) const { return kept_[slot].levels; }
+  RaggedRef ragged(std::size_t slot) const { return {tensor(slot), levels(slot)}; }
+  /// From a slot to the last one.
+  std::vector<TensorRef> list(std::size_t first) const;
+  std::vector<RaggedRef> ragged_list(std::size_t first) const;
+
+  const TensorRef& out_grad() const { return out_grads_[0].tensor; }
+  /// Of all outputs: zeros where there is none.
+  std::vector<TensorRef> out_grad_list();
+
+  /// Where a gradient is written; empty where it is not wanted.
+  TensorRef gradient(std::size_t operand);
+  /// The same, where the gradient of the output, or what a slot holds, may be written over.
+  TensorRef gradient_over_out_grad(std::size_t operand) { return gradient_over(operand, out_grads_[0]); }
+  TensorRef gradient_over_kept(std::size_t operand, std::size_t slot);
+  /// Of all operands.
+  std::vector<TensorRef> gradient_list();
+
+  /// What was written, by operands.
+  std::vector<Value>& gradients() { return gradients_; }
+
+ private:
+  TensorRef gradient_over(std::size_t operand, Value& value);
+  Value taken(Slot& slot, std::size_t index) const;
+
+  const Context& ctx_;
+  CallNode& node_;
+  std::span<Value> out_grads_;
+  std::vector<bool> wanted_;
+  bool releases_;
+  std::vector<Value> kept_;
+  std::vector<Value> gradients_;
+};
+
+}  // namespace portops::impl

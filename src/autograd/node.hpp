@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "autograd/memory.hpp"
+#include "autograd/scopes.hpp"
+#include "autograd/variable.hpp"
+
+#include <any>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The tape: calls that are remembered, from the last one to the leaves.
+
+namespace portops::impl {
+
+class GradientCall;
+
+/// What the schema says of an operator with a gradient: a row of generated data.
+struct Operation {
+  const char* name;
+  const char* grad_name;            ///< of the operator that computes the gradients
+  const char* label;                ///< of the region of its calls, and of their outputs' memory
+  const char* grad_label;           ///< of the gradients' memory
+  const char* const* kept;          ///< what a call keeps, in the slots' order, and null; a list stands last
+  const char* const* variables;     ///< the inputs that have gradients, in their order; or one list of them
+  const char* output;               ///< the output, or the list of them, that has a gradient
+  void (*backward)(GradientCall&);  ///< calls the gradient operator
+};
+
+/// Where a gradient goes: to an output of a call, or to a leaf.
+struct Edge {
+  std::shared_ptr<class Node> node;  ///< null: no gradient is wanted
+  std::uint32_t output = 0;
+};
+
+/// An input of a call of which a gradient is, or is not, wanted.
+struct Operand {
+  Edge edge;
+  ElementType type = ElementType::f32;
+  Extents extents;
+  Levels levels;
+};
+
+/// A leaf or a call. Numbers ascend in the order in which they were made, so that a call's is higher than those of what
+/// it was made on.
+class Node {
+ public:
+  explicit Node(const Operation* operation);
+  /// Takes down what only this holds without recursion: chains are long.
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  bool is_leaf() const { return operation == nullptr; }
+
+  const Operation* const operation;  ///< null: a leaf
+  const std::uint64_t number;
+  std::uint32_t outputs = 1;
+  std::vector<Operand> operands;
+};
+
+/// The gradient of a leaf.
+class Leaf final : public Node {
+ public:
+  explicit Leaf(Value its_value) : Node(nullptr), value(std::move(its_value)) {}
+
+  const Value value;
+
+  Value gradient() const;
+  /// Adds to the gradient, or takes the term over where there is none.
+  void add(const Context& ctx, Value&& term);
+  void clear();
+  void set_hook(std::function<void(const autograd::Variable&)> hook);
+  std::function<void(const autograd::Variable&)> hook() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Value gradient_;
+  std::function<void(const autograd::Variable&)> hook_;
+};
+
+/// What a call keeps for its gradient: a tensor, extents alone, levels alone or a number.
+struct Slot {
+  Value value;
+  double number = 0.0;
+  std::uint32_t version = 0;
+  bool is_number = false;
+  /// What stands for the elements, where hooks packed them.
+  struct Packed {
+    std::any value;
+    std::shared_ptr<const autograd::SavedTensorHooks::Pair> hooks;
+  };
+  std::shared_ptr<const Packed> packed;
+};
+
+/// A remembered call.
+class CallNode : public Node {
+ public:
+  using Node::Node;
+
+  std::vector<Slot> slots;
+  /// The extents and element types of a list of outputs: a gradient takes all of them, zeros where there is none.
+  std::vector<TensorRef> output_shapes;
+  /// Whether a pass has given back the slots.
+  std::atomic<bool> is_released = false;
+};
+
+/// With the operator's options, the tensors among which are empty: they are in slots.
+template <class Params>
+class CallNodeOf final : public CallNode {
+ public:
+  using CallNode::CallNode;
+  Params params;
+};
+
+/// What copies of a variable share. Its own gradient is wanted, or that of something that it was made from, where it
+/// has an edge.
+class VariableData {
+ public:
+  Value value;
+  Edge edge;
+};
+
+/// out = x + y, by the operator add; out may be x. Throws Error in a build without that.
+void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out);
+
+/// Adds the term to the sum, in memory that nobody else holds where there is some; without a sum the term is the sum.
+void add_value(const Context& ctx, const char* label, Value& sum, Value&& term);
+
+/// What scopes have changed for the calls of this host thread.
+struct Scopes {
+  bool remembers = true;
+  bool finds_nan = false;
+  std::shared_ptr<const autograd::SavedTensorHooks::Pair> hooks;
+};
+Scopes& scopes();
+
+/// Throws Error, and names the operator and the tensor, where one of the elements is NaN. Waits. Tensors with gaps, which
+/// are a caller's, are passed over.
+void check_nan(const Context& ctx, const char* op, const std::string& name, const TensorRef& tensor);
+
+autograd::Variable make_variable(Value value, Edge edge = {});
+
+}  // namespace portops::impl

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "autograd/pass.hpp"
+
+#include "autograd/gradient_call.hpp"
+#include "core/types/fail.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace portops::impl {
+namespace {
+
+/// "x_grad", or "x_grad[2]" of a list.
+std::string name_of_gradient(const CallNode& node, std::size_t operand) {
+  const char* const* variables = node.operation->variables;
+  const bool is_list = variables[1] == nullptr && node.operands.size() > 1;
+  return is_list ? std::string(variables[0]) + "_grad[" + std::to_string(operand) + "]"
+                 : std::string(variables[operand]) + "_grad";
+}
+
+}  // namespace
+
+Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph)
+    : ctx_(ctx), name_(name), keep_graph_(keep_graph) {
+  std::unordered_map<const Node*, std::uint32_t> found;
+  const auto visit_of = [&](const std::shared_ptr<Node>& node) {
+    if (node == nullptr) return none;
+    const auto [at, is_new] = found.try_emplace(node.get(), static_cast<std::uint32_t>(visits_.size()));
+    if (is_new) visits_.emplace_back().node = node;
+    return at->second;
+  };
+  for (const Start& start : starts) starts_.push_back(visit_of(start.edge.node));
+  std::size_t gradients = 0;
+  for (std::size_t next = 0; next < visits_.size(); ++next) {
+    visits_[next].first_edge = edges_.size();
+    visits_[next].first_gradient = gradients;
+    gradients += visits_[next].node->outputs;
+    const Node& node = *visits_[next].node;  // visits_ grows
+    for (const Operand& operand : node.operands) edges_.push_back(visit_of(operand.edge.node));
+  }
+  gradients_.resize(gradients);
+  order_.resize(visits_.size());
+  for (std::uint32_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  std::sort(order_.begin(), order_.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return visits_[a].node->number > visits_[b].node->number; });
+}
+
+void Pass::prepare() {
+  for (Visit& visit : visits_) visit.is_target = visit.node->is_leaf();
+  choose();
+}
+
+void Pass::prepare(std::span<const Edge> targets) {
+  has_targets_ = true;
+  captured_.resize(targets.size());
+  std::unordered_map<const Node*, std::uint32_t> found;
+  for (std::uint32_t i = 0; i < visits_.size(); ++i) found.emplace(visits_[i].node.get(), i);
+  for (const Edge& target : targets) {
+    const auto at = found.find(target.node.get());
+    targets_.push_back({at != found.end() ? at->second : none, target.output});
+    if (at != found.end()) visits_[at->second].is_target = true;
+  }
+  choose();
+}
+
+/// What the pass comes to, of all that it could come to.
+void Pass::choose() {
+  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
+    Visit& visit = visits_[*i];
+    for (const std::uint32_t edge : edges_of(visit)) visit.runs = visit.runs || (edge != none && visits_[edge].receives);
+    visit.receives = visit.runs || visit.is_target;
+    if (visit.runs) check(static_cast<const CallNode&>(*visit.node));
+  }
+  for (const std::uint32_t start : starts_) ++visits_[start].waiting;
+  for (const Visit& visit : visits_) {
+    if (!visit.runs) continue;
+    for (const std::uint32_t edge : edges_of(visit)) {
+      if (edge != none) ++visits_[edge].waiting;
+    }
+  }
+}
+
+/// Throws Error where what the call kept has been given back, or changed.
+void Pass::check(const CallNode& node) const {
+  const Operation& operation = *node.operation;
+  if (node.is_released.load(std::memory_order_acquire)) {
+    fail(name_, ": what ", operation.name, " kept for its gradient has been given back by an earlier pass, ",
+         "expected keep_graph there");
+  }
+  const char* const* name = operation.kept;
+  for (const Slot& slot : node.slots) {
+    const Memory* memory = slot.value.memory.get();
+    if (memory != nullptr && memory->version() != slot.version) {
+      fail(name_, ": ", operation.name, " kept ", *name, " for its gradient, but ", memory->changed_by(),
+           " has changed it in place since");
+    }
+    if (name[1] != nullptr) ++name;  // the last one is that of a list
+  }
+}
+
+std::vector<Value> Pass::run(std::vector<Start> starts) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    Value& gradient = gradients_of(visits_[starts_[i]])[starts[i].edge.output];
+    add_value(ctx_, name_, gradient, std::move(starts[i].gradient));
+  }
+  for (const std::uint32_t start : starts_) brought(start);
+  for (const std::uint32_t i : order_) {
+    Visit& visit = visits_[i];
+    if (visit.node->is_leaf() || !visit.receives) continue;
+    if (has_targets_ && visit.is_target) capture(i);
+    if (visit.runs) call(visit);
+    for (Value& gradient : gradients_of(visit)) gradient = {};
+  }
+  return std::move(captured_);
+}
+
+/// Calls the gradient operator, unless no gradient has come, and hands on what it gives.
+void Pass::call(Visit& visit) {
+  auto& node = static_cast<CallNode&>(*visit.node);
+  const std::span<Value> out_grads = gradients_of(visit);
+  const std::span<const std::uint32_t> edges = edges_of(visit);
+  std::vector<Value> gradients;
+  if (std::any_of(out_grads.begin(), out_grads.end(), [](const Value& each) { return static_cast<bool>(each); })) {
+    if (!keep_graph_ && node.is_released.exchange(true)) check(node);
+    std::vector<bool> wanted(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) wanted[i] = edges[i] != none && visits_[edges[i]].receives;
+    GradientCall gradient(ctx_, node, out_grads, std::move(wanted), !keep_graph_);
+    node.operation->backward(gradient);
+    gradients = std::move(gradient.gradients());
+  }
+  if (!keep_graph_) node.slots = {};
+  for (Value& gradient : out_grads) gradient = {};
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (edges[i] == none) continue;
+    if (!gradients.empty() && gradients[i]) {
+      if (scopes().finds_nan) check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
+      const std::uint32_t output = node.operands[i].edge.output;
+      add_value(ctx_, name_, gradients_of(visits_[edges[i]])[output], std::move(gradients[i]));
+    }
+    brought(edges[i]);
+  }
+}
+
+/// One of those that a leaf waits for is done.
+void Pass::brought(std::uint32_t i) {
+  Visit& visit = visits_[i];
+  --visit.waiting;
+  if (visit.waiting > 0 || !visit.node->is_leaf() || !visit.is_target) return;
+  if (has_targets_) {
+    capture(i);
+    gradients_[visit.first_gradient] = {};
+  } else if (gradients_[visit.first_gradient]) {
+    finish_leaf(visit);
+  }
+}
+
+void Pass::finish_leaf(Visit& visit) {
+  auto& leaf = static_cast<Leaf&>(*visit.node);
+  leaf.add(ctx_, std::move(gradients_[visit.first_gradient]));
+  if (const auto hook = leaf.hook()) hook(make_variable(leaf.value, {visit.node, 0}));
+}
+
+void Pass::capture(std::uint32_t visit) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].visit == visit) captured_[i] = gradients_of(visits_[visit])[targets_[i].output];
+  }
+}
+
+}  // namespace portops::impl

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "autograd/variable.hpp"
+
+#include "autograd/node.hpp"
+#include "core/types/fail.hpp"
+
+#include <utility>
+
+namespace portops {
+namespace impl {
+namespace {
+
+/// A variable that no call made.
+std::shared_ptr<VariableData> make_leaf(Value value, autograd::Gradient gradient) {
+  if (gradient == autograd::Gradient::none) {
+    if (!value && !value.levels) return nullptr;
+  } else if (!value) {
+    fail("portops::autograd::Variable: a gradient is wanted, but the tensor is empty");
+  } else if (value.tensor.type() == ElementType::i64) {
+    fail("portops::autograd::Variable: a gradient is wanted of elements of type i64, expected f64, f32, f16 or bf16");
+  }
+  auto data = std::make_shared<VariableData>();
+  data->value = std::move(value);
+  if (gradient == autograd::Gradient::wanted) data->edge.node = std::make_shared<Leaf>(data->value);
+  return data;
+}
+
+/// The leaf of a variable whose gradient is wanted; null for any other.
+Leaf* leaf_of(const VariableData* data) {
+  return data != nullptr && data->edge.node != nullptr && data->edge.node->is_leaf()
+             ? static_cast<Leaf*>(data->edge.node.get())
+             : nullptr;
+}
+
+}  // namespace
+
+autograd::Variable make_variable(Value value, Edge edge) {
+  auto data = std::make_shared<VariableData>();
+  data->value = std::move(value);
+  data->edge = std::move(edge);
+  return autograd::Variable(std::move(data));
+}
+
+}  // namespace impl
+
+namespace autograd {
+
+Variable::Variable(const TensorRef& tensor, Gradient gradient) : Variable(tensor, Levels(), gradient) {}
+
+Variable::Variable(const TensorRef& tensor, const Levels& levels, Gradient gradient)
+    : data_(impl::make_leaf({tensor, levels, std::make_shared<impl::Memory>(nullptr)}, gradient)) {}
+
+Variable::Variable(const Tensor& tensor, Gradient gradient)
+    : data_(impl::make_leaf(
+          {tensor.ref(), {}, std::make_shared<impl::Memory>(std::make_shared<Tensor>(tensor))}, gradient)) {}
+
+Variable::Variable(const Context& ctx, ElementType type, const Extents& extents, Gradient gradient)
+    : data_(impl::make_leaf(impl::make_value(ctx, "portops::autograd::Variable", type, extents), gradient)) {}
+
+const TensorRef& Variable::tensor() const {
+  static const TensorRef none;
+  return data_ != nullptr ? data_->value.tensor : none;
+}
+
+const Levels& Variable::levels() const {
+  static const Levels none;
+  return data_ != nullptr ? data_->value.levels : none;
+}
+
+bool Variable::wants_gradient() const { return data_ != nullptr && data_->edge.node != nullptr; }
+
+bool Variable::is_leaf() const { return !wants_gradient() || data_->edge.node->is_leaf(); }
+
+Variable Variable::grad() const {
+  const impl::Leaf* leaf = impl::leaf_of(data_.get());
+  impl::Value gradient = leaf != nullptr ? leaf->gradient() : impl::Value();
+  return gradient ? impl::make_variable(std::move(gradient)) : Variable();
+}
+
+void Variable::clear_grad() {
+  if (impl::Leaf* leaf = impl::leaf_of(data_.get())) leaf->clear();
+}
+
+void Variable::on_gradient(std::function<void(const Variable& leaf)> hook) {
+  impl::Leaf* leaf = impl::leaf_of(data_.get());
+  if (leaf == nullptr) {
+    impl::fail("portops::autograd::Variable::on_gradient: the variable is no leaf whose gradient is wanted");
+  }
+  leaf->set_hook(std::move(hook));
+}
+
+Variable Variable::detach() const { return data_ != nullptr ? impl::make_variable(data_->value) : Variable(); }
+
+void Variable::mark_changed(const char* by) const {
+  if (data_ != nullptr) data_->value.memory->change(by);
+}
+
+}  // namespace autograd
+}  // namespace portops
