@@ -73,7 +73,7 @@ def differentiable(schema: Schema) -> list[Operator]:
 def can_be_in_place(op: Operator) -> bool:
     """Whether its result may be written over its first input, whose extents it has."""
     pair = (op.inputs[0].name, op.outputs[0].name)
-    return len(op.outputs) == 1 and pair in op.inplace and op.outputs[0].shape.function != "computed"
+    return len(op.outputs) == 1 and pair in op.inplace and op.outputs[0].shape.function in ("broadcast", "like")
 
 
 # --- declarations ---------------------------------------------------------------------------------------------------
@@ -304,7 +304,11 @@ def _work_out(op: Operator) -> list[str]:
 
 def _type(op: Operator, entry: Output) -> str:
     leader = op.typed_input
-    call = f"{leader.name}_list.front(){'.values' if leader.has_levels else ''}.type()" if leader.list else f"{leader.name}.tensor().type()"
+    call = (
+        f"{leader.name}_list.front(){'.values' if leader.has_levels else ''}.type()"
+        if leader.list
+        else f"{leader.name}.tensor().type()"
+    )
     if entry.type is None:
         return call
     return f"impl::sum_type({call})" if entry.type == "sums" else f"ElementType::{entry.type}"
@@ -424,7 +428,9 @@ def _backward(schema: Schema, op: Operator) -> str:
     optional = [entry for entry in gradient.inputs if entry.optional]
     if gradient.has_params:
         plain = f"portops::{_params(op)}"
-        lines.append(f"{plain} params = call.params<{plain}>();" if optional else f"const auto& params = call.params<{plain}>();")
+        lines.append(
+            f"{plain} params = call.params<{plain}>();" if optional else f"const auto& params = call.params<{plain}>();"
+        )
         lines += [f"params.{entry.name} = call.tensor({slots[entry.name]});" for entry in optional]
     arguments = ["call.ctx()"]
     for entry in gradient.inputs:

@@ -56,7 +56,8 @@ std::vector<impl::Start> make_starts(const char* function, const std::vector<Var
 }
 
 /// The gradient of a loss of one element.
-void seed(const Context& ctx, const char* label, std::vector<impl::Start>& starts, const std::vector<Variable>& losses) {
+void seed(const Context& ctx, const char* label, std::vector<impl::Start>& starts,
+          const std::vector<Variable>& losses) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (starts[i].gradient) continue;
     starts[i].gradient = impl::make_value(ctx, label, losses[i].tensor().type(), losses[i].tensor().extents());

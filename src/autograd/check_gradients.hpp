@@ -24,8 +24,9 @@ struct CheckGradientsParams {
 ///             are those of the sum of its elements, each times a random number, always the same.
 /// variables   f64, contiguous, not empty. They are not changed, and need not want gradients.
 ///
-/// Throws Error where a gradient is NaN or differs from its slope: the message names the variable, the element, and both;
-/// and where the function gives something that was made from none of the variables, or not smooth where it is asked.
+/// Throws Error where a gradient is NaN or differs from its slope: the message names the variable, the element, and
+/// both; and where the function gives something that was made from none of the variables, or not smooth where it is
+/// asked.
 PORTOPS_EXPORT void check_gradients(const Context& ctx,
                                     const std::function<Variable(const std::vector<Variable>& variables)>& function,
                                     const std::vector<Variable>& variables, const CheckGradientsParams& params = {});

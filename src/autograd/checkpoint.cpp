@@ -87,11 +87,10 @@ class Frame {
 
 std::vector<Variable> checkpoint(const Context& ctx, const Segment& segment, const std::vector<Variable>& inputs) {
   const auto frame = std::make_shared<Frame>(segment, inputs);
-  const SavedTensorHooks hooks(
-      [frame](const Context&, const Variable&) { return std::any(frame->keep()); },
-      [frame](const Context& of_pass, const std::any& number) {
-        return frame->find(of_pass, std::any_cast<std::size_t>(number));
-      });
+  const SavedTensorHooks hooks([frame](const Context&, const Variable&) { return std::any(frame->keep()); },
+                               [frame](const Context& of_pass, const std::any& number) {
+                                 return frame->find(of_pass, std::any_cast<std::size_t>(number));
+                               });
   return segment(ctx, inputs);
 }
 

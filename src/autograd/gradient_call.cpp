@@ -23,8 +23,8 @@ Value GradientCall::taken(Slot& slot, std::size_t index) const {
   const TensorRef& expected = slot.value.tensor;
   if (unpacked.tensor().type() != expected.type() || unpacked.tensor().extents() != expected.extents()) {
     fail("portops::", node_.operation->grad_name, ": hooks unpacked ", name_of(unpacked.tensor().type()), " ",
-         unpacked.tensor().extents().to_string(), " for ", node_.operation->kept[index], " that ", node_.operation->name,
-         " kept, expected ", name_of(expected.type()), " ", expected.extents().to_string());
+         unpacked.tensor().extents().to_string(), " for ", node_.operation->kept[index], " that ",
+         node_.operation->name, " kept, expected ", name_of(expected.type()), " ", expected.extents().to_string());
   }
   Value value = unpacked.data()->value;
   value.levels = slot.value.levels;

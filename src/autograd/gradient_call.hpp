@@ -14,8 +14,8 @@ namespace portops::impl {
 /// the gradients of the outputs, and ask for the tensors that the wanted gradients are written to.
 class GradientCall {
  public:
-  /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is released,
-  /// what it kept ends with this.
+  /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is
+  /// released, what it kept ends with this.
   GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted, bool releases);
 
   const Context& ctx() const { return ctx_; }

@@ -35,8 +35,8 @@ Value make_value(const Context& ctx, const char* label, ElementType type, const 
                  const Levels& levels) {
   Value value;
   value.memory = make_memory(ctx, label, bytes_of(label, type, extents));
-  value.tensor = TensorRef(value.memory->data(), type, extents, extents.row_major_strides(),
-                           default_memory_space(ctx.backend()));
+  value.tensor =
+      TensorRef(value.memory->data(), type, extents, extents.row_major_strides(), default_memory_space(ctx.backend()));
   value.levels = levels;
   return value;
 }

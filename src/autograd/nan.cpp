@@ -40,8 +40,8 @@ void check_nan(const Context& ctx, const char* op, const std::string& name, cons
   ctx.fence();
   const std::int64_t found = find_nan(on_host);
   if (found == on_host.ref().size()) return;
-  fail("portops::", op, ": ", name, " of extents ", tensor.extents().to_string(), " is the first with a NaN, at element ",
-       found);
+  fail("portops::", op, ": ", name, " of extents ", tensor.extents().to_string(),
+       " is the first with a NaN, at element ", found);
 }
 
 }  // namespace portops::impl

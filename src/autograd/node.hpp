@@ -142,8 +142,8 @@ struct Scopes {
 };
 Scopes& scopes();
 
-/// Throws Error, and names the operator and the tensor, where one of the elements is NaN. Waits. Tensors with gaps, which
-/// are a caller's, are passed over.
+/// Throws Error, and names the operator and the tensor, where one of the elements is NaN. Waits. Tensors with gaps,
+/// which are a caller's, are passed over.
 void check_nan(const Context& ctx, const char* op, const std::string& name, const TensorRef& tensor);
 
 autograd::Variable make_variable(Value value, Edge edge = {});

@@ -70,7 +70,8 @@ void Pass::prepare(std::span<const Edge> targets) {
 void Pass::choose() {
   for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
     Visit& visit = visits_[*i];
-    for (const std::uint32_t edge : edges_of(visit)) visit.runs = visit.runs || (edge != none && visits_[edge].receives);
+    for (const std::uint32_t edge : edges_of(visit))
+      visit.runs = visit.runs || (edge != none && visits_[edge].receives);
     visit.receives = visit.runs || visit.is_target;
     if (visit.runs) check(static_cast<const CallNode&>(*visit.node));
   }
@@ -136,7 +137,8 @@ void Pass::call(Visit& visit) {
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i] == none) continue;
     if (!gradients.empty() && gradients[i]) {
-      if (scopes().finds_nan) check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
+      if (scopes().finds_nan)
+        check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
       const std::uint32_t output = node.operands[i].edge.output;
       add_value(ctx_, name_, gradients_of(visits_[edges[i]])[output], std::move(gradients[i]));
     }

@@ -66,13 +66,13 @@ class Pass {
   const Context& ctx_;
   const char* name_;
   bool keep_graph_;
-  std::vector<Visit> visits_;           ///< the first ones are those of the starts
-  std::vector<std::uint32_t> edges_;    ///< the visits that operands lead to, or none
-  std::vector<std::uint32_t> starts_;   ///< the visits of the starts
-  std::vector<std::uint32_t> order_;    ///< the highest number first
-  std::vector<Value> gradients_;        ///< of all outputs
+  std::vector<Visit> visits_;          ///< the first ones are those of the starts
+  std::vector<std::uint32_t> edges_;   ///< the visits that operands lead to, or none
+  std::vector<std::uint32_t> starts_;  ///< the visits of the starts
+  std::vector<std::uint32_t> order_;   ///< the highest number first
+  std::vector<Value> gradients_;       ///< of all outputs
   std::vector<Target> targets_;
-  std::vector<Value> captured_;         ///< the gradients of the targets
+  std::vector<Value> captured_;  ///< the gradients of the targets
   bool has_targets_ = false;
 };
 

@@ -13,8 +13,8 @@
 namespace portops::impl {
 
 /// A call of an operator with a gradient, as the generated functions make it: the inputs are kept, the operator is
-/// called, what it wrote is changed, made or kept, and the call is finished. Where no gradient of an input is wanted, or
-/// the scope wants none, nothing is kept.
+/// called, what it wrote is changed, made or kept, and the call is finished. Where no gradient of an input is wanted,
+/// or the scope wants none, nothing is kept.
 class Recording {
  public:
   /// `variables`: the inputs that have gradients, in the order of the gradient operator.

@@ -52,8 +52,8 @@ Variable::Variable(const TensorRef& tensor, const Levels& levels, Gradient gradi
     : data_(impl::make_leaf({tensor, levels, std::make_shared<impl::Memory>(nullptr)}, gradient)) {}
 
 Variable::Variable(const Tensor& tensor, Gradient gradient)
-    : data_(impl::make_leaf(
-          {tensor.ref(), {}, std::make_shared<impl::Memory>(std::make_shared<Tensor>(tensor))}, gradient)) {}
+    : data_(impl::make_leaf({tensor.ref(), {}, std::make_shared<impl::Memory>(std::make_shared<Tensor>(tensor))},
+                            gradient)) {}
 
 Variable::Variable(const Context& ctx, ElementType type, const Extents& extents, Gradient gradient)
     : data_(impl::make_leaf(impl::make_value(ctx, "portops::autograd::Variable", type, extents), gradient)) {}

@@ -31,7 +31,8 @@ enum class Gradient : std::uint8_t { none, wanted };
 /// instance of the call that made it, with the last variable, and the last call to keep it for its gradient. A variable
 /// made from a TensorRef owns nothing: the tensor must live until the gradients of the calls on it are computed.
 ///
-/// Several host threads may use a variable at once, except to change it: by calls in place, `clear_grad`, `on_gradient`.
+/// Several host threads may use a variable at once, except to change it: by calls in place, `clear_grad`,
+/// `on_gradient`.
 class Variable {
  public:
   /// Empty: an optional input that is not given, a gradient that is not there.
@@ -89,7 +90,7 @@ class Variable {
 /// A variable, or a number that stands for a tensor of that value and of extents [].
 class VariableOrNumber {
  public:
-  VariableOrNumber(double number) : number_(number) {}                // NOLINT: implicit by design
+  VariableOrNumber(double number) : number_(number) {}  // NOLINT: implicit by design
   VariableOrNumber(Variable variable) : variable_(std::move(variable)), is_variable_(true) {}  // NOLINT: as above
   VariableOrNumber(const TensorRef& tensor) : VariableOrNumber(Variable(tensor)) {}            // NOLINT: as above
   template <AdaptableTensor T>

@@ -31,7 +31,8 @@ class CheckGradientsTest : public OnEveryBackend {
 TEST_P(CheckGradientsTest, RightOnes) {
   const ag::Variable x = random_variable(ctx, {2, 3}, 1), y = random_variable(ctx, {3}, 2, ag::Gradient::none);
   const auto before = elements_of(ctx, x);
-  EXPECT_EQ(message([&](const Variables& v) { return ag::multiply(ctx, ag::multiply(ctx, v[0], v[1]), v[0]); }, {x, y}), "");
+  EXPECT_EQ(message([&](const Variables& v) { return ag::multiply(ctx, ag::multiply(ctx, v[0], v[1]), v[0]); }, {x, y}),
+            "");
   EXPECT_EQ(elements_of(ctx, x), before);
   EXPECT_FALSE(x.grad());
   // One that plays no part has the slope 0.
@@ -44,7 +45,8 @@ TEST_P(CheckGradientsTest, WrongOnes) {
   EXPECT_EQ(half.find("portops::autograd::check_gradients: the gradient of variables[0] at element 0 is "), 0U) << half;
   EXPECT_NE(half.find("(by central differences of step 1e-05)"), std::string::npos) << half;
   const std::string zero = message([&](const Variables& v) { return ag::multiply(ctx, v[0], v[1].detach()); }, {x, y});
-  EXPECT_EQ(zero.find("portops::autograd::check_gradients: the gradient of variables[1] at element 0 is 0, expected "), 0U)
+  EXPECT_EQ(zero.find("portops::autograd::check_gradients: the gradient of variables[1] at element 0 is 0, expected "),
+            0U)
       << zero;
 }
 
@@ -61,7 +63,8 @@ TEST_P(CheckGradientsTest, Errors) {
   EXPECT_EQ(message([&](const Variables& v) { return v[0].detach(); }, {x}),
             name + "what the function gave was made from none of the variables");
   const std::string expected = ", expected a contiguous tensor of f64";
-  EXPECT_EQ(message([](const Variables& v) { return v[0]; }, {ag::Variable()}), name + "variables[0] is empty" + expected);
+  EXPECT_EQ(message([](const Variables& v) { return v[0]; }, {ag::Variable()}),
+            name + "variables[0] is empty" + expected);
   TestTensor<double> strided(ctx, {2, 2}, Layout::every_other);
   EXPECT_EQ(message([](const Variables& v) { return v[0]; }, {x, ag::Variable(strided.ref())}),
             name + "variables[1] is not f64, or not contiguous" + expected);

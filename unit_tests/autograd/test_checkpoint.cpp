@@ -59,15 +59,17 @@ TEST_P(AutogradCheckpointTest, OneInAnother) {
   };
   const auto expected = ag::gradients(ctx, {ag::sum(ctx, outer(ctx, {x})[0])}, {x, weight});
   const auto found = ag::gradients(ctx, {ag::sum(ctx, ag::checkpoint(ctx, outer, {x})[0])}, {x, weight});
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(elements_of(ctx, found[i]), elements_of(ctx, expected[i]));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(elements_of(ctx, found[i]), elements_of(ctx, expected[i]));
 }
 
 TEST_P(AutogradCheckpointTest, AnInputThatChanges) {
   const ag::Variable x = random_variable(ctx, {4, 3}, 1), weight = random_variable(ctx, {3}, 2);
   const ag::Variable loss = ag::sum(ctx, ag::checkpoint(ctx, segment_with(weight), {x})[0]);
   x.mark_changed("adam");
-  expect_error([&] { ag::backward(ctx, loss); },
-               "portops::autograd::checkpoint: inputs[0] has been changed in place by adam since the segment was called");
+  expect_error(
+      [&] { ag::backward(ctx, loss); },
+      "portops::autograd::checkpoint: inputs[0] has been changed in place by adam since the segment was called");
 }
 
 TEST_P(AutogradCheckpointTest, ASegmentThatMakesOtherCalls) {
@@ -77,8 +79,9 @@ TEST_P(AutogradCheckpointTest, ASegmentThatMakesOtherCalls) {
     return {call++ == 0 ? ag::multiply(its, inputs[0], inputs[0]) : ag::silu(its, inputs[0])};
   };
   const ag::Variable loss = ag::sum(ctx, ag::checkpoint(ctx, segment, {x})[0]);
-  expect_error([&] { ag::backward(ctx, loss); },
-               "portops::autograd::checkpoint: the segment has kept 1 tensors, expected 2, as when it was called before");
+  expect_error(
+      [&] { ag::backward(ctx, loss); },
+      "portops::autograd::checkpoint: the segment has kept 1 tensors, expected 2, as when it was called before");
 }
 
 PORTOPS_ON_EVERY_BACKEND(AutogradCheckpointTest);

@@ -20,11 +20,12 @@ class Meter {
  public:
   Meter() : before_(tools::get_callbacks()) {
     live_ = peak_ = 0;
-    tools::set_allocate_data_callback([](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t bytes) {
-      if (!is_of_variables(name)) return;
-      live_ += static_cast<std::int64_t>(bytes);
-      peak_ = std::max(peak_, live_);
-    });
+    tools::set_allocate_data_callback(
+        [](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t bytes) {
+          if (!is_of_variables(name)) return;
+          live_ += static_cast<std::int64_t>(bytes);
+          peak_ = std::max(peak_, live_);
+        });
     tools::set_deallocate_data_callback(
         [](Kokkos::Tools::SpaceHandle, const char* name, const void*, std::uint64_t bytes) {
           if (is_of_variables(name)) live_ -= static_cast<std::int64_t>(bytes);

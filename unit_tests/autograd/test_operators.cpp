@@ -85,7 +85,9 @@ std::vector<OperatorCase> operator_cases() {
   using In = const Variables&;
   using Ctx = const Context&;
   return {
-      {"lerp", {{"x", {3, 4}}, {"y", {4}}, {"weight", {3, 1}}}, [](Ctx c, In v) { return ag::lerp(c, v[0], v[1], v[2]); }},
+      {"lerp",
+       {{"x", {3, 4}}, {"y", {4}}, {"weight", {3, 1}}},
+       [](Ctx c, In v) { return ag::lerp(c, v[0], v[1], v[2]); }},
       {"lerp", {{"x", {3, 4}}, {"y", {1, 4}}}, [](Ctx c, In v) { return ag::lerp(c, v[0], v[1], 0.25); }},
       {"add", {{"x", {3, 4}}, {"y", {3, 1}}}, [](Ctx c, In v) { return ag::add(c, v[0], v[1]); }},
       {"add", {{"x", {3, 4}}}, [](Ctx c, In v) { return ag::add(c, v[0], 2); }},
@@ -120,7 +122,11 @@ std::vector<OperatorCase> operator_cases() {
        {{"x", {2, 4, 6, 5}}, {"weight", {6, 2, 3, 2}}, {"bias", {6}}},
        [](Ctx c, In v) { return ag::conv2d(c, v[0], v[1], {.bias = v[2], .stride = {2, 1}, .groups = 2}); }},
       {"deform_conv2d",
-       {{"x", {1, 2, 4, 3}}, {"offset", {1, 8, 3, 2}, {}, -1.1}, {"weight", {2, 2, 2, 2}}, {"mask", {1, 4, 3, 2}}, {"bias", {2}}},
+       {{"x", {1, 2, 4, 3}},
+        {"offset", {1, 8, 3, 2}, {}, -1.1},
+        {"weight", {2, 2, 2, 2}},
+        {"mask", {1, 4, 3, 2}},
+        {"bias", {2}}},
        [](Ctx c, In v) { return ag::deform_conv2d(c, v[0], v[1], v[2], {.mask = v[3], .bias = v[4]}); }},
       {"deform_conv2d",
        {{"x", {1, 2, 4, 3}}, {"offset", {1, 8, 5, 4}, {}, -1.1}, {"weight", {2, 2, 2, 2}}},
@@ -172,7 +178,9 @@ std::vector<OperatorCase> operator_cases() {
        {{"x", {5, 2}, levels}},
        [](Ctx c, In v) { return ag::sequence_pool(c, v[0], {.pooltype = "max"}); }},
       {"sequence_expand", {{"x", {3, 2}}}, [](Ctx c, In v) { return ag::sequence_expand(c, v[0], levels); }},
-      {"sequence_pad", {{"x", {5, 2}, levels}}, [](Ctx c, In v) { return ag::sequence_pad(c, v[0], {.pad_value = 7.0}); }},
+      {"sequence_pad",
+       {{"x", {5, 2}, levels}},
+       [](Ctx c, In v) { return ag::sequence_pad(c, v[0], {.pad_value = 7.0}); }},
       {"sequence_unpad", {{"x", {3, 4, 2}}}, [](Ctx c, In v) { return ag::sequence_unpad(c, v[0], levels); }},
       {"sequence_reverse", {{"x", {5, 2}, levels}}, [](Ctx c, In v) { return ag::sequence_reverse(c, v[0]); }},
       {"sequence_softmax", {{"x", {5, 2}, levels}}, [](Ctx c, In v) { return ag::sequence_softmax(c, v[0]); }},
@@ -238,9 +246,8 @@ TEST_P(AutogradOperatorsTest, GradientsAreTheSlopes) {
   for (const OperatorCase& each : operator_cases()) {
     SCOPED_TRACE(each.op);
     const Inputs<double> inputs(ctx, each);
-    EXPECT_NO_THROW(ag::check_gradients(
-        ctx, [&](const Variables& variables) { return each.call(ctx, variables); }, inputs.variables,
-        {.tolerance = 2e-7}));
+    EXPECT_NO_THROW(ag::check_gradients(ctx, [&](const Variables& variables) { return each.call(ctx, variables); },
+                                        inputs.variables, {.tolerance = 2e-7}));
   }
 }
 
@@ -258,7 +265,8 @@ TEST_P(AutogradOperatorsTest, OneGradientAlone) {
       }
       const auto alone = gradients_of<double>(ctx, each.call(ctx, variables), {variables[i]});
       ASSERT_EQ(alone[0].size(), all[i].size());
-      for (std::size_t k = 0; k < alone[0].size(); ++k) EXPECT_NEAR(alone[0][k], all[i][k], 1e-12) << each.inputs[i].name;
+      for (std::size_t k = 0; k < alone[0].size(); ++k)
+        EXPECT_NEAR(alone[0][k], all[i][k], 1e-12) << each.inputs[i].name;
     }
   }
 }
@@ -299,8 +307,8 @@ TEST_P(AutogradOperatorsTest, EveryElementType) {
   }
 }
 
-// The schema says which inputs are read for their extents alone. Their memory is overwritten, and given back, before the
-// gradient is computed.
+// The schema says which inputs are read for their extents alone. Their memory is overwritten, and given back, before
+// the gradient is computed.
 TEST_P(AutogradOperatorsTest, WhatIsNotNeededMayGo) {
   need_type<double>();
   std::set<std::string> tested;
@@ -331,7 +339,8 @@ TEST_P(AutogradOperatorsTest, WhatIsNotNeededMayGo) {
     const ag::Variable out = each.call(ctx, inputs.variables);
     for (const std::string& name : gradient.no_need_buffer) {
       const auto destroy = [&](const TensorRef& tensor) {
-        const std::vector<double> nan(static_cast<std::size_t>(tensor.size()), std::numeric_limits<double>::quiet_NaN());
+        const std::vector<double> nan(static_cast<std::size_t>(tensor.size()),
+                                      std::numeric_limits<double>::quiet_NaN());
         copy(ctx, TensorRef(nan.data(), tensor.extents()), tensor);
         ctx.fence();
       };

@@ -199,17 +199,17 @@ TEST_P(AutogradTapeTest, Errors) {
   const std::string variable = "portops::autograd::Variable";
   expect_error([&] { const ag::Variable none(TensorRef(), ag::Gradient::wanted); },
                variable + ": a gradient is wanted, but the tensor is empty");
-  expect_error(
-      [&] { const ag::Variable rows(tensor_of<std::int64_t>(ctx, {1}, {1}), ag::Gradient::wanted); },
-      variable + ": a gradient is wanted of elements of type i64, expected f64, f32, f16 or bf16");
+  expect_error([&] { const ag::Variable rows(tensor_of<std::int64_t>(ctx, {1}, {1}), ag::Gradient::wanted); },
+               variable + ": a gradient is wanted of elements of type i64, expected f64, f32, f16 or bf16");
   ag::Variable made = ag::add(ctx, x, 1);
   expect_error([&] { made.on_gradient([](const ag::Variable&) {}); },
                variable + "::on_gradient: the variable is no leaf whose gradient is wanted");
   // Those of the operators are theirs.
   expect_error([&] { ag::add(ctx, {}, x); }, "portops::add: x is empty, expected a tensor");
   expect_error([&] { ag::add(ctx, x, ag::Variable()); }, "portops::add: y is empty, expected a tensor");
-  expect_error([&] { ag::add(ctx, x, leaf({1, 2, 3})); },
-               "portops::add: the extents x [2], y [3] do not broadcast; aligned at the last axis, extents must be equal or 1");
+  expect_error(
+      [&] { ag::add(ctx, x, leaf({1, 2, 3})); },
+      "portops::add: the extents x [2], y [3] do not broadcast; aligned at the last axis, extents must be equal or 1");
 }
 
 TEST_P(AutogradTapeTest, EmptyTensors) {
@@ -314,14 +314,15 @@ TEST_P(AutogradTapeTest, TheFirstNan) {
                "portops::multiply_grad: y_grad of extents [3] is the first with a NaN, at element 1");
 }
 
-// Neither a pass nor the end of the tape takes a stack that is as deep as the tape is long.
+// Neither a pass nor the end of the tape takes a stack that is as deep as the tape is long. (Without elements: no
+// kernels.)
 TEST_P(AutogradTapeTest, LongChains) {
   constexpr int length = 100000;
-  const ag::Variable x = leaf({1});
+  const ag::Variable x = leaf({});
   ag::Variable y = x;
   for (int i = 0; i < length; ++i) y = ag::add(ctx, y, 1);
-  ag::backward(ctx, y);
-  EXPECT_EQ(grad(x), (Elements{1}));
+  ag::backward(ctx, y, {.loss_grads = {leaf({})}});
+  EXPECT_TRUE(x.grad());
   y = x;
   for (int i = 0; i < length; ++i) y = ag::multiply(ctx, y, y);
 }

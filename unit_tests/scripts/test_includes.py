@@ -23,12 +23,15 @@ ROOMS = (
     ("core/schema",),
     ("blas",),
     ("ops",),
+    ("autograd",),
     ("c_api",),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 # Nothing in these knows Kokkos.
 PLAIN = ("core/types", "core/check", "core/loop", "core/schema")
 CONFIG = "portops/core/config.hpp"
+# Made by the build.
+MADE = (CONFIG, "portops/autograd/operators.hpp")
 
 
 class House:
@@ -43,22 +46,26 @@ class House:
             folder_name, _, name = file.rpartition("/")
             if file.startswith("core/"):
                 self.public.setdefault(f"portops/core/{name}", file)
+            elif file.startswith("autograd/"):
+                self.public[f"portops/autograd/{name}"] = file
             elif folder_name.endswith(f"/{name[: -len('.hpp')]}"):
                 self.public[f"portops/ops/{name}"] = file
         self.includes = {path.relative_to(folder).as_posix(): self._read(path, folder) for path in paths}
         self.asking = [path.relative_to(folder).as_posix() for path in paths if _asks_unknowingly(path)]
-        self.kokkos = {file for file in self.files if "#include <Kokkos_" in (folder / file).read_text(encoding="utf-8")}
+        self.kokkos = {
+            file for file in self.files if "#include <Kokkos_" in (folder / file).read_text(encoding="utf-8")
+        }
 
     def _read(self, path: pathlib.Path, folder: pathlib.Path) -> list[str]:
         file = path.relative_to(folder).as_posix()
         found = []
         for name in re.findall(r'#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8")):
-            if name == CONFIG:  # made when the build is configured; includes nothing
+            if name in MADE:
                 continue
             target = self.public.get(name, name)
             if target in self.files:
                 found.append(target)
-            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "portops", "apps"):
+            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "portops", "apps"):
                 self.problems.append(f"{file} includes {name}, which is not there")
         return found
 
@@ -121,7 +128,9 @@ class House:
             while rest:
                 name = rest.pop()
                 if name in self.kokkos:
-                    self.problems.append(f"{file} reaches Kokkos' headers through {name}: {_room(file)} knows no Kokkos")
+                    self.problems.append(
+                        f"{file} reaches Kokkos' headers through {name}: {_room(file)} knows no Kokkos"
+                    )
                     break
                 fresh = set(self.includes[name]) - seen
                 seen |= fresh
@@ -182,7 +191,17 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(self.problems_of(files), [])
         self.assertEqual(
             self.problems_of({**files, "ops/parts/split/a.hpp": '#include "portops/ops/concat.hpp"\n'}),
-            ["ops/parts/split/a.hpp includes ops/parts/concat/concat.hpp, which belongs to another operator of the family"],
+            [
+                "ops/parts/split/a.hpp includes ops/parts/concat/concat.hpp, which belongs to another operator of the family"
+            ],
+        )
+
+    def test_the_autograd_room(self):
+        files = {"autograd/a.hpp": '#include "portops/ops/add.hpp"\n', "ops/add/add.hpp": ""}
+        self.assertEqual(self.problems_of(files), [])
+        files = {"autograd/a.hpp": "", "ops/add/add.cpp": '#include "portops/autograd/a.hpp"\n'}
+        self.assertEqual(
+            self.problems_of(files), ["ops/add/add.cpp includes autograd/a.hpp: ops stands below autograd"]
         )
 
     def test_a_circle(self):
@@ -195,7 +214,10 @@ class IncludesTest(unittest.TestCase):
     def test_kokkos_where_nobody_knows_it(self):
         self.assertEqual(
             self.problems_of(
-                {"core/types/a.hpp": '#include "core/types/b.hpp"\n', "core/types/b.hpp": "#include <Kokkos_Core.hpp>\n"}
+                {
+                    "core/types/a.hpp": '#include "core/types/b.hpp"\n',
+                    "core/types/b.hpp": "#include <Kokkos_Core.hpp>\n",
+                }
             ),
             [
                 f"core/types/{name}.hpp reaches Kokkos' headers through core/types/b.hpp: core/types knows no Kokkos"
