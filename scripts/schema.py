@@ -155,9 +155,7 @@ def main(arguments: list[str]) -> int:
     command.add_argument("source", help="the C++ file to write")
     command.add_argument("--only", help=only)
     command.set_defaults(action=lambda given: write_autograd(given.schema, given.header, given.source, given.only))
-    command = commands.add_parser(
-        "python", help="write the modules of the Python package that are made from the schema"
-    )
+    command = commands.add_parser("python", help="write the modules of the Python package that are made from the schema")
     command.add_argument("schema")
     command.add_argument("folder", help="that of the package, to write them to")
     command.add_argument("--only", help=only)
@@ -165,11 +163,7 @@ def main(arguments: list[str]) -> int:
     for name, action, what in (
         ("c", write_c_interface, "write portops.h and the functions that it declares"),
         ("c-calls", write_c_calls, "write calls of these functions by name, for the tests"),
-        (
-            "c-release",
-            release_c_interface,
-            f"enter what is new into {RELEASED_NAMES}, before released.yaml is replaced",
-        ),
+        ("c-release", release_c_interface, f"enter what is new into {RELEASED_NAMES}, before released.yaml is replaced"),
     ):
         command = commands.add_parser(name, help=what)
         command.add_argument("schema")

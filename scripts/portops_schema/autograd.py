@@ -41,17 +41,21 @@ def header(schema: Schema) -> str:
 def source(schema: Schema) -> str:
     ops = differentiable(schema)
     rules = {header_of_rules(schema, op) for op in ops if op.has_rules or schema.operator(op.backward).has_rules}
+    sparse = [op for op in schema.operators if op.name in ("embedding_sparse_gradient", "sparse_sgd")]
+    rules |= {header_of_rules(schema, op) for op in sparse if op.has_rules}
     parts = [
         HEAD + '#include "portops/autograd/operators.hpp"\n',
+        '#include "autograd/fill.hpp"',
         '#include "autograd/gradient_call.hpp"',
         '#include "autograd/recording.hpp"',
         '#include "core/check/check_list.hpp"',
         '#include "core/loop/axes.hpp"',
         *(f'#include "{name}"' for name in sorted(rules)),
+        *(f'#include "portops/ops/{op.name}.hpp"' for op in sparse),
         "\n#include <array>\n#include <utility>\n",
         "namespace portops {",
         "namespace impl {\n",
-        _add(schema),
+        _add(schema) + (ROWS if _has_sparse(schema) else NO_ROWS),
         "}  // namespace impl\n",
         "namespace autograd {",
         "namespace {\n",
@@ -413,7 +417,7 @@ def _backward(schema: Schema, op: Operator) -> str:
     kept = _kept(op, gradient)
     slots = {entry.name: number for number, entry in enumerate(kept)}
     variables = _variables(schema, op)
-    lines = []
+    lines = _sparse(schema, op, slots)
     for entry in kept:
         if entry.list:
             kind, function = ("RaggedRef", "ragged_list") if entry.has_levels else ("TensorRef", "list")
@@ -449,6 +453,31 @@ def _backward(schema: Schema, op: Operator) -> str:
     assert variables
     body = "\n".join(f"  {line}" for line in lines)
     return f"void {op.name}_backward(impl::GradientCall& call) {{\n{body}\n}}\n\n"
+
+
+def _has_sparse(schema: Schema) -> bool:
+    """Whether the operators are there that sparse gradients are made and added with."""
+    return all(schema.operator(name) for name in ("embedding_sparse_gradient", "sparse_sgd"))
+
+
+def _sparse(schema: Schema, op: Operator, slots: dict[str, int]) -> list[str]:
+    """The call of NAME_sparse_gradient, where there is one, for a leaf that wants a sparse gradient."""
+    sparse = schema.operator(f"{op.name}_sparse_gradient")
+    if sparse is None or not _has_sparse(schema):
+        return []
+    params = f"portops::{_params(op)}"
+    options = ", ".join(f".{entry.name} = call.params<{params}>().{entry.name}" for entry in sparse.attributes)
+    inputs = [f"call.tensor({slots[entry.name]})" if entry.name in slots else "call.out_grad()" for entry in sparse.inputs]
+    operands = ", ".join(f"call.tensor({slots[name]})" for name in sparse.computed.names)
+    outputs = [f"sparse.{entry.name}.tensor" for entry in sparse.outputs]
+    return [
+        "if (call.wants_sparse()) {",
+        f"  const portops::{_params(sparse)} options{{{options}}};",
+        f'  const auto extents = impl::{sparse.name}_extents("{sparse.name}", {operands}, options);',
+        "  const impl::SparseValue& sparse = call.sparse_gradient(extents.rows.extents, extents.values.extents);",
+        f"  return portops::{sparse.name}({', '.join(['call.ctx()', *inputs, *outputs, 'options'])});",
+        "}",
+    ]
 
 
 def _getter(entry: Input) -> str:
@@ -490,6 +519,29 @@ def _operation(schema: Schema, op: Operator) -> str:
 
 def _names(names: Iterable[str]) -> str:
     return "{" + ", ".join([*(f'"{name}"' for name in names), "nullptr"]) + "}"
+
+
+# How sparse gradients are added, in a build with the operators for it.
+ROWS = """
+void add_rows(const Context& ctx, const TensorRef& x, const SparseValue& term, const TensorRef& out) {
+  sparse_sgd(ctx, x, term.rows.tensor, term.values.tensor, out, {.count = term.count.tensor, .learning_rate = -1.0});
+}
+
+void merge_rows_of(const Context& ctx, std::int64_t height, const TensorRef& rows, const TensorRef& values,
+                   const SparseValue& out) {
+  Extents table = values.extents();
+  table[0] = height + 1;  // with a row for what is left out
+  embedding_sparse_gradient(ctx, TensorRef::without_data(values.type(), table), rows, values, out.rows.tensor,
+                            out.values.tensor, out.count.tensor, {.padding_idx = height});
+  limit_rows(ctx, values.type(), out.rows.tensor, height);  // behind the count, as elsewhere
+}
+"""
+# And in one without, which makes none.
+NO_ROWS = """
+void add_rows(const Context&, const TensorRef&, const SparseValue&, const TensorRef&) {}
+
+void merge_rows_of(const Context&, std::int64_t, const TensorRef&, const TensorRef&, const SparseValue&) {}
+"""
 
 
 def _add(schema: Schema) -> str:

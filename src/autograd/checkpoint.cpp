@@ -59,7 +59,7 @@ class Frame {
                    value.memory->changed_by(), " since the segment was called");
       }
       impl::Edge edge;
-      if (wants_gradient) edge.node = std::make_shared<impl::Leaf>(value);
+      if (wants_gradient) edge.node = std::make_shared<impl::Leaf>(value, false);
       inputs.push_back(value.memory != nullptr ? impl::make_variable(value, std::move(edge)) : Variable());
     }
     found_.clear();

@@ -14,4 +14,11 @@ void fill(const Context& ctx, const TensorRef& out, double number) {
   });
 }
 
+void limit_rows(const Context& ctx, ElementType type, const TensorRef& rows, std::int64_t most) {
+  if (rows.size() == 0) return;
+  dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
+    FillKernels<B, T>::limit_rows(ctx, static_cast<std::int64_t*>(rows.data()), rows.size(), most);
+  });
+}
+
 }  // namespace portops::impl

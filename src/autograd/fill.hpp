@@ -9,5 +9,7 @@ namespace portops::impl {
 
 /// Enqueues one number for all elements of a contiguous tensor.
 void fill(const Context& ctx, const TensorRef& out, double number);
+/// Enqueues that rows, contiguous, are at most so large; `type` is any that the build computes with.
+void limit_rows(const Context& ctx, ElementType type, const TensorRef& rows, std::int64_t most);
 
 }  // namespace portops::impl

@@ -8,11 +8,13 @@
 
 namespace portops::impl {
 
-/// The launch of fill on one backend for one element type. Defined in fill_kernels_impl.hpp and compiled once for each
-/// pair.
+/// The launches of fill on one backend for one element type. Defined in fill_kernels_impl.hpp and compiled once for
+/// each pair.
 template <Backend B, class T>
 struct FillKernels {
   static void fill(const Context& ctx, T* out, std::int64_t count, T number);
+  /// Whatever T is.
+  static void limit_rows(const Context& ctx, std::int64_t* rows, std::int64_t count, std::int64_t most);
 };
 
 }  // namespace portops::impl

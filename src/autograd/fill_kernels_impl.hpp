@@ -15,11 +15,26 @@ struct Fill {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { out[i] = number; }
 };
 
+struct LimitRows {
+  std::int64_t* rows;
+  std::int64_t most;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    if (rows[i] > most) rows[i] = most;
+  }
+};
+
 // Seeds of one element, and zeros for parts of a list that nobody used: nothing that is worth packs.
 template <Backend B, class T>
 void FillKernels<B, T>::fill(const Context& ctx, T* out, std::int64_t count, T number) {
   static const std::string label = "portops::autograd::fill";
   launch_items<B, 0>(ctx, label, Fill<T>{out, number}, count);
+}
+
+template <Backend B, class T>
+void FillKernels<B, T>::limit_rows(const Context& ctx, std::int64_t* rows, std::int64_t count, std::int64_t most) {
+  static const std::string label = "portops::autograd::limit_rows";
+  launch_items<B, 0>(ctx, label, LimitRows{rows, most}, count);
 }
 
 }  // namespace portops::impl

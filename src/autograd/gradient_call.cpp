@@ -9,8 +9,13 @@
 
 namespace portops::impl {
 GradientCall::GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted,
-                           bool releases)
-    : ctx_(ctx), node_(node), out_grads_(out_grads), wanted_(std::move(wanted)), releases_(releases) {
+                           bool releases, bool may_be_sparse)
+    : ctx_(ctx),
+      node_(node),
+      out_grads_(out_grads),
+      wanted_(std::move(wanted)),
+      releases_(releases),
+      may_be_sparse_(may_be_sparse) {
   kept_.reserve(node.slots.size());
   for (std::size_t slot = 0; slot < node.slots.size(); ++slot) kept_.push_back(taken(node.slots[slot], slot));
   gradients_.resize(node.operands.size());
@@ -64,6 +69,18 @@ TensorRef GradientCall::gradient_over(std::size_t operand, Value& value) {
 
 TensorRef GradientCall::gradient_over_kept(std::size_t operand, std::size_t slot) {
   return releases_ ? gradient_over(operand, kept_[slot]) : gradient(operand);
+}
+
+bool GradientCall::wants_sparse() const {
+  const Node* node = node_.operands[0].edge.node.get();
+  return may_be_sparse_ && wanted_[0] && node->is_leaf() && static_cast<const Leaf*>(node)->is_sparse;
+}
+
+const SparseValue& GradientCall::sparse_gradient(const Extents& rows, const Extents& values) {
+  const char* label = node_.operation->grad_label;
+  sparse_ = {make_value(ctx_, label, ElementType::i64, rows), make_value(ctx_, label, node_.operands[0].type, values),
+             make_value(ctx_, label, ElementType::i64, {})};
+  return sparse_;
 }
 
 std::vector<TensorRef> GradientCall::gradient_list() {

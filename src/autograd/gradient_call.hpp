@@ -15,8 +15,9 @@ namespace portops::impl {
 class GradientCall {
  public:
   /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is
-  /// released, what it kept ends with this.
-  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted, bool releases);
+  /// released, what it kept ends with this. `may_be_sparse`: a leaf that wants a sparse gradient is to have one.
+  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted, bool releases,
+               bool may_be_sparse);
 
   const Context& ctx() const { return ctx_; }
   template <class Params>
@@ -47,7 +48,12 @@ class GradientCall {
   /// Of all operands.
   std::vector<TensorRef> gradient_list();
 
-  /// What was written, by operands.
+  /// Whether the gradient of the one operand is wanted sparse, and where it is then written.
+  bool wants_sparse() const;
+  const SparseValue& sparse_gradient(const Extents& rows, const Extents& values);
+
+  /// What was written, by operands; or the sparse gradient.
+  SparseValue& sparse() { return sparse_; }
   std::vector<Value>& gradients() { return gradients_; }
 
  private:
@@ -59,8 +65,10 @@ class GradientCall {
   std::span<Value> out_grads_;
   std::vector<bool> wanted_;
   bool releases_;
+  bool may_be_sparse_;
   std::vector<Value> kept_;
   std::vector<Value> gradients_;
+  SparseValue sparse_;
 };
 
 }  // namespace portops::impl

@@ -52,6 +52,15 @@ struct Value {
   bool is_unshared() const { return memory != nullptr && memory.use_count() == 1 && memory->is_own(); }
 };
 
+/// A gradient of rows of a table, as autograd::SparseGradient describes it.
+struct SparseValue {
+  Value rows;
+  Value values;
+  Value count;
+
+  explicit operator bool() const { return static_cast<bool>(rows); }
+};
+
 /// Whether the elements follow each other without gaps, last axis fastest.
 bool is_contiguous(const TensorRef& tensor);
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "autograd/node.hpp"
 
+#include "portops/core/tensor.hpp"
+
+#include <cstddef>
 #include <utility>
 
 namespace portops::impl {
@@ -19,6 +22,38 @@ void take_nodes(std::vector<Operand>& operands, std::vector<std::shared_ptr<Node
     if (operand.edge.node != nullptr) nodes.push_back(std::move(operand.edge.node));
   }
   operands.clear();
+}
+
+constexpr const char* label = "portops::autograd::backward";
+
+/// Adds the rows of a sparse gradient to a dense one.
+void add_to_dense(const Context& ctx, Value& sum, const SparseValue& term) {
+  if (sum.is_unshared()) return add_rows(ctx, sum.tensor, term, sum.tensor);
+  Value both = make_value(ctx, label, sum.tensor.type(), sum.tensor.extents(), sum.levels);
+  add_rows(ctx, sum.tensor, term, both.tensor);
+  sum = std::move(both);
+}
+
+/// One contiguous tensor behind the other.
+Value joined(const Context& ctx, const TensorRef& a, const TensorRef& b) {
+  Extents extents = a.extents();
+  extents[0] += b.extent(0);
+  Value out = make_value(ctx, label, a.type(), extents);
+  auto* data = static_cast<std::byte*>(out.tensor.data());
+  const auto bytes = static_cast<std::size_t>(a.size()) * size_of(a.type());
+  copy(ctx, a, TensorRef(data, a.type(), a.extents(), a.extents().row_major_strides(), out.tensor.space()));
+  copy(ctx, b, TensorRef(data + bytes, b.type(), b.extents(), b.extents().row_major_strides(), out.tensor.space()));
+  return out;
+}
+
+/// What lies behind the count of a term has no place in the table, and is left out.
+SparseValue merged(const Context& ctx, std::int64_t height, const SparseValue& a, const SparseValue& b) {
+  const Value rows = joined(ctx, a.rows.tensor, b.rows.tensor), values = joined(ctx, a.values.tensor, b.values.tensor);
+  SparseValue out{make_value(ctx, label, ElementType::i64, rows.tensor.extents()),
+                  make_value(ctx, label, values.tensor.type(), values.tensor.extents()),
+                  make_value(ctx, label, ElementType::i64, {})};
+  merge_rows_of(ctx, height, rows.tensor, values.tensor, out);
+  return out;
 }
 
 }  // namespace
@@ -41,14 +76,33 @@ Value Leaf::gradient() const {
   return gradient_;
 }
 
+SparseValue Leaf::sparse_gradient() const {
+  const std::lock_guard lock(mutex_);
+  return sparse_;
+}
+
 void Leaf::add(const Context& ctx, Value&& term) {
   const std::lock_guard lock(mutex_);
-  add_value(ctx, "portops::autograd::backward", gradient_, std::move(term));
+  if (sparse_) {
+    add_to_dense(ctx, term, sparse_);
+    sparse_ = {};
+  }
+  add_value(ctx, gradient_, std::move(term));
+}
+
+void Leaf::add(const Context& ctx, SparseValue&& term) {
+  const std::lock_guard lock(mutex_);
+  if (gradient_) {
+    add_to_dense(ctx, gradient_, term);
+  } else {
+    sparse_ = sparse_ ? merged(ctx, value.tensor.extent(0), sparse_, term) : std::move(term);
+  }
 }
 
 void Leaf::clear() {
   const std::lock_guard lock(mutex_);
   gradient_ = {};
+  sparse_ = {};
 }
 
 void Leaf::set_hook(std::function<void(const autograd::Variable&)> hook) {
@@ -61,7 +115,7 @@ std::function<void(const autograd::Variable&)> Leaf::hook() const {
   return hook_;
 }
 
-void add_value(const Context& ctx, const char* label, Value& sum, Value&& term) {
+void add_value(const Context& ctx, Value& sum, Value&& term) {
   if (!sum) {
     sum = std::move(term);
   } else if (sum.is_unshared()) {

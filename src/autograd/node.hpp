@@ -69,13 +69,16 @@ class Node {
 /// The gradient of a leaf.
 class Leaf final : public Node {
  public:
-  explicit Leaf(Value its_value) : Node(nullptr), value(std::move(its_value)) {}
+  Leaf(Value its_value, bool wants_sparse) : Node(nullptr), value(std::move(its_value)), is_sparse(wants_sparse) {}
 
   const Value value;
+  const bool is_sparse;
 
   Value gradient() const;
-  /// Adds to the gradient, or takes the term over where there is none.
+  SparseValue sparse_gradient() const;
+  /// Adds to the gradient, or takes the term over where there is none. A sparse gradient ends with the first dense one.
   void add(const Context& ctx, Value&& term);
+  void add(const Context& ctx, SparseValue&& term);
   void clear();
   void set_hook(std::function<void(const autograd::Variable&)> hook);
   std::function<void(const autograd::Variable&)> hook() const;
@@ -83,6 +86,7 @@ class Leaf final : public Node {
  private:
   mutable std::mutex mutex_;
   Value gradient_;
+  SparseValue sparse_;
   std::function<void(const autograd::Variable&)> hook_;
 };
 
@@ -131,8 +135,15 @@ class VariableData {
 /// out = x + y, by the operator add; out may be x. Throws Error in a build without that.
 void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out);
 
+/// out = x, and the values added to its rows; by the operator sparse_sgd. out may be x.
+void add_rows(const Context& ctx, const TensorRef& x, const SparseValue& term, const TensorRef& out);
+/// The rows of a sparse gradient in a table of `height`, each of which may occur several times, added up; by the
+/// operator embedding_sparse_gradient. Rows that are `height` are left out.
+void merge_rows_of(const Context& ctx, std::int64_t height, const TensorRef& rows, const TensorRef& values,
+                   const SparseValue& out);
+
 /// Adds the term to the sum, in memory that nobody else holds where there is some; without a sum the term is the sum.
-void add_value(const Context& ctx, const char* label, Value& sum, Value&& term);
+void add_value(const Context& ctx, Value& sum, Value&& term);
 
 /// What scopes have changed for the calls of this host thread.
 struct Scopes {

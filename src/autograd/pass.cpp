@@ -105,7 +105,7 @@ void Pass::check(const CallNode& node) const {
 std::vector<Value> Pass::run(std::vector<Start> starts) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     Value& gradient = gradients_of(visits_[starts_[i]])[starts[i].edge.output];
-    add_value(ctx_, name_, gradient, std::move(starts[i].gradient));
+    add_value(ctx_, gradient, std::move(starts[i].gradient));
   }
   for (const std::uint32_t start : starts_) brought(start);
   for (const std::uint32_t i : order_) {
@@ -128,9 +128,10 @@ void Pass::call(Visit& visit) {
     if (!keep_graph_ && node.is_released.exchange(true)) check(node);
     std::vector<bool> wanted(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) wanted[i] = edges[i] != none && visits_[edges[i]].receives;
-    GradientCall gradient(ctx_, node, out_grads, std::move(wanted), !keep_graph_);
+    GradientCall gradient(ctx_, node, out_grads, std::move(wanted), !keep_graph_, !has_targets_);
     node.operation->backward(gradient);
     gradients = std::move(gradient.gradients());
+    if (gradient.sparse()) sparse_.push_back({edges[0], std::move(gradient.sparse())});
   }
   if (!keep_graph_) node.slots = {};
   for (Value& gradient : out_grads) gradient = {};
@@ -140,7 +141,7 @@ void Pass::call(Visit& visit) {
       if (scopes().finds_nan)
         check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
       const std::uint32_t output = node.operands[i].edge.output;
-      add_value(ctx_, name_, gradients_of(visits_[edges[i]])[output], std::move(gradients[i]));
+      add_value(ctx_, gradients_of(visits_[edges[i]])[output], std::move(gradients[i]));
     }
     brought(edges[i]);
   }
@@ -154,15 +155,24 @@ void Pass::brought(std::uint32_t i) {
   if (has_targets_) {
     capture(i);
     gradients_[visit.first_gradient] = {};
-  } else if (gradients_[visit.first_gradient]) {
-    finish_leaf(visit);
+  } else {
+    finish_leaf(i);
   }
 }
 
-void Pass::finish_leaf(Visit& visit) {
-  auto& leaf = static_cast<Leaf&>(*visit.node);
-  leaf.add(ctx_, std::move(gradients_[visit.first_gradient]));
-  if (const auto hook = leaf.hook()) hook(make_variable(leaf.value, {visit.node, 0}));
+void Pass::finish_leaf(std::uint32_t i) {
+  auto& leaf = static_cast<Leaf&>(*visits_[i].node);
+  Value& gradient = gradients_[visits_[i].first_gradient];
+  bool has_come = static_cast<bool>(gradient);
+  if (gradient) leaf.add(ctx_, std::move(gradient));
+  gradient = {};
+  for (auto& [visit, term] : sparse_) {
+    if (visit != i) continue;
+    leaf.add(ctx_, std::exchange(term, {}));
+    has_come = true;
+  }
+  if (!has_come) return;
+  if (const auto hook = leaf.hook()) hook(make_variable(leaf.value, {visits_[i].node, 0}));
 }
 
 void Pass::capture(std::uint32_t visit) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace portops::impl {
@@ -54,7 +55,7 @@ class Pass {
   void check(const CallNode& node) const;
   void call(Visit& visit);
   void brought(std::uint32_t visit);
-  void finish_leaf(Visit& visit);
+  void finish_leaf(std::uint32_t visit);
   void capture(std::uint32_t visit);
   std::span<Value> gradients_of(const Visit& visit) {
     return std::span(gradients_).subspan(visit.first_gradient, visit.node->outputs);
@@ -66,11 +67,12 @@ class Pass {
   const Context& ctx_;
   const char* name_;
   bool keep_graph_;
-  std::vector<Visit> visits_;          ///< the first ones are those of the starts
-  std::vector<std::uint32_t> edges_;   ///< the visits that operands lead to, or none
-  std::vector<std::uint32_t> starts_;  ///< the visits of the starts
-  std::vector<std::uint32_t> order_;   ///< the highest number first
-  std::vector<Value> gradients_;       ///< of all outputs
+  std::vector<Visit> visits_;                                  ///< the first ones are those of the starts
+  std::vector<std::uint32_t> edges_;                           ///< the visits that operands lead to, or none
+  std::vector<std::uint32_t> starts_;                          ///< the visits of the starts
+  std::vector<std::uint32_t> order_;                           ///< the highest number first
+  std::vector<Value> gradients_;                               ///< of all outputs
+  std::vector<std::pair<std::uint32_t, SparseValue>> sparse_;  ///< of leaves, in the order in which they came
   std::vector<Target> targets_;
   std::vector<Value> captured_;  ///< the gradients of the targets
   bool has_targets_ = false;

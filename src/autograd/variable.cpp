@@ -22,7 +22,9 @@ std::shared_ptr<VariableData> make_leaf(Value value, autograd::Gradient gradient
   }
   auto data = std::make_shared<VariableData>();
   data->value = std::move(value);
-  if (gradient == autograd::Gradient::wanted) data->edge.node = std::make_shared<Leaf>(data->value);
+  if (gradient != autograd::Gradient::none) {
+    data->edge.node = std::make_shared<Leaf>(data->value, gradient == autograd::Gradient::sparse);
+  }
   return data;
 }
 
@@ -76,6 +78,14 @@ Variable Variable::grad() const {
   const impl::Leaf* leaf = impl::leaf_of(data_.get());
   impl::Value gradient = leaf != nullptr ? leaf->gradient() : impl::Value();
   return gradient ? impl::make_variable(std::move(gradient)) : Variable();
+}
+
+SparseGradient Variable::sparse_grad() const {
+  const impl::Leaf* leaf = impl::leaf_of(data_.get());
+  impl::SparseValue gradient = leaf != nullptr ? leaf->sparse_gradient() : impl::SparseValue();
+  if (!gradient) return {};
+  return {impl::make_variable(std::move(gradient.rows)), impl::make_variable(std::move(gradient.values)),
+          impl::make_variable(std::move(gradient.count))};
 }
 
 void Variable::clear_grad() {

@@ -21,8 +21,11 @@ struct Value;
 
 namespace autograd {
 
-/// Whether a variable that is made from a tensor is one that gradients are wanted of.
-enum class Gradient : std::uint8_t { none, wanted };
+/// Whether a variable that is made from a tensor is one that gradients are wanted of. `sparse`: of a table, from which
+/// calls look up rows (embedding); what `backward` brings from these calls are rows and values.
+enum class Gradient : std::uint8_t { none, wanted, sparse };
+
+struct SparseGradient;
 
 /// A tensor that calls of portops::autograd are made on, which remember how it was made. Copies are cheap and are the
 /// same variable. A variable is a *leaf* when no call made it; a leaf whose gradient is wanted gets it from `backward`.
@@ -65,8 +68,12 @@ class Variable {
   PORTOPS_EXPORT bool wants_gradient() const;
   /// Whether no remembered call made it.
   PORTOPS_EXPORT bool is_leaf() const;
-  /// Of a leaf: the sum of what the calls of `backward` have brought; empty before the first.
+  /// Of a leaf: the sum of what the calls of `backward` have brought; empty before the first, and where the gradient is
+  /// sparse.
   PORTOPS_EXPORT Variable grad() const;
+  /// Of a leaf whose gradient is wanted sparse, the same; empty once a dense gradient has come as well: then grad() is
+  /// the sum of both.
+  PORTOPS_EXPORT SparseGradient sparse_grad() const;
   /// Gives up the gradient of a leaf, so that the next one is not added to it.
   PORTOPS_EXPORT void clear_grad();
   /// Of a leaf: has `hook` called within `backward` once its gradient is complete, while others are still to come. An
@@ -85,6 +92,16 @@ class Variable {
 
  private:
   std::shared_ptr<impl::VariableData> data_;
+};
+
+/// A gradient of rows of a table, merged: values[i] is that of the table's row rows[i], for i < count; rows ascend, and
+/// what lies behind count is no row of the table. sparse_sgd, sparse_momentum and sparse_adam take it as it is.
+struct SparseGradient {
+  Variable rows;    ///< i64 [n]
+  Variable values;  ///< [n, …]
+  Variable count;   ///< i64 []
+
+  explicit operator bool() const { return static_cast<bool>(rows); }
 };
 
 /// A variable, or a number that stands for a tensor of that value and of extents [].

@@ -52,9 +52,7 @@ class House:
                 self.public[f"portops/ops/{name}"] = file
         self.includes = {path.relative_to(folder).as_posix(): self._read(path, folder) for path in paths}
         self.asking = [path.relative_to(folder).as_posix() for path in paths if _asks_unknowingly(path)]
-        self.kokkos = {
-            file for file in self.files if "#include <Kokkos_" in (folder / file).read_text(encoding="utf-8")
-        }
+        self.kokkos = {file for file in self.files if "#include <Kokkos_" in (folder / file).read_text(encoding="utf-8")}
 
     def _read(self, path: pathlib.Path, folder: pathlib.Path) -> list[str]:
         file = path.relative_to(folder).as_posix()
@@ -128,9 +126,7 @@ class House:
             while rest:
                 name = rest.pop()
                 if name in self.kokkos:
-                    self.problems.append(
-                        f"{file} reaches Kokkos' headers through {name}: {_room(file)} knows no Kokkos"
-                    )
+                    self.problems.append(f"{file} reaches Kokkos' headers through {name}: {_room(file)} knows no Kokkos")
                     break
                 fresh = set(self.includes[name]) - seen
                 seen |= fresh
@@ -191,9 +187,7 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(self.problems_of(files), [])
         self.assertEqual(
             self.problems_of({**files, "ops/parts/split/a.hpp": '#include "portops/ops/concat.hpp"\n'}),
-            [
-                "ops/parts/split/a.hpp includes ops/parts/concat/concat.hpp, which belongs to another operator of the family"
-            ],
+            ["ops/parts/split/a.hpp includes ops/parts/concat/concat.hpp, which belongs to another operator of the family"],
         )
 
     def test_the_autograd_room(self):
@@ -214,10 +208,7 @@ class IncludesTest(unittest.TestCase):
     def test_kokkos_where_nobody_knows_it(self):
         self.assertEqual(
             self.problems_of(
-                {
-                    "core/types/a.hpp": '#include "core/types/b.hpp"\n',
-                    "core/types/b.hpp": "#include <Kokkos_Core.hpp>\n",
-                }
+                {"core/types/a.hpp": '#include "core/types/b.hpp"\n', "core/types/b.hpp": "#include <Kokkos_Core.hpp>\n"}
             ),
             [
                 f"core/types/{name}.hpp reaches Kokkos' headers through core/types/b.hpp: core/types knows no Kokkos"
