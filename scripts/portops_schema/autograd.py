@@ -405,7 +405,7 @@ def _finish(op: Operator) -> list[str]:
 
 
 def _kept(op: Operator, gradient: Operator) -> list[Input]:
-    """What the gradient takes of the call, in the slots' order: inputs, then outputs. A list is the only thing kept."""
+    """What the gradient takes of the call, in its order: inputs, then outputs. A list is the only thing kept."""
     kept = [entry for entry in gradient.inputs if op.input(entry.name)]
     kept += [entry for entry in gradient.inputs if op.output(entry.name)]
     assert len(kept) == 1 or not any(entry.list for entry in kept), f"{op.name} keeps a list among others"
@@ -415,37 +415,37 @@ def _kept(op: Operator, gradient: Operator) -> list[Input]:
 def _backward(schema: Schema, op: Operator) -> str:
     gradient = schema.operator(op.backward)
     kept = _kept(op, gradient)
-    slots = {entry.name: number for number, entry in enumerate(kept)}
+    kept_at = {entry.name: number for number, entry in enumerate(kept)}
     variables = _variables(schema, op)
-    lines = _sparse(schema, op, slots)
+    lines = _sparse(schema, op, kept_at)
     for entry in kept:
         if entry.list:
             kind, function = ("RaggedRef", "ragged_list") if entry.has_levels else ("TensorRef", "list")
-            lines.append(f"const std::vector<{kind}> {entry.name} = call.{function}({slots[entry.name]});")
-    grads = [entry for entry in gradient.inputs if entry.name not in slots]
+            lines.append(f"const std::vector<{kind}> {entry.name} = call.{function}({kept_at[entry.name]});")
+    grads = [entry for entry in gradient.inputs if entry.name not in kept_at]
     lines += [f"const std::vector<TensorRef> {entry.name} = call.out_grad_list();" for entry in grads if entry.list]
     for number, entry in enumerate(gradient.outputs):
         if entry.list:
             lines.append(f"const std::vector<TensorRef> {entry.name} = call.gradient_list();")
         else:
-            lines.append(f"const TensorRef {entry.name} = {_gradient_place(gradient, slots, number, entry)};")
+            lines.append(f"const TensorRef {entry.name} = {_gradient_place(gradient, kept_at, number, entry)};")
     optional = [entry for entry in gradient.inputs if entry.optional]
     if gradient.has_params:
         plain = f"portops::{_params(op)}"
         lines.append(
             f"{plain} params = call.params<{plain}>();" if optional else f"const auto& params = call.params<{plain}>();"
         )
-        lines += [f"params.{entry.name} = call.tensor({slots[entry.name]});" for entry in optional]
+        lines += [f"params.{entry.name} = call.tensor({kept_at[entry.name]});" for entry in optional]
     arguments = ["call.ctx()"]
     for entry in gradient.inputs:
         if entry.optional:
             continue
-        if entry.name not in slots:
+        if entry.name not in kept_at:
             arguments.append(entry.name if entry.list else "call.out_grad()")
         elif entry.list:
             arguments.append(entry.name)
         else:
-            arguments.append(f"call.{_getter(entry)}({slots[entry.name]})")
+            arguments.append(f"call.{_getter(entry)}({kept_at[entry.name]})")
     arguments += [entry.name for entry in gradient.outputs]
     if gradient.has_params:
         arguments.append("params")
@@ -460,15 +460,15 @@ def _has_sparse(schema: Schema) -> bool:
     return all(schema.operator(name) for name in ("embedding_sparse_gradient", "sparse_sgd"))
 
 
-def _sparse(schema: Schema, op: Operator, slots: dict[str, int]) -> list[str]:
+def _sparse(schema: Schema, op: Operator, kept_at: dict[str, int]) -> list[str]:
     """The call of NAME_sparse_gradient, where there is one, for a leaf that wants a sparse gradient."""
     sparse = schema.operator(f"{op.name}_sparse_gradient")
     if sparse is None or not _has_sparse(schema):
         return []
     params = f"portops::{_params(op)}"
     options = ", ".join(f".{entry.name} = call.params<{params}>().{entry.name}" for entry in sparse.attributes)
-    inputs = [f"call.tensor({slots[entry.name]})" if entry.name in slots else "call.out_grad()" for entry in sparse.inputs]
-    operands = ", ".join(f"call.tensor({slots[name]})" for name in sparse.computed.names)
+    inputs = [f"call.tensor({kept_at[entry.name]})" if entry.name in kept_at else "call.out_grad()" for entry in sparse.inputs]
+    operands = ", ".join(f"call.tensor({kept_at[name]})" for name in sparse.computed.names)
     outputs = [f"sparse.{entry.name}.tensor" for entry in sparse.outputs]
     return [
         "if (call.wants_sparse()) {",
@@ -488,13 +488,13 @@ def _getter(entry: Input) -> str:
     return "operand" if entry.or_number else "tensor"
 
 
-def _gradient_place(gradient: Operator, slots: dict[str, int], number: int, entry: Output) -> str:
+def _gradient_place(gradient: Operator, kept_at: dict[str, int], number: int, entry: Output) -> str:
     """Where a gradient is written: over what the operator may write it over, where nobody else holds that."""
     source = next((source for source, target in gradient.inplace if target == entry.name), None)
     if source is None:
         return f"call.gradient({number})"
-    if source in slots:
-        return f"call.gradient_over_kept({number}, {slots[source]})"
+    if source in kept_at:
+        return f"call.gradient_over_kept({number}, {kept_at[source]})"
     return f"call.gradient_over_out_grad({number})"
 
 
@@ -509,7 +509,7 @@ def _operation(schema: Schema, op: Operator) -> str:
         f'    .grad_name = "{gradient.name}",\n'
         f'    .label = "portops::autograd::{op.name}",\n'
         f'    .grad_label = "portops::autograd::{gradient.name}",\n'
-        f"    .kept = {op.name}_kept,\n"
+        f"    .kept_names = {op.name}_kept,\n"
         f"    .variables = {op.name}_variables,\n"
         f'    .output = "{output.name}",\n'
         f"    .backward = &{op.name}_backward,\n"

@@ -16,48 +16,48 @@ GradientCall::GradientCall(const Context& ctx, CallNode& node, std::span<Value> 
       wanted_(std::move(wanted)),
       releases_(releases),
       may_be_sparse_(may_be_sparse) {
-  kept_.reserve(node.slots.size());
-  for (std::size_t slot = 0; slot < node.slots.size(); ++slot) kept_.push_back(taken(node.slots[slot], slot));
+  kept_.reserve(node.kept.size());
+  for (std::size_t item = 0; item < node.kept.size(); ++item) kept_.push_back(taken(node.kept[item], item));
   gradients_.resize(node.operands.size());
 }
 
-Value GradientCall::taken(Slot& slot, std::size_t index) const {
-  if (slot.packed == nullptr) return releases_ ? std::move(slot.value) : slot.value;
+Value GradientCall::taken(Kept& its, std::size_t index) const {
+  if (its.packed == nullptr) return releases_ ? std::move(its.value) : its.value;
   const autograd::NoGradients not_remembered;
-  const autograd::Variable unpacked = slot.packed->hooks->unpack(ctx_, slot.packed->value);
-  const TensorRef& expected = slot.value.tensor;
+  const autograd::Variable unpacked = its.packed->hooks->unpack(ctx_, its.packed->value);
+  const TensorRef& expected = its.value.tensor;
   if (unpacked.tensor().type() != expected.type() || unpacked.tensor().extents() != expected.extents()) {
     fail("portops::", node_.operation->grad_name, ": hooks unpacked ", name_of(unpacked.tensor().type()), " ",
-         unpacked.tensor().extents().to_string(), " for ", node_.operation->kept[index], " that ",
+         unpacked.tensor().extents().to_string(), " for ", node_.operation->kept_names[index], " that ",
          node_.operation->name, " kept, expected ", name_of(expected.type()), " ", expected.extents().to_string());
   }
   Value value = unpacked.data()->value;
-  value.levels = slot.value.levels;
+  value.levels = its.value.levels;
   return value;
 }
 
 std::vector<TensorRef> GradientCall::list(std::size_t first) const {
   std::vector<TensorRef> tensors;
-  for (std::size_t slot = first; slot < kept_.size(); ++slot) tensors.push_back(kept_[slot].tensor);
+  for (std::size_t item = first; item < kept_.size(); ++item) tensors.push_back(kept_[item].tensor);
   return tensors;
 }
 
 std::vector<RaggedRef> GradientCall::ragged_list(std::size_t first) const {
   std::vector<RaggedRef> all;
-  for (std::size_t slot = first; slot < kept_.size(); ++slot) all.push_back(ragged(slot));
+  for (std::size_t item = first; item < kept_.size(); ++item) all.push_back(ragged(item));
   return all;
 }
 
 TensorRef GradientCall::gradient(std::size_t operand) {
   if (!wanted_[operand]) return {};
-  const Operand& its = node_.operands[operand];
+  const NodeOperand& its = node_.operands[operand];
   gradients_[operand] = make_value(ctx_, node_.operation->grad_label, its.type, its.extents, its.levels);
   return gradients_[operand].tensor;
 }
 
 TensorRef GradientCall::gradient_over(std::size_t operand, Value& value) {
   if (!wanted_[operand]) return {};
-  const Operand& its = node_.operands[operand];
+  const NodeOperand& its = node_.operands[operand];
   if (!value.is_unshared() || value.tensor.type() != its.type || value.tensor.extents() != its.extents ||
       !is_contiguous(value.tensor)) {
     return gradient(operand);
@@ -67,8 +67,8 @@ TensorRef GradientCall::gradient_over(std::size_t operand, Value& value) {
   return value.tensor;
 }
 
-TensorRef GradientCall::gradient_over_kept(std::size_t operand, std::size_t slot) {
-  return releases_ ? gradient_over(operand, kept_[slot]) : gradient(operand);
+TensorRef GradientCall::gradient_over_kept(std::size_t operand, std::size_t item) {
+  return releases_ ? gradient_over(operand, kept_[item]) : gradient(operand);
 }
 
 bool GradientCall::wants_sparse() const {

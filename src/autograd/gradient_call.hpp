@@ -25,14 +25,14 @@ class GradientCall {
     return static_cast<const CallNodeOf<Params>&>(node_).params;
   }
 
-  // What was kept, by its slot.
-  const TensorRef& tensor(std::size_t slot) const { return kept_[slot].tensor; }
-  TensorOrNumber operand(std::size_t slot) const {
-    return node_.slots[slot].is_number ? TensorOrNumber(node_.slots[slot].number) : TensorOrNumber(tensor(slot));
+  // What was kept, by its number.
+  const TensorRef& tensor(std::size_t item) const { return kept_[item].tensor; }
+  TensorOrNumber operand(std::size_t item) const {
+    return node_.kept[item].is_number ? TensorOrNumber(node_.kept[item].number) : TensorOrNumber(tensor(item));
   }
-  const Levels& levels(std::size_t slot) const { return kept_[slot].levels; }
-  RaggedRef ragged(std::size_t slot) const { return {tensor(slot), levels(slot)}; }
-  /// From a slot to the last one.
+  const Levels& levels(std::size_t item) const { return kept_[item].levels; }
+  RaggedRef ragged(std::size_t item) const { return {tensor(item), levels(item)}; }
+  /// From one to the last one.
   std::vector<TensorRef> list(std::size_t first) const;
   std::vector<RaggedRef> ragged_list(std::size_t first) const;
 
@@ -42,9 +42,9 @@ class GradientCall {
 
   /// Where a gradient is written; empty where it is not wanted.
   TensorRef gradient(std::size_t operand);
-  /// The same, where the gradient of the output, or what a slot holds, may be written over.
+  /// The same, where the gradient of the output, or what was kept, may be written over.
   TensorRef gradient_over_out_grad(std::size_t operand) { return gradient_over(operand, out_grads_[0]); }
-  TensorRef gradient_over_kept(std::size_t operand, std::size_t slot);
+  TensorRef gradient_over_kept(std::size_t operand, std::size_t item);
   /// Of all operands.
   std::vector<TensorRef> gradient_list();
 
@@ -58,7 +58,7 @@ class GradientCall {
 
  private:
   TensorRef gradient_over(std::size_t operand, Value& value);
-  Value taken(Slot& slot, std::size_t index) const;
+  Value taken(Kept& its, std::size_t index) const;
 
   const Context& ctx_;
   CallNode& node_;

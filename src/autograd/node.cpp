@@ -17,8 +17,8 @@ std::uint64_t next_number() {
 }
 
 /// Moves the nodes that gradients go to out of the operands.
-void take_nodes(std::vector<Operand>& operands, std::vector<std::shared_ptr<Node>>& nodes) {
-  for (Operand& operand : operands) {
+void take_nodes(std::vector<NodeOperand>& operands, std::vector<std::shared_ptr<Node>>& nodes) {
+  for (NodeOperand& operand : operands) {
     if (operand.edge.node != nullptr) nodes.push_back(std::move(operand.edge.node));
   }
   operands.clear();

@@ -28,7 +28,7 @@ struct Operation {
   const char* grad_name;            ///< of the operator that computes the gradients
   const char* label;                ///< of the region of its calls, and of their outputs' memory
   const char* grad_label;           ///< of the gradients' memory
-  const char* const* kept;          ///< what a call keeps, in the slots' order, and null; a list stands last
+  const char* const* kept_names;    ///< what a call keeps, in its order, and null; a list stands last
   const char* const* variables;     ///< the inputs that have gradients, in their order; or one list of them
   const char* output;               ///< the output, or the list of them, that has a gradient
   void (*backward)(GradientCall&);  ///< calls the gradient operator
@@ -41,7 +41,7 @@ struct Edge {
 };
 
 /// An input of a call of which a gradient is, or is not, wanted.
-struct Operand {
+struct NodeOperand {
   Edge edge;
   ElementType type = ElementType::f32;
   Extents extents;
@@ -63,7 +63,7 @@ class Node {
   const Operation* const operation;  ///< null: a leaf
   const std::uint64_t number;
   std::uint32_t outputs = 1;
-  std::vector<Operand> operands;
+  std::vector<NodeOperand> operands;
 };
 
 /// The gradient of a leaf.
@@ -91,7 +91,7 @@ class Leaf final : public Node {
 };
 
 /// What a call keeps for its gradient: a tensor, extents alone, levels alone or a number.
-struct Slot {
+struct Kept {
   Value value;
   double number = 0.0;
   std::uint32_t version = 0;
@@ -109,14 +109,14 @@ class CallNode : public Node {
  public:
   using Node::Node;
 
-  std::vector<Slot> slots;
+  std::vector<Kept> kept;
   /// The extents and element types of a list of outputs: a gradient takes all of them, zeros where there is none.
   std::vector<TensorRef> output_shapes;
-  /// Whether a pass has given back the slots.
+  /// Whether a pass has given back what was kept.
   std::atomic<bool> is_released = false;
 };
 
-/// With the operator's options, the tensors among which are empty: they are in slots.
+/// With the operator's options, the tensors among which are empty: they are kept.
 template <class Params>
 class CallNodeOf final : public CallNode {
  public:

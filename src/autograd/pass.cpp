@@ -39,7 +39,7 @@ Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, 
     visits_[next].first_gradient = gradients;
     gradients += visits_[next].node->outputs;
     const Node& node = *visits_[next].node;  // visits_ grows
-    for (const Operand& operand : node.operands) edges_.push_back(visit_of(operand.edge.node));
+    for (const NodeOperand& operand : node.operands) edges_.push_back(visit_of(operand.edge.node));
   }
   gradients_.resize(gradients);
   order_.resize(visits_.size());
@@ -91,10 +91,10 @@ void Pass::check(const CallNode& node) const {
     fail(name_, ": what ", operation.name, " kept for its gradient has been given back by an earlier pass, ",
          "expected keep_graph there");
   }
-  const char* const* name = operation.kept;
-  for (const Slot& slot : node.slots) {
-    const Memory* memory = slot.value.memory.get();
-    if (memory != nullptr && memory->version() != slot.version) {
+  const char* const* name = operation.kept_names;
+  for (const Kept& its : node.kept) {
+    const Memory* memory = its.value.memory.get();
+    if (memory != nullptr && memory->version() != its.version) {
       fail(name_, ": ", operation.name, " kept ", *name, " for its gradient, but ", memory->changed_by(),
            " has changed it in place since");
     }
@@ -133,7 +133,7 @@ void Pass::call(Visit& visit) {
     gradients = std::move(gradient.gradients());
     if (gradient.sparse()) sparse_.push_back({edges[0], std::move(gradient.sparse())});
   }
-  if (!keep_graph_) node.slots = {};
+  if (!keep_graph_) node.kept = {};
   for (Value& gradient : out_grads) gradient = {};
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i] == none) continue;

@@ -36,7 +36,7 @@ Recording::Recording(const Context& ctx, const Operation& operation, const std::
 }
 
 void Recording::add_operand(const Variable& variable) {
-  Operand& operand = operands_.emplace_back();
+  NodeOperand& operand = operands_.emplace_back();
   if (!variable.wants_gradient()) return;
   operand.edge = variable.data()->edge;
   operand.type = variable.tensor().type();
@@ -65,39 +65,39 @@ Variable Recording::output(std::string_view name, ElementType type, const Extent
 }
 
 void Recording::keep(const Variable& tensor, bool elements) {
-  if (is_on_) keep_value(slots_.emplace_back(), tensor, elements);
+  if (is_on_) keep_value(kept_.emplace_back(), tensor, elements);
 }
 
 void Recording::keep(const VariableOrNumber& operand, bool elements) {
   if (!is_on_) return;
-  Slot& slot = slots_.emplace_back();
-  slot.is_number = !operand.is_variable();
-  slot.number = operand.number();
-  if (operand.is_variable()) keep_value(slot, operand.variable(), elements);
+  Kept& its = kept_.emplace_back();
+  its.is_number = !operand.is_variable();
+  its.number = operand.number();
+  if (operand.is_variable()) keep_value(its, operand.variable(), elements);
 }
 
 void Recording::keep(const Levels& levels) {
-  if (is_on_) slots_.emplace_back().value.levels = levels;
+  if (is_on_) kept_.emplace_back().value.levels = levels;
 }
 
 void Recording::keep(const std::vector<Variable>& list, bool elements) {
   for (const Variable& tensor : list) keep(tensor, elements);
 }
 
-void Recording::keep_value(Slot& slot, const Variable& tensor, bool elements) {
+void Recording::keep_value(Kept& its, const Variable& tensor, bool elements) {
   if (!tensor) return;
   const Value& value = tensor.data()->value;
   const auto& hooks = scopes().hooks;
   if (elements && hooks == nullptr) {
-    slot.value = value;
-    slot.version = value.memory->version();
+    its.value = value;
+    its.version = value.memory->version();
     return;
   }
-  slot.value.tensor = shape_of(value.tensor);
-  slot.value.levels = value.levels;
+  its.value.tensor = shape_of(value.tensor);
+  its.value.levels = value.levels;
   if (!elements) return;
   const autograd::NoGradients not_remembered;
-  slot.packed = std::make_shared<const Slot::Packed>(Slot::Packed{hooks->pack(ctx_, tensor.detach()), hooks});
+  its.packed = std::make_shared<const Kept::Packed>(Kept::Packed{hooks->pack(ctx_, tensor.detach()), hooks});
 }
 
 void Recording::change(const Variable& output) const {
@@ -106,7 +106,7 @@ void Recording::change(const Variable& output) const {
 
 void Recording::link(std::shared_ptr<CallNode> node, const Variable* const* outputs, std::size_t count) {
   node->operands = std::move(operands_);
-  node->slots = std::move(slots_);
+  node->kept = std::move(kept_);
   node->outputs = static_cast<std::uint32_t>(count);
   for (std::uint32_t output = 0; output < count; ++output) {
     if (count > 1) node->output_shapes.push_back(shape_of(outputs[output]->tensor()));

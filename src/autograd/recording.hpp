@@ -67,7 +67,7 @@ class Recording {
     if (scopes().finds_nan) check_outputs(outputs, count);
   }
   void add_operand(const autograd::Variable& variable);
-  void keep_value(Slot& slot, const autograd::Variable& tensor, bool elements);
+  void keep_value(Kept& its, const autograd::Variable& tensor, bool elements);
   void link(std::shared_ptr<CallNode> node, const autograd::Variable* const* outputs, std::size_t count);
   void check_outputs(const autograd::Variable* const* outputs, std::size_t count) const;
 
@@ -75,8 +75,8 @@ class Recording {
   const Context& ctx_;
   const Operation* operation_;
   bool is_on_ = false;
-  std::vector<Operand> operands_;
-  std::vector<Slot> slots_;
+  std::vector<NodeOperand> operands_;
+  std::vector<Kept> kept_;
 };
 
 /// Options of an operator that has none.
