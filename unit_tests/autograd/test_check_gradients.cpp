@@ -4,6 +4,7 @@
 
 #include <portops/autograd/check_gradients.hpp>
 #include <portops/autograd/operators.hpp>
+#include <portops/ops/add.hpp>
 #include <portops/ops/divide.hpp>
 #include <portops/ops/multiply.hpp>
 

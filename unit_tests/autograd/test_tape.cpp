@@ -8,7 +8,6 @@
 #include <portops/ops/add.hpp>
 #include <portops/ops/multiply.hpp>
 #include <portops/ops/relu.hpp>
-#include <portops/ops/sgd.hpp>
 #include <portops/ops/sum.hpp>
 
 #include <array>
