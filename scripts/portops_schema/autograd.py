@@ -12,6 +12,8 @@ from .tables import CPP_TYPES, HEAD, header_of_rules
 
 # When an optional output is computed that the gradient cannot do without, of those that it takes only at times.
 NEEDED_WHEN = {"index": 'params.pooltype == "max"'}
+# The operators whose gradients are made of these same operators, in autograd/second_order.cpp.
+SECOND_ORDER = ("add", "concat", "lerp", "matmul", "mean", "multiply", "reshape", "split", "subtract", "sum")
 
 
 def header(schema: Schema) -> str:
@@ -48,6 +50,7 @@ def source(schema: Schema) -> str:
         '#include "autograd/fill.hpp"',
         '#include "autograd/gradient_call.hpp"',
         '#include "autograd/recording.hpp"',
+        '#include "autograd/second_order.hpp"',
         '#include "core/check/check_list.hpp"',
         '#include "core/loop/axes.hpp"',
         *(f'#include "{name}"' for name in sorted(rules)),
@@ -503,6 +506,7 @@ def _operation(schema: Schema, op: Operator) -> str:
     output = next(entry for entry in op.outputs if entry.type is None)
     return (
         f"constexpr const char* {op.name}_kept[] = {_names(entry.name for entry in _kept(op, gradient))};\n"
+        f"constexpr int {op.name}_kept_operands[] = {{{', '.join(_kept_operands(schema, op))}}};\n"
         f"constexpr const char* {op.name}_variables[] = {_names(_variables(schema, op))};\n"
         f"constexpr impl::Operation {op.name}_operation{{\n"
         f'    .name = "{op.name}",\n'
@@ -512,9 +516,26 @@ def _operation(schema: Schema, op: Operator) -> str:
         f"    .kept_names = {op.name}_kept,\n"
         f"    .variables = {op.name}_variables,\n"
         f'    .output = "{output.name}",\n'
+        f"    .kept_operands = {op.name}_kept_operands,\n"
         f"    .backward = &{op.name}_backward,\n"
+        f"    .gradients = {f'&impl::{op.name}_gradients' if _has_second_order(schema, op) else 'nullptr'},\n"
         "};\n"
     )
+
+
+def _kept_operands(schema: Schema, op: Operator) -> list[str]:
+    """Of what is kept, the variables; a list, of which the extents are kept alone, is none."""
+    variables = _variables(schema, op)
+    kept = _kept(op, schema.operator(op.backward))
+    places = [
+        str(variables.index(entry.name)) if entry.name in variables and not entry.list else "impl::no_operand" for entry in kept
+    ]
+    return places or ["impl::no_operand"]
+
+
+def _has_second_order(schema: Schema, op: Operator) -> bool:
+    """Whether autograd/second_order.cpp, which needs all of these, has its gradients as calls of such operators."""
+    return op.name in SECOND_ORDER and all(schema.operator(name) for name in SECOND_ORDER)
 
 
 def _names(names: Iterable[str]) -> str:
@@ -548,10 +569,14 @@ def _add(schema: Schema) -> str:
     if schema.operator("add"):
         return (
             "void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out) {\n"
-            "  add(ctx, x, y, out);\n}\n"
+            "  add(ctx, x, y, out);\n}\n\n"
+            "autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable& y) {\n"
+            "  return autograd::add(ctx, x, y);\n}\n"
         )
     return (
         "void add_tensors(const Context&, const TensorRef&, const TensorRef&, const TensorRef&) {\n"
         '  fail("portops::autograd: gradients are added by the operator add, which this build leaves out '
-        '(PORTOPS_OPERATORS)");\n}\n'
+        '(PORTOPS_OPERATORS)");\n}\n\n'
+        "autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable&) {\n"
+        "  add_tensors(ctx, x.tensor(), x.tensor(), x.tensor());\n  return x;\n}\n"
     )

@@ -36,7 +36,7 @@ std::vector<impl::Start> make_starts(const char* function, const std::vector<Var
     if (!losses[i].wants_gradient()) {
       impl::fail(function, ": ", name, " was made from nothing whose gradient is wanted");
     }
-    impl::Start& start = starts.emplace_back(impl::Start{losses[i].data()->edge, {}});
+    impl::Start& start = starts.emplace_back(impl::Start{losses[i].data()->edge, {}, {}});
     if (params.loss_grads.empty()) {
       if (loss.size() != 1) {
         impl::fail(function, ": ", name, " has extents ", loss.extents().to_string(),
@@ -50,6 +50,7 @@ std::vector<impl::Start> make_starts(const char* function, const std::vector<Var
                    ", expected ", portops::name_of(loss.type()), " ", loss.extents().to_string(), " (as ", name, ")");
       }
       start.gradient = params.loss_grads[i].data()->value;
+      start.gradient_edge = params.loss_grads[i].data()->edge;
     }
   }
   return starts;
@@ -69,6 +70,7 @@ void seed(const Context& ctx, const char* label, std::vector<impl::Start>& start
 
 void backward(const Context& ctx, const Variable& loss, const BackwardParams& params) {
   const impl::Region region(backward_name);
+  if (params.create_graph) impl::fail(backward_name, ": create_graph is of gradients, in portops::autograd, alone");
   std::vector<impl::Start> starts = make_starts(backward_name, {loss}, params);
   impl::Pass pass(ctx, backward_name, starts, params.keep_graph);
   pass.prepare();
@@ -88,14 +90,10 @@ std::vector<Variable> gradients(const Context& ctx, const std::vector<Variable>&
     }
     targets.push_back(variables[i].data()->edge);
   }
-  impl::Pass pass(ctx, gradients_name, starts, params.keep_graph);
+  impl::Pass pass(ctx, gradients_name, starts, params.keep_graph || params.create_graph, params.create_graph);
   pass.prepare(targets);
   seed(ctx, gradients_name, starts, losses);
-  std::vector<Variable> results;
-  for (impl::Value& value : pass.run(std::move(starts))) {
-    results.push_back(value ? impl::make_variable(std::move(value)) : Variable());
-  }
-  return results;
+  return pass.run(std::move(starts));
 }
 
 }  // namespace portops::autograd

@@ -17,6 +17,9 @@ struct BackwardParams {
   std::vector<Variable> loss_grads = {};
   /// Whether what the calls have kept stays, for another pass; else it is given back as soon as it has been read.
   bool keep_graph = false;
+  /// Of `gradients` alone: whether the gradients are themselves made by calls that are remembered, so that they have
+  /// gradients in turn; then the graph is kept.
+  bool create_graph = false;
 };
 
 /// A backward pass: the gradients of the leaves that `loss` was made from, and whose gradients are wanted, are computed
@@ -42,8 +45,11 @@ PORTOPS_EXPORT void backward(const Context& ctx, const Variable& loss, const Bac
 /// is changed and no hook called, and only what lies between losses and variables is computed. The gradient of a
 /// variable that no loss was made from is empty.
 ///
-/// Throws Error as backward does, and when a variable is empty or wants no gradient. The gradients have no gradients of
-/// their own: of what is computed from them, there is no way back to the variables.
+/// Throws Error as backward does, and when a variable is empty or wants no gradient.
+///
+/// With create_graph the gradients of add, subtract, multiply, lerp, matmul, sum, mean, reshape, concat and split are
+/// made of these operators, to the same numbers up to rounding. Those of all others have no gradients: a pass that
+/// comes to one throws Error, which names the gradient operator, before anything is enqueued.
 PORTOPS_EXPORT std::vector<Variable> gradients(const Context& ctx, const std::vector<Variable>& losses,
                                                const std::vector<Variable>& variables,
                                                const BackwardParams& params = {});

@@ -4,7 +4,6 @@
 
 #include "autograd/backward.hpp"
 #include "autograd/memory.hpp"
-#include "autograd/scopes.hpp"
 #include "core/types/fail.hpp"
 
 #include <cmath>
@@ -67,7 +66,6 @@ class Probe {
     const double before = std::exchange(value, value + shift);
     copy(ctx_, host_[variable], memory_[variable]);
     ctx_.fence();
-    const NoGradients not_remembered;
     const Tensor out = on_host(ctx_, result().tensor());
     double sum = 0.0;
     for (std::int64_t i = 0; i < out.ref().size(); ++i) sum += weights.data<double>()[i] * out.data<double>()[i];

@@ -48,6 +48,26 @@ std::vector<RaggedRef> GradientCall::ragged_list(std::size_t first) const {
   return all;
 }
 
+autograd::Variable GradientCall::variable(std::size_t item) const {
+  const int operand = node_.operation->kept_operands[item];
+  return make_variable(kept_[item],
+                       operand == no_operand ? Edge() : node_.operands[static_cast<std::size_t>(operand)].edge);
+}
+
+autograd::VariableOrNumber GradientCall::operand_variable(std::size_t item) const {
+  if (node_.kept[item].is_number) return node_.kept[item].number;
+  return variable(item);
+}
+
+std::vector<autograd::Variable> GradientCall::out_grad_variables() {
+  out_grad_list();
+  std::vector<autograd::Variable> all;
+  for (std::size_t output = 0; output < out_grads_.size(); ++output) {
+    all.push_back(make_variable(out_grads_[output], out_grad_edges_[output]));
+  }
+  return all;
+}
+
 TensorRef GradientCall::gradient(std::size_t operand) {
   if (!wanted_[operand]) return {};
   const NodeOperand& its = node_.operands[operand];

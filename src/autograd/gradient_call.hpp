@@ -25,6 +25,8 @@ class GradientCall {
     return static_cast<const CallNodeOf<Params>&>(node_).params;
   }
 
+  bool wants(std::size_t operand) const { return wanted_[operand]; }
+
   // What was kept, by its number.
   const TensorRef& tensor(std::size_t item) const { return kept_[item].tensor; }
   TensorOrNumber operand(std::size_t item) const {
@@ -39,6 +41,14 @@ class GradientCall {
   const TensorRef& out_grad() const { return out_grads_[0].tensor; }
   /// Of all outputs: zeros where there is none.
   std::vector<TensorRef> out_grad_list();
+
+  // The same as variables that lead to what they were made from: for a pass whose gradients are remembered.
+  autograd::Variable variable(std::size_t item) const;
+  autograd::VariableOrNumber operand_variable(std::size_t item) const;
+  autograd::Variable out_grad_variable() const { return make_variable(out_grads_[0], out_grad_edges_[0]); }
+  std::vector<autograd::Variable> out_grad_variables();
+  /// Where these lead.
+  void set_out_grad_edges(std::span<const Edge> edges) { out_grad_edges_ = edges; }
 
   /// Where a gradient is written; empty where it is not wanted.
   TensorRef gradient(std::size_t operand);
@@ -63,6 +73,7 @@ class GradientCall {
   const Context& ctx_;
   CallNode& node_;
   std::span<Value> out_grads_;
+  std::span<const Edge> out_grad_edges_;
   std::vector<bool> wanted_;
   bool releases_;
   bool may_be_sparse_;

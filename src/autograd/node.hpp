@@ -21,6 +21,7 @@
 namespace portops::impl {
 
 class GradientCall;
+inline constexpr int no_operand = -1;
 
 /// What the schema says of an operator with a gradient: a row of generated data.
 struct Operation {
@@ -31,7 +32,10 @@ struct Operation {
   const char* const* kept_names;    ///< what a call keeps, in its order, and null; a list stands last
   const char* const* variables;     ///< the inputs that have gradients, in their order; or one list of them
   const char* output;               ///< the output, or the list of them, that has a gradient
+  const int* kept_operands;         ///< of what a call keeps, which operand it is, or no_operand
   void (*backward)(GradientCall&);  ///< calls the gradient operator
+  /// The same by calls that are remembered, as in second_order.hpp; null where there is no such way.
+  std::vector<autograd::Variable> (*gradients)(GradientCall&);
 };
 
 /// Where a gradient goes: to an output of a call, or to a leaf.
@@ -112,6 +116,9 @@ class CallNode : public Node {
   std::vector<Kept> kept;
   /// The extents and element types of a list of outputs: a gradient takes all of them, zeros where there is none.
   std::vector<TensorRef> output_shapes;
+  /// Stands for a call of the gradient operator, which has no gradient: what is made of it leads to where it came from,
+  /// and a pass that comes to it is refused.
+  bool is_gradient_call = false;
   /// Whether a pass has given back what was kept.
   std::atomic<bool> is_released = false;
 };
@@ -135,6 +142,8 @@ class VariableData {
 /// out = x + y, by the operator add; out may be x. Throws Error in a build without that.
 void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out);
 
+/// The same, remembered.
+autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable& y);
 /// out = x, and the values added to its rows; by the operator sparse_sgd. out may be x.
 void add_rows(const Context& ctx, const TensorRef& x, const SparseValue& term, const TensorRef& out);
 /// The rows of a sparse gradient in a table of `height`, each of which may occur several times, added up; by the

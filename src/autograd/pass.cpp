@@ -23,8 +23,8 @@ std::string name_of_gradient(const CallNode& node, std::size_t operand) {
 
 }  // namespace
 
-Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph)
-    : ctx_(ctx), name_(name), keep_graph_(keep_graph) {
+Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph, bool create_graph)
+    : ctx_(ctx), name_(name), keep_graph_(keep_graph), create_graph_(create_graph) {
   std::unordered_map<const Node*, std::uint32_t> found;
   const auto visit_of = [&](const std::shared_ptr<Node>& node) {
     if (node == nullptr) return none;
@@ -42,6 +42,7 @@ Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, 
     for (const NodeOperand& operand : node.operands) edges_.push_back(visit_of(operand.edge.node));
   }
   gradients_.resize(gradients);
+  if (create_graph_) gradient_edges_.resize(gradients);
   order_.resize(visits_.size());
   for (std::uint32_t i = 0; i < order_.size(); ++i) order_[i] = i;
   std::sort(order_.begin(), order_.end(),
@@ -87,6 +88,10 @@ void Pass::choose() {
 /// Throws Error where what the call kept has been given back, or changed.
 void Pass::check(const CallNode& node) const {
   const Operation& operation = *node.operation;
+  if (node.is_gradient_call) {
+    fail(name_, ": ", operation.grad_name, " is not differentiable: gradients of gradients are not computed of ",
+         operation.name);
+  }
   if (node.is_released.load(std::memory_order_acquire)) {
     fail(name_, ": what ", operation.name, " kept for its gradient has been given back by an earlier pass, ",
          "expected keep_graph there");
@@ -102,10 +107,10 @@ void Pass::check(const CallNode& node) const {
   }
 }
 
-std::vector<Value> Pass::run(std::vector<Start> starts) {
+std::vector<autograd::Variable> Pass::run(std::vector<Start> starts) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    Value& gradient = gradients_of(visits_[starts_[i]])[starts[i].edge.output];
-    add_value(ctx_, gradient, std::move(starts[i].gradient));
+    add(visits_[starts_[i]].first_gradient + starts[i].edge.output, std::move(starts[i].gradient),
+        std::move(starts[i].gradient_edge));
   }
   for (const std::uint32_t start : starts_) brought(start);
   for (const std::uint32_t i : order_) {
@@ -113,38 +118,90 @@ std::vector<Value> Pass::run(std::vector<Start> starts) {
     if (visit.node->is_leaf() || !visit.receives) continue;
     if (has_targets_ && visit.is_target) capture(i);
     if (visit.runs) call(visit);
-    for (Value& gradient : gradients_of(visit)) gradient = {};
+    forget_gradients(visit);
   }
   return std::move(captured_);
 }
 
+void Pass::forget_gradients(const Visit& visit) {
+  for (std::size_t i = visit.first_gradient; i < visit.first_gradient + visit.node->outputs; ++i) {
+    gradients_[i] = {};
+    if (create_graph_) gradient_edges_[i] = {};
+  }
+}
+
+/// Adds to the gradient of an output.
+void Pass::add(std::size_t gradient, Value&& term, Edge&& edge) {
+  Value& sum = gradients_[gradient];
+  if (!create_graph_) return add_value(ctx_, sum, std::move(term));
+  Edge& sum_edge = gradient_edges_[gradient];
+  if (!sum) {
+    sum = std::move(term);
+    sum_edge = std::move(edge);
+    return;
+  }
+  const autograd::Variable both =
+      add_variables(ctx_, make_variable(std::move(sum), std::move(sum_edge)), make_variable(std::move(term), edge));
+  sum = both.data()->value;
+  sum_edge = both.data()->edge;
+}
+
 /// Calls the gradient operator, unless no gradient has come, and hands on what it gives.
-void Pass::call(Visit& visit) {
+void Pass::call(const Visit& visit) {
   auto& node = static_cast<CallNode&>(*visit.node);
-  const std::span<Value> out_grads = gradients_of(visit);
   const std::span<const std::uint32_t> edges = edges_of(visit);
-  std::vector<Value> gradients;
+  const std::span<Value> out_grads = gradients_of(visit);
+  std::vector<Value> gradients(edges.size());
+  std::vector<Edge> gradient_edges(create_graph_ ? edges.size() : 0);
   if (std::any_of(out_grads.begin(), out_grads.end(), [](const Value& each) { return static_cast<bool>(each); })) {
     if (!keep_graph_ && node.is_released.exchange(true)) check(node);
     std::vector<bool> wanted(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) wanted[i] = edges[i] != none && visits_[edges[i]].receives;
     GradientCall gradient(ctx_, node, out_grads, std::move(wanted), !keep_graph_, !has_targets_);
-    node.operation->backward(gradient);
-    gradients = std::move(gradient.gradients());
-    if (gradient.sparse()) sparse_.push_back({edges[0], std::move(gradient.sparse())});
+    if (create_graph_) {
+      call_remembered(gradient, node, visit, gradients, gradient_edges);
+    } else {
+      node.operation->backward(gradient);
+      gradients = std::move(gradient.gradients());
+      if (gradient.sparse()) sparse_.emplace_back(edges[0], std::move(gradient.sparse()));
+    }
   }
   if (!keep_graph_) node.kept = {};
-  for (Value& gradient : out_grads) gradient = {};
+  forget_gradients(visit);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i] == none) continue;
-    if (!gradients.empty() && gradients[i]) {
-      if (scopes().finds_nan)
+    if (gradients[i]) {
+      if (scopes().finds_nan) {
         check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
-      const std::uint32_t output = node.operands[i].edge.output;
-      add_value(ctx_, gradients_of(visits_[edges[i]])[output], std::move(gradients[i]));
+      }
+      add(visits_[edges[i]].first_gradient + node.operands[i].edge.output, std::move(gradients[i]),
+          create_graph_ ? std::move(gradient_edges[i]) : Edge());
     }
     brought(edges[i]);
   }
+}
+
+/// The same by calls that are remembered; where there is no such way, what is computed leads to a refusal.
+void Pass::call_remembered(GradientCall& call, const CallNode& node, const Visit& visit, std::vector<Value>& gradients,
+                           std::vector<Edge>& edges) {
+  const auto out_grads = std::span(gradient_edges_).subspan(visit.first_gradient, node.outputs);
+  call.set_out_grad_edges(out_grads);
+  if (node.operation->gradients != nullptr) {
+    const std::vector<autograd::Variable> made = node.operation->gradients(call);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!made[i] || !call.wants(i)) continue;
+      gradients[i] = made[i].data()->value;
+      edges[i] = made[i].data()->edge;
+    }
+    return;
+  }
+  node.operation->backward(call);
+  gradients = std::move(call.gradients());
+  auto refusal = std::make_shared<CallNode>(node.operation);
+  refusal->is_gradient_call = true;
+  refusal->operands = node.operands;
+  for (const Edge& edge : out_grads) refusal->operands.emplace_back().edge = edge;
+  for (Edge& edge : edges) edge.node = refusal;
 }
 
 /// One of those that a leaf waits for is done.
@@ -154,7 +211,7 @@ void Pass::brought(std::uint32_t i) {
   if (visit.waiting > 0 || !visit.node->is_leaf() || !visit.is_target) return;
   if (has_targets_) {
     capture(i);
-    gradients_[visit.first_gradient] = {};
+    forget_gradients(visit);
   } else {
     finish_leaf(i);
   }
@@ -177,7 +234,10 @@ void Pass::finish_leaf(std::uint32_t i) {
 
 void Pass::capture(std::uint32_t visit) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    if (targets_[i].visit == visit) captured_[i] = gradients_of(visits_[visit])[targets_[i].output];
+    if (targets_[i].visit != visit) continue;
+    const std::size_t gradient = visits_[visit].first_gradient + targets_[i].output;
+    if (!gradients_[gradient]) continue;
+    captured_[i] = make_variable(gradients_[gradient], create_graph_ ? gradient_edges_[gradient] : Edge());
   }
 }
 

@@ -16,13 +16,14 @@ namespace portops::impl {
 struct Start {
   Edge edge;
   Value gradient;
+  Edge gradient_edge;  ///< where that leads, in a pass whose gradients are remembered
 };
 
 /// A backward pass. Its state is here and not in the tape, which it only reads and, without keep_graph, empties.
 class Pass {
  public:
   /// `name` stands in messages. Finds the calls and leaves that the starts lead to.
-  Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph);
+  Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph, bool create_graph = false);
 
   /// Towards all leaves. Throws Error where a call has nothing to read any more, or something else than it kept.
   void prepare();
@@ -31,7 +32,7 @@ class Pass {
 
   /// Enqueues the gradient operators. Gives the gradients of the targets, some of which may be empty; without targets
   /// the leaves have theirs.
-  std::vector<Value> run(std::vector<Start> starts);
+  std::vector<autograd::Variable> run(std::vector<Start> starts);
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -53,7 +54,11 @@ class Pass {
 
   void choose();
   void check(const CallNode& node) const;
-  void call(Visit& visit);
+  void call(const Visit& visit);
+  void call_remembered(GradientCall& call, const CallNode& node, const Visit& visit, std::vector<Value>& gradients,
+                       std::vector<Edge>& edges);
+  void add(std::size_t gradient, Value&& term, Edge&& edge);
+  void forget_gradients(const Visit& visit);
   void brought(std::uint32_t visit);
   void finish_leaf(std::uint32_t visit);
   void capture(std::uint32_t visit);
@@ -67,14 +72,16 @@ class Pass {
   const Context& ctx_;
   const char* name_;
   bool keep_graph_;
+  bool create_graph_;
   std::vector<Visit> visits_;                                  ///< the first ones are those of the starts
   std::vector<std::uint32_t> edges_;                           ///< the visits that operands lead to, or none
   std::vector<std::uint32_t> starts_;                          ///< the visits of the starts
   std::vector<std::uint32_t> order_;                           ///< the highest number first
   std::vector<Value> gradients_;                               ///< of all outputs
+  std::vector<Edge> gradient_edges_;                           ///< where these lead, if they are remembered
   std::vector<std::pair<std::uint32_t, SparseValue>> sparse_;  ///< of leaves, in the order in which they came
   std::vector<Target> targets_;
-  std::vector<Value> captured_;  ///< the gradients of the targets
+  std::vector<autograd::Variable> captured_;  ///< the gradients of the targets
   bool has_targets_ = false;
 };
 
