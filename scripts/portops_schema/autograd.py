@@ -514,6 +514,7 @@ def _operation(schema: Schema, op: Operator) -> str:
         f'    .label = "portops::autograd::{op.name}",\n'
         f'    .grad_label = "portops::autograd::{gradient.name}",\n'
         f"    .kept_names = {op.name}_kept,\n"
+        f"    .kept = {len(_kept(op, gradient))},\n"
         f"    .variables = {op.name}_variables,\n"
         f'    .output = "{output.name}",\n'
         f"    .kept_operands = {op.name}_kept_operands,\n"

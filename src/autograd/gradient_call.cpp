@@ -8,12 +8,12 @@
 #include <utility>
 
 namespace portops::impl {
-GradientCall::GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted,
-                           bool releases, bool may_be_sparse)
+GradientCall::GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads,
+                           std::span<const std::uint8_t> wanted, bool releases, bool may_be_sparse)
     : ctx_(ctx),
       node_(node),
       out_grads_(out_grads),
-      wanted_(std::move(wanted)),
+      wanted_(wanted),
       releases_(releases),
       may_be_sparse_(may_be_sparse) {
   kept_.reserve(node.kept.size());
@@ -69,14 +69,14 @@ std::vector<autograd::Variable> GradientCall::out_grad_variables() {
 }
 
 TensorRef GradientCall::gradient(std::size_t operand) {
-  if (!wanted_[operand]) return {};
+  if (!wants(operand)) return {};
   const NodeOperand& its = node_.operands[operand];
   gradients_[operand] = make_value(ctx_, node_.operation->grad_label, its.type, its.extents, its.levels);
   return gradients_[operand].tensor;
 }
 
 TensorRef GradientCall::gradient_over(std::size_t operand, Value& value) {
-  if (!wanted_[operand]) return {};
+  if (!wants(operand)) return {};
   const NodeOperand& its = node_.operands[operand];
   if (!value.is_unshared() || value.tensor.type() != its.type || value.tensor.extents() != its.extents ||
       !is_contiguous(value.tensor)) {
@@ -93,7 +93,7 @@ TensorRef GradientCall::gradient_over_kept(std::size_t operand, std::size_t item
 
 bool GradientCall::wants_sparse() const {
   const Node* node = node_.operands[0].edge.node.get();
-  return may_be_sparse_ && wanted_[0] && node->is_leaf() && static_cast<const Leaf*>(node)->is_sparse;
+  return may_be_sparse_ && wants(0) && node->is_leaf() && static_cast<const Leaf*>(node)->is_sparse;
 }
 
 const SparseValue& GradientCall::sparse_gradient(const Extents& rows, const Extents& values) {

@@ -5,6 +5,7 @@
 #include "autograd/node.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,8 @@ class GradientCall {
  public:
   /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is
   /// released, what it kept ends with this. `may_be_sparse`: a leaf that wants a sparse gradient is to have one.
-  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::vector<bool> wanted, bool releases,
-               bool may_be_sparse);
+  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::span<const std::uint8_t> wanted,
+               bool releases, bool may_be_sparse);
 
   const Context& ctx() const { return ctx_; }
   template <class Params>
@@ -25,7 +26,7 @@ class GradientCall {
     return static_cast<const CallNodeOf<Params>&>(node_).params;
   }
 
-  bool wants(std::size_t operand) const { return wanted_[operand]; }
+  bool wants(std::size_t operand) const { return wanted_[operand] != 0; }
 
   // What was kept, by its number.
   const TensorRef& tensor(std::size_t item) const { return kept_[item].tensor; }
@@ -74,7 +75,7 @@ class GradientCall {
   CallNode& node_;
   std::span<Value> out_grads_;
   std::span<const Edge> out_grad_edges_;
-  std::vector<bool> wanted_;
+  std::span<const std::uint8_t> wanted_;
   bool releases_;
   bool may_be_sparse_;
   std::vector<Value> kept_;

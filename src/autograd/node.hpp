@@ -30,6 +30,7 @@ struct Operation {
   const char* label;                ///< of the region of its calls, and of their outputs' memory
   const char* grad_label;           ///< of the gradients' memory
   const char* const* kept_names;    ///< what a call keeps, in its order, and null; a list stands last
+  std::size_t kept;                 ///< how many these are
   const char* const* variables;     ///< the inputs that have gradients, in their order; or one list of them
   const char* output;               ///< the output, or the list of them, that has a gradient
   const int* kept_operands;         ///< of what a call keeps, which operand it is, or no_operand

@@ -6,6 +6,7 @@
 #include "core/types/fail.hpp"
 
 #include <algorithm>
+#include <memory_resource>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -25,7 +26,8 @@ std::string name_of_gradient(const CallNode& node, std::size_t operand) {
 
 Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph, bool create_graph)
     : ctx_(ctx), name_(name), keep_graph_(keep_graph), create_graph_(create_graph) {
-  std::unordered_map<const Node*, std::uint32_t> found;
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<const Node*, std::uint32_t> found(&memory);
   const auto visit_of = [&](const std::shared_ptr<Node>& node) {
     if (node == nullptr) return none;
     const auto [at, is_new] = found.try_emplace(node.get(), static_cast<std::uint32_t>(visits_.size()));
@@ -151,13 +153,13 @@ void Pass::call(const Visit& visit) {
   auto& node = static_cast<CallNode&>(*visit.node);
   const std::span<const std::uint32_t> edges = edges_of(visit);
   const std::span<Value> out_grads = gradients_of(visit);
-  std::vector<Value> gradients(edges.size());
+  std::vector<Value> gradients;
   std::vector<Edge> gradient_edges(create_graph_ ? edges.size() : 0);
   if (std::any_of(out_grads.begin(), out_grads.end(), [](const Value& each) { return static_cast<bool>(each); })) {
     if (!keep_graph_ && node.is_released.exchange(true)) check(node);
-    std::vector<bool> wanted(edges.size());
-    for (std::size_t i = 0; i < edges.size(); ++i) wanted[i] = edges[i] != none && visits_[edges[i]].receives;
-    GradientCall gradient(ctx_, node, out_grads, std::move(wanted), !keep_graph_, !has_targets_);
+    wanted_.resize(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) wanted_[i] = edges[i] != none && visits_[edges[i]].receives;
+    GradientCall gradient(ctx_, node, out_grads, wanted_, !keep_graph_, !has_targets_);
     if (create_graph_) {
       call_remembered(gradient, node, visit, gradients, gradient_edges);
     } else {
@@ -170,7 +172,7 @@ void Pass::call(const Visit& visit) {
   forget_gradients(visit);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i] == none) continue;
-    if (gradients[i]) {
+    if (!gradients.empty() && gradients[i]) {
       if (scopes().finds_nan) {
         check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
       }
@@ -188,6 +190,7 @@ void Pass::call_remembered(GradientCall& call, const CallNode& node, const Visit
   call.set_out_grad_edges(out_grads);
   if (node.operation->gradients != nullptr) {
     const std::vector<autograd::Variable> made = node.operation->gradients(call);
+    gradients.resize(edges.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (!made[i] || !call.wants(i)) continue;
       gradients[i] = made[i].data()->value;

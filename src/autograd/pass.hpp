@@ -79,6 +79,7 @@ class Pass {
   std::vector<std::uint32_t> order_;                           ///< the highest number first
   std::vector<Value> gradients_;                               ///< of all outputs
   std::vector<Edge> gradient_edges_;                           ///< where these lead, if they are remembered
+  std::vector<std::uint8_t> wanted_;                           ///< of the operands of the call at hand
   std::vector<std::pair<std::uint32_t, SparseValue>> sparse_;  ///< of leaves, in the order in which they came
   std::vector<Target> targets_;
   std::vector<autograd::Variable> captured_;  ///< the gradients of the targets
