@@ -11,19 +11,24 @@
 
 namespace portops::impl {
 
-/// The call of a gradient operator in a backward pass, as the generated functions make it: they take what was kept and
-/// the gradients of the outputs, and ask for the tensors that the wanted gradients are written to.
+/// The calls of gradient operators in a backward pass, one after the other, as the generated functions make them: they
+/// take what was kept and the gradients of the outputs, and ask for the tensors that the wanted gradients are written
+/// to.
 class GradientCall {
  public:
-  /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands. Where the call is
-  /// released, what it kept ends with this. `may_be_sparse`: a leaf that wants a sparse gradient is to have one.
-  GradientCall(const Context& ctx, CallNode& node, std::span<Value> out_grads, std::span<const std::uint8_t> wanted,
-               bool releases, bool may_be_sparse);
+  /// Where the calls are released, what they kept ends with the gradient.
+  GradientCall(const Context& ctx, bool releases) : ctx_(ctx), releases_(releases) {}
+
+  /// `out_grads` of the call's outputs, some of which may be empty; `wanted` of the operands; both live until the end.
+  /// `may_be_sparse`: a leaf that wants a sparse gradient is to have one.
+  void begin(CallNode& node, std::span<Value> out_grads, std::span<const std::uint8_t> wanted, bool may_be_sparse);
+  /// Gives up what was kept.
+  void end();
 
   const Context& ctx() const { return ctx_; }
   template <class Params>
   const Params& params() const {
-    return static_cast<const CallNodeOf<Params>&>(node_).params;
+    return static_cast<const CallNodeOf<Params>&>(*node_).params;
   }
 
   bool wants(std::size_t operand) const { return wanted_[operand] != 0; }
@@ -31,7 +36,7 @@ class GradientCall {
   // What was kept, by its number.
   const TensorRef& tensor(std::size_t item) const { return kept_[item].tensor; }
   TensorOrNumber operand(std::size_t item) const {
-    return node_.kept[item].is_number ? TensorOrNumber(node_.kept[item].number) : TensorOrNumber(tensor(item));
+    return node_->kept[item].is_number ? TensorOrNumber(node_->kept[item].number) : TensorOrNumber(tensor(item));
   }
   const Levels& levels(std::size_t item) const { return kept_[item].levels; }
   RaggedRef ragged(std::size_t item) const { return {tensor(item), levels(item)}; }
@@ -72,12 +77,12 @@ class GradientCall {
   Value taken(Kept& its, std::size_t index) const;
 
   const Context& ctx_;
-  CallNode& node_;
+  CallNode* node_ = nullptr;
   std::span<Value> out_grads_;
   std::span<const Edge> out_grad_edges_;
   std::span<const std::uint8_t> wanted_;
   bool releases_;
-  bool may_be_sparse_;
+  bool may_be_sparse_ = false;
   std::vector<Value> kept_;
   std::vector<Value> gradients_;
   SparseValue sparse_;

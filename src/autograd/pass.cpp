@@ -25,7 +25,7 @@ std::string name_of_gradient(const CallNode& node, std::size_t operand) {
 }  // namespace
 
 Pass::Pass(const Context& ctx, const char* name, std::span<const Start> starts, bool keep_graph, bool create_graph)
-    : ctx_(ctx), name_(name), keep_graph_(keep_graph), create_graph_(create_graph) {
+    : ctx_(ctx), name_(name), keep_graph_(keep_graph), create_graph_(create_graph), call_(ctx, !keep_graph) {
   std::pmr::monotonic_buffer_resource memory;
   std::pmr::unordered_map<const Node*, std::uint32_t> found(&memory);
   const auto visit_of = [&](const std::shared_ptr<Node>& node) {
@@ -153,58 +153,62 @@ void Pass::call(const Visit& visit) {
   auto& node = static_cast<CallNode&>(*visit.node);
   const std::span<const std::uint32_t> edges = edges_of(visit);
   const std::span<Value> out_grads = gradients_of(visit);
-  std::vector<Value> gradients;
-  std::vector<Edge> gradient_edges(create_graph_ ? edges.size() : 0);
-  if (std::any_of(out_grads.begin(), out_grads.end(), [](const Value& each) { return static_cast<bool>(each); })) {
+  const bool has_come =
+      std::any_of(out_grads.begin(), out_grads.end(), [](const Value& each) { return static_cast<bool>(each); });
+  if (has_come) {
     if (!keep_graph_ && node.is_released.exchange(true)) check(node);
     wanted_.resize(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) wanted_[i] = edges[i] != none && visits_[edges[i]].receives;
-    GradientCall gradient(ctx_, node, out_grads, wanted_, !keep_graph_, !has_targets_);
+    call_.begin(node, out_grads, wanted_, !has_targets_);
     if (create_graph_) {
-      call_remembered(gradient, node, visit, gradients, gradient_edges);
+      call_remembered(node, visit);
     } else {
-      node.operation->backward(gradient);
-      gradients = std::move(gradient.gradients());
-      if (gradient.sparse()) sparse_.emplace_back(edges[0], std::move(gradient.sparse()));
+      node.operation->backward(call_);
     }
+    if (call_.sparse()) sparse_.emplace_back(edges[0], std::move(call_.sparse()));
+    call_.end();
+  } else if (!keep_graph_) {
+    node.kept = {};
   }
-  if (!keep_graph_) node.kept = {};
   forget_gradients(visit);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i] == none) continue;
-    if (!gradients.empty() && gradients[i]) {
-      if (scopes().finds_nan) {
-        check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, i), gradients[i].tensor);
-      }
-      add(visits_[edges[i]].first_gradient + node.operands[i].edge.output, std::move(gradients[i]),
-          create_graph_ ? std::move(gradient_edges[i]) : Edge());
-    }
+    if (has_come && call_.gradients()[i]) hand_on(node, i, visits_[edges[i]]);
     brought(edges[i]);
   }
 }
 
-/// The same by calls that are remembered; where there is no such way, what is computed leads to a refusal.
-void Pass::call_remembered(GradientCall& call, const CallNode& node, const Visit& visit, std::vector<Value>& gradients,
-                           std::vector<Edge>& edges) {
+/// Adds the gradient of an operand to that of what it was.
+void Pass::hand_on(const CallNode& node, std::size_t operand, const Visit& to) {
+  Value& gradient = call_.gradients()[operand];
+  if (scopes().finds_nan) {
+    check_nan(ctx_, node.operation->grad_name, name_of_gradient(node, operand), gradient.tensor);
+  }
+  add(to.first_gradient + node.operands[operand].edge.output, std::move(gradient),
+      create_graph_ ? std::move(made_edges_[operand]) : Edge());
+}
+
+/// Calls the gradient operator by calls that are remembered; where there is no such way, what is computed leads to a
+/// refusal.
+void Pass::call_remembered(const CallNode& node, const Visit& visit) {
   const auto out_grads = std::span(gradient_edges_).subspan(visit.first_gradient, node.outputs);
-  call.set_out_grad_edges(out_grads);
+  call_.set_out_grad_edges(out_grads);
+  made_edges_.assign(node.operands.size(), {});
   if (node.operation->gradients != nullptr) {
-    const std::vector<autograd::Variable> made = node.operation->gradients(call);
-    gradients.resize(edges.size());
+    const std::vector<autograd::Variable> made = node.operation->gradients(call_);
     for (std::size_t i = 0; i < made.size(); ++i) {
-      if (!made[i] || !call.wants(i)) continue;
-      gradients[i] = made[i].data()->value;
-      edges[i] = made[i].data()->edge;
+      if (!made[i] || !call_.wants(i)) continue;
+      call_.gradients()[i] = made[i].data()->value;
+      made_edges_[i] = made[i].data()->edge;
     }
     return;
   }
-  node.operation->backward(call);
-  gradients = std::move(call.gradients());
+  node.operation->backward(call_);
   auto refusal = std::make_shared<CallNode>(node.operation);
   refusal->is_gradient_call = true;
   refusal->operands = node.operands;
   for (const Edge& edge : out_grads) refusal->operands.emplace_back().edge = edge;
-  for (Edge& edge : edges) edge.node = refusal;
+  for (Edge& edge : made_edges_) edge.node = refusal;
 }
 
 /// One of those that a leaf waits for is done.

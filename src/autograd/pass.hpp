@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "autograd/gradient_call.hpp"
 #include "autograd/node.hpp"
 
 #include <cstddef>
@@ -55,8 +56,8 @@ class Pass {
   void choose();
   void check(const CallNode& node) const;
   void call(const Visit& visit);
-  void call_remembered(GradientCall& call, const CallNode& node, const Visit& visit, std::vector<Value>& gradients,
-                       std::vector<Edge>& edges);
+  void call_remembered(const CallNode& node, const Visit& visit);
+  void hand_on(const CallNode& node, std::size_t operand, const Visit& to);
   void add(std::size_t gradient, Value&& term, Edge&& edge);
   void forget_gradients(const Visit& visit);
   void brought(std::uint32_t visit);
@@ -80,6 +81,8 @@ class Pass {
   std::vector<Value> gradients_;                               ///< of all outputs
   std::vector<Edge> gradient_edges_;                           ///< where these lead, if they are remembered
   std::vector<std::uint8_t> wanted_;                           ///< of the operands of the call at hand
+  std::vector<Edge> made_edges_;                               ///< where its gradients lead, if they are remembered
+  GradientCall call_;                                          ///< that of the call at hand
   std::vector<std::pair<std::uint32_t, SparseValue>> sparse_;  ///< of leaves, in the order in which they came
   std::vector<Target> targets_;
   std::vector<autograd::Variable> captured_;  ///< the gradients of the targets
