@@ -73,6 +73,16 @@ def source(schema: Schema) -> str:
     return "\n".join(parts)
 
 
+def signatures(op: Operator) -> str:
+    """The functions on variables, as the reference shows them."""
+    result = _options(op).rstrip() + "\n\n" if _own_options(op) else ""
+    result += _result(op)
+    result += _signature(op, qualified="portops::autograd::") + ";"
+    if can_be_in_place(op):
+        result += "\n" + _signature(op, in_place=True, qualified="portops::autograd::in_place::") + ";"
+    return result
+
+
 def differentiable(schema: Schema) -> list[Operator]:
     return [op for op in schema.operators if op.backward]
 

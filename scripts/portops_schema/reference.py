@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import textwrap
 
-from . import c_interface
+from . import autograd, c_interface
 from .model import TENSOR_TYPES, Attribute, Input, Operator, Output, Schema
 
 MARK = "Made from src/ops/ops.yaml by `scripts/schema.py reference`: edits are lost."
@@ -73,6 +73,7 @@ def _page(schema: Schema, op: Operator, promises: c_interface.Promises) -> str:
         "",
         "## C++\n",
         f"```cpp\n#include <portops/ops/{op.family}.hpp>\n\n{_signature(op)}\n```\n",
+        *_on_variables(op),
         "## C\n",
         f"```c\n#include <portops.h>\n\n{_c_signature(op, promises)}\n```\n",
         "## Command line\n",
@@ -231,6 +232,16 @@ def _signature(op: Operator) -> str:
     if members:
         signature += f"\n\n// params: {{{', '.join(f'.{entry.name}' for entry in members)}}}"
     return signature
+
+
+def _on_variables(op: Operator) -> list[str]:
+    """The function of portops::autograd, of an operator that has one."""
+    if not op.backward:
+        return []
+    return [
+        "On variables, with gradients:\n",
+        f"```cpp\n#include <portops/autograd/operators.hpp>\n\n{autograd.signatures(op)}\n```\n",
+    ]
 
 
 def _c_signature(op: Operator, promises: c_interface.Promises) -> str:
