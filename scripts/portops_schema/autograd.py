@@ -361,7 +361,8 @@ def _make(op: Operator, gradient: Operator, entry: Output, in_place: bool) -> li
         ]
     made = f'recording.output("{entry.name}", {_type(op, entry)}, {_extents(op, entry)}{_levels(op, entry)})'
     if in_place:
-        return [f"const Variable {entry.name} = place ? place : {made};"]
+        written = f'recording.in_place("{entry.name}", place{_levels(op, entry)})'
+        return [f"const Variable {entry.name} = place ? {written} : {made};"]
     if not entry.optional:
         return [f"const Variable {entry.name} = {made};"]
     taken = gradient.input(entry.name)

@@ -27,13 +27,13 @@ struct LimitRows {
 // Seeds of one element, and zeros for parts of a list that nobody used: nothing that is worth packs.
 template <Backend B, class T>
 void FillKernels<B, T>::fill(const Context& ctx, T* out, std::int64_t count, T number) {
-  static const std::string label = "portops::autograd::fill";
+  static const std::string label = "portops::autograd::fill[items]";
   launch_items<B, 0>(ctx, label, Fill<T>{out, number}, count);
 }
 
 template <Backend B, class T>
 void FillKernels<B, T>::limit_rows(const Context& ctx, std::int64_t* rows, std::int64_t count, std::int64_t most) {
-  static const std::string label = "portops::autograd::limit_rows";
+  static const std::string label = "portops::autograd::limit_rows[items]";
   launch_items<B, 0>(ctx, label, LimitRows{rows, most}, count);
 }
 

@@ -57,12 +57,21 @@ void Recording::check_in_place(std::string_view name, const Variable& output) co
   }
 }
 
+void Recording::check_levels(std::string_view name, const Extents& extents, const Levels& levels) const {
+  if (!levels || (extents.rank() > 0 && extents[0] == levels.rows())) return;
+  fail("portops::", operation_->name, ": ", name, " has extents ", extents.to_string(), ", but levels of ",
+       levels.rows(), " rows");
+}
+
+Variable Recording::in_place(std::string_view name, const Variable& place, const Levels& levels) const {
+  check_levels(name, place.tensor().extents(), levels);
+  place.data()->value.levels = levels;
+  return place;
+}
+
 Variable Recording::output(std::string_view name, ElementType type, const Extents& extents,
                            const Levels& levels) const {
-  if (levels && (extents.rank() == 0 || extents[0] != levels.rows())) {
-    fail("portops::", operation_->name, ": ", name, " has extents ", extents.to_string(), ", but levels of ",
-         levels.rows(), " rows");
-  }
+  check_levels(name, extents, levels);
   return make_variable(make_value(ctx_, operation_->label, type, extents, levels));
 }
 

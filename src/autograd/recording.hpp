@@ -32,7 +32,9 @@ class Recording {
   /// Throws Error where the output is a leaf whose gradient is wanted: it has no place to remember the call.
   void check_in_place(std::string_view name, const autograd::Variable& output) const;
 
-  /// Memory for an output. Throws Error where its levels are those of other rows.
+  /// What an output is written over, which takes on its levels. Throws Error where these are those of other rows.
+  autograd::Variable in_place(std::string_view name, const autograd::Variable& place, const Levels& levels = {}) const;
+  /// Memory for an output. Throws Error as in_place does.
   autograd::Variable output(std::string_view name, ElementType type, const Extents& extents,
                             const Levels& levels = {}) const;
 
@@ -66,6 +68,7 @@ class Recording {
     }
     if (scopes().finds_nan) check_outputs(outputs, count);
   }
+  void check_levels(std::string_view name, const Extents& extents, const Levels& levels) const;
   void add_operand(const autograd::Variable& variable);
   void keep_value(Kept& its, const autograd::Variable& tensor, bool elements);
   void link(std::shared_ptr<CallNode> node, const autograd::Variable* const* outputs, std::size_t count);
