@@ -127,6 +127,16 @@ TEST_P(AutogradMemoryTest, Checkpoints) {
   EXPECT_EQ(meter.live(), bytes + number);
 }
 
+TEST_P(AutogradMemoryTest, Views) {
+  if (GetParam() == Backend::cuda) GTEST_SKIP() << "the elements are on the host";
+  const Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> view("view", 2, 3);
+  Kokkos::deep_copy(view, 2.0f);
+  const ag::Variable a(view, ag::Gradient::wanted);
+  EXPECT_EQ(a.tensor().extents(), (Extents{2, 3}));
+  ag::backward(ctx, ag::sum(ctx, ag::add(ctx, a, view)));
+  EXPECT_EQ(elements_of<float>(ctx, a.grad()), std::vector<float>(6, 1.0f));
+}
+
 PORTOPS_ON_EVERY_BACKEND(AutogradMemoryTest);
 
 }  // namespace

@@ -51,6 +51,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <tuple>
 
 // Every operator on variables: its gradients, what it keeps for them, and that remembering changes no bit.
 
@@ -283,6 +284,47 @@ TEST_P(AutogradOperatorsTest, RememberingChangesNoBit) {
     EXPECT_FALSE(plain.wants_gradient());
     EXPECT_TRUE(same_bits(elements_of<float>(ctx, remembered), elements_of<float>(ctx, plain)));
     EXPECT_EQ(remembered.levels(), plain.levels());
+  }
+}
+
+/// A tensor of the test's for the result of a plain call.
+template <class T>
+Tensor result(const Context& ctx, const Extents& extents) {
+  return Tensor(ElementTypeOf<T>::value, extents, default_memory_space(ctx.backend()));
+}
+
+TEST_P(AutogradOperatorsTest, TheSameBitsAsPlainCalls) {
+  need_type<float>();
+  const OperatorCase lerp_case{"lerp", {{"x", {3, 40}}, {"y", {40}}, {"weight", {3, 1}}}, {}};
+  const Inputs<float> of_lerp(ctx, lerp_case);
+  const auto& [x, y, weight] = std::tie(of_lerp.tensors[0], of_lerp.tensors[1], of_lerp.tensors[2]);
+  const Tensor out = result<float>(ctx, {3, 40}), x_grad = result<float>(ctx, {3, 40}),
+               y_grad = result<float>(ctx, {40}), weight_grad = result<float>(ctx, {3, 1});
+  lerp(ctx, x, y, weight.ref(), out);
+  lerp_grad(ctx, x, y, weight.ref(), x, x_grad, y_grad, weight_grad.ref());
+  const Variables& v = of_lerp.variables;
+  const ag::Variable made = ag::lerp(ctx, v[0], v[1], v[2]);
+  EXPECT_TRUE(same_bits(elements_of<float>(ctx, made), elements_of<float>(ctx, out.ref())));
+  const Variables grads = ag::gradients(ctx, {made}, v, {.loss_grads = {x}});
+  EXPECT_TRUE(same_bits(elements_of<float>(ctx, grads[0]), elements_of<float>(ctx, x_grad.ref())));
+  EXPECT_TRUE(same_bits(elements_of<float>(ctx, grads[1]), elements_of<float>(ctx, y_grad.ref())));
+  EXPECT_TRUE(same_bits(elements_of<float>(ctx, grads[2]), elements_of<float>(ctx, weight_grad.ref())));
+
+  const OperatorCase conv_case{"conv2d", {{"x", {2, 3, 7, 6}}, {"weight", {4, 3, 3, 3}}, {"bias", {4}}}, {}};
+  const Inputs<float> of_conv(ctx, conv_case);
+  const auto& tensors = of_conv.tensors;
+  const Tensor convolved = result<float>(ctx, {2, 4, 7, 6});
+  conv2d(ctx, tensors[0], tensors[1], convolved, {.bias = tensors[2], .padding = {1, 1}});
+  std::vector<Tensor> plain;
+  for (const CaseInput& input : conv_case.inputs) plain.push_back(result<float>(ctx, input.extents));
+  const Context fixed = Context(ctx).deterministic(true);
+  conv2d_grad(fixed, tensors[0], tensors[1], convolved, plain[0], plain[1], plain[2], {.padding = {1, 1}});
+  const Variables& c = of_conv.variables;
+  const ag::Variable image = ag::conv2d(ctx, c[0], c[1], {.bias = c[2], .padding = {1, 1}});
+  EXPECT_TRUE(same_bits(elements_of<float>(ctx, image), elements_of<float>(ctx, convolved.ref())));
+  const Variables found = ag::gradients(fixed, {image}, c, {.loss_grads = {convolved}});
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(same_bits(elements_of<float>(ctx, found[i]), elements_of<float>(ctx, plain[i].ref())));
   }
 }
 
