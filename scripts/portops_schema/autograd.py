@@ -5,15 +5,12 @@ call, and one that calls its gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from .autograd_gradients import backward, operation, params_class, sums, variables_of
 from .model import Attribute, Input, Operator, Output, Schema
 from .tables import CPP_TYPES, HEAD, header_of_rules
 
 # When an optional output is computed that the gradient cannot do without, of those that it takes only at times.
 NEEDED_WHEN = {"index": 'params.pooltype == "max"'}
-# The operators whose gradients are made of these same operators, in autograd/second_order.cpp.
-SECOND_ORDER = ("add", "concat", "lerp", "matmul", "mean", "multiply", "reshape", "split", "subtract", "sum")
 
 
 def header(schema: Schema) -> str:
@@ -58,11 +55,11 @@ def source(schema: Schema) -> str:
         "\n#include <array>\n#include <utility>\n",
         "namespace portops {",
         "namespace impl {\n",
-        _add(schema) + (ROWS if _has_sparse(schema) else NO_ROWS),
+        sums(schema),
         "}  // namespace impl\n",
         "namespace autograd {",
         "namespace {\n",
-        *(_backward(schema, op) + _operation(schema, op) for op in ops),
+        *(backward(schema, op) + operation(schema, op) for op in ops),
         *(_call(schema, op) for op in ops if can_be_in_place(op)),
         "}  // namespace\n",
         *(_call(schema, op) for op in ops if not can_be_in_place(op)),
@@ -109,10 +106,6 @@ def _has_options(op: Operator) -> bool:
     return op.has_params or bool(_optional_outputs(op))
 
 
-def _params(op: Operator) -> str:
-    return f"{op.family_class}Params"
-
-
 def _options(op: Operator) -> str:
     if not _own_options(op):
         return ""
@@ -121,7 +114,7 @@ def _options(op: Operator) -> str:
         for entry in (*(each for each in op.inputs if each.optional), *_optional_outputs(op))
     ]
     members += [f"  {CPP_TYPES[entry.type]} {entry.name}{_default(entry)};" for entry in op.attributes]
-    return "\n".join([f"/// The options of {op.name}.", f"struct {_params(op)} {{", *members, "};\n\n"])
+    return "\n".join([f"/// The options of {op.name}.", f"struct {params_class(op)} {{", *members, "};\n\n"])
 
 
 def _first_sentence(text: str) -> str:
@@ -167,7 +160,7 @@ def _signature(op: Operator, in_place: bool = False, qualified: str = "", defaul
     if _has_options(op):
         must_be_given = any(entry.default is None for entry in op.attributes)
         own = "" if _own_options(op) else "portops::"
-        parameters.append(f"const {own}{_params(op)}& params{'' if must_be_given or not defaults else ' = {}'}")
+        parameters.append(f"const {own}{params_class(op)}& params{'' if must_be_given or not defaults else ' = {}'}")
     start = f"{result} {qualified}{op.name}("
     line = f"{start}{', '.join(parameters)})"
     return line if len(line) < 95 else f"{start}\n    " + ",\n    ".join(parameters) + ")"
@@ -194,11 +187,6 @@ def _variable(op: Operator, name: str) -> str:
     if entry.or_number:
         return f"{name}.variable()"
     return f"params.{name}" if entry.optional else name
-
-
-def _variables(schema: Schema, op: Operator) -> list[str]:
-    """The inputs that have gradients, in the order of these."""
-    return [entry.name[: -len("_grad")] for entry in schema.operator(op.backward).outputs]
 
 
 def _argument(entry: Input) -> str:
@@ -237,7 +225,7 @@ def _calls_in_place(op: Operator) -> str:
 
 def _call_body(schema: Schema, op: Operator, in_place: bool) -> list[str]:
     gradient = schema.operator(op.backward)
-    variables = _variables(schema, op)
+    variables = variables_of(gradient)
     listed = op.input(variables[0]).list
     given = variables[0] if listed else "{" + ", ".join(f"&{_variable(op, name)}" for name in variables) + "}"
     lines = [f"impl::Recording recording(ctx, {op.name}_operation, {given});"]
@@ -257,7 +245,7 @@ def _call_body(schema: Schema, op: Operator, in_place: bool) -> list[str]:
     if _own_options(op) and op.has_params:
         members = [f".{entry.name} = params.{entry.name}.tensor()" for entry in op.inputs if entry.optional]
         members += [f".{entry.name} = params.{entry.name}" for entry in op.attributes]
-        lines.append(f"portops::{_params(op)} options{{{', '.join(members)}}};")
+        lines.append(f"portops::{params_class(op)} options{{{', '.join(members)}}};")
     lines += _work_out(op)
     lines += [line for entry in op.outputs for line in _make(op, gradient, entry, in_place)]
     kept = [line for entry in gradient.inputs for line in _keep(op, gradient, entry) if op.input(entry.name)]
@@ -391,14 +379,10 @@ def _keep(op: Operator, gradient: Operator, entry: Input) -> list[str]:
         condition = ", false"
         if gradient.no_need_buffer_unless:
             unless = gradient.no_need_buffer_unless[: -len("_grad")]
-            condition = f", recording.wants({_variables_of(gradient).index(unless)})"
+            condition = f", recording.wants({variables_of(gradient).index(unless)})"
         elif gradient.no_need_buffer_attribute:
             condition = f", impl::{gradient.name}_needs_buffer(params.{gradient.no_need_buffer_attribute})"
     return [f"recording.keep({variable}{condition});"]
-
-
-def _variables_of(gradient: Operator) -> list[str]:
-    return [entry.name[: -len("_grad")] for entry in gradient.outputs]
 
 
 def _finish(op: Operator) -> list[str]:
@@ -413,182 +397,3 @@ def _finish(op: Operator) -> list[str]:
     always = _always(op)
     result = "{" + ", ".join(entry.name for entry in always) + "}" if len(always) > 1 else always[0].name
     return [*lines, f"return {result};"]
-
-
-# --- gradients ------------------------------------------------------------------------------------------------------
-
-
-def _kept(op: Operator, gradient: Operator) -> list[Input]:
-    """What the gradient takes of the call, in its order: inputs, then outputs. A list is the only thing kept."""
-    kept = [entry for entry in gradient.inputs if op.input(entry.name)]
-    kept += [entry for entry in gradient.inputs if op.output(entry.name)]
-    assert len(kept) == 1 or not any(entry.list for entry in kept), f"{op.name} keeps a list among others"
-    return kept
-
-
-def _backward(schema: Schema, op: Operator) -> str:
-    gradient = schema.operator(op.backward)
-    kept = _kept(op, gradient)
-    kept_at = {entry.name: number for number, entry in enumerate(kept)}
-    variables = _variables(schema, op)
-    lines = _sparse(schema, op, kept_at)
-    for entry in kept:
-        if entry.list:
-            kind, function = ("RaggedRef", "ragged_list") if entry.has_levels else ("TensorRef", "list")
-            lines.append(f"const std::vector<{kind}> {entry.name} = call.{function}({kept_at[entry.name]});")
-    grads = [entry for entry in gradient.inputs if entry.name not in kept_at]
-    lines += [f"const std::vector<TensorRef> {entry.name} = call.out_grad_list();" for entry in grads if entry.list]
-    for number, entry in enumerate(gradient.outputs):
-        if entry.list:
-            lines.append(f"const std::vector<TensorRef> {entry.name} = call.gradient_list();")
-        else:
-            lines.append(f"const TensorRef {entry.name} = {_gradient_place(gradient, kept_at, number, entry)};")
-    optional = [entry for entry in gradient.inputs if entry.optional]
-    if gradient.has_params:
-        plain = f"portops::{_params(op)}"
-        lines.append(
-            f"{plain} params = call.params<{plain}>();" if optional else f"const auto& params = call.params<{plain}>();"
-        )
-        lines += [f"params.{entry.name} = call.tensor({kept_at[entry.name]});" for entry in optional]
-    arguments = ["call.ctx()"]
-    for entry in gradient.inputs:
-        if entry.optional:
-            continue
-        if entry.name not in kept_at:
-            arguments.append(entry.name if entry.list else "call.out_grad()")
-        elif entry.list:
-            arguments.append(entry.name)
-        else:
-            arguments.append(f"call.{_getter(entry)}({kept_at[entry.name]})")
-    arguments += [entry.name for entry in gradient.outputs]
-    if gradient.has_params:
-        arguments.append("params")
-    lines.append(f"portops::{gradient.name}({', '.join(arguments)});")
-    assert variables
-    body = "\n".join(f"  {line}" for line in lines)
-    return f"void {op.name}_backward(impl::GradientCall& call) {{\n{body}\n}}\n\n"
-
-
-def _has_sparse(schema: Schema) -> bool:
-    """Whether the operators are there that sparse gradients are made and added with."""
-    return all(schema.operator(name) for name in ("embedding_sparse_gradient", "sparse_sgd"))
-
-
-def _sparse(schema: Schema, op: Operator, kept_at: dict[str, int]) -> list[str]:
-    """The call of NAME_sparse_gradient, where there is one, for a leaf that wants a sparse gradient."""
-    sparse = schema.operator(f"{op.name}_sparse_gradient")
-    if sparse is None or not _has_sparse(schema):
-        return []
-    params = f"portops::{_params(op)}"
-    options = ", ".join(f".{entry.name} = call.params<{params}>().{entry.name}" for entry in sparse.attributes)
-    inputs = [f"call.tensor({kept_at[entry.name]})" if entry.name in kept_at else "call.out_grad()" for entry in sparse.inputs]
-    operands = ", ".join(f"call.tensor({kept_at[name]})" for name in sparse.computed.names)
-    outputs = [f"sparse.{entry.name}.tensor" for entry in sparse.outputs]
-    return [
-        "if (call.wants_sparse()) {",
-        f"  const portops::{_params(sparse)} options{{{options}}};",
-        f'  const auto extents = impl::{sparse.name}_extents("{sparse.name}", {operands}, options);',
-        "  const impl::SparseValue& sparse = call.sparse_gradient(extents.rows.extents, extents.values.extents);",
-        f"  return portops::{sparse.name}({', '.join(['call.ctx()', *inputs, *outputs, 'options'])});",
-        "}",
-    ]
-
-
-def _getter(entry: Input) -> str:
-    if entry.ragged == "levels":
-        return "levels"
-    if entry.has_levels:
-        return "ragged"
-    return "operand" if entry.or_number else "tensor"
-
-
-def _gradient_place(gradient: Operator, kept_at: dict[str, int], number: int, entry: Output) -> str:
-    """Where a gradient is written: over what the operator may write it over, where nobody else holds that."""
-    source = next((source for source, target in gradient.inplace if target == entry.name), None)
-    if source is None:
-        return f"call.gradient({number})"
-    if source in kept_at:
-        return f"call.gradient_over_kept({number}, {kept_at[source]})"
-    return f"call.gradient_over_out_grad({number})"
-
-
-def _operation(schema: Schema, op: Operator) -> str:
-    gradient = schema.operator(op.backward)
-    output = next(entry for entry in op.outputs if entry.type is None)
-    return (
-        f"constexpr const char* {op.name}_kept[] = {_names(entry.name for entry in _kept(op, gradient))};\n"
-        f"constexpr int {op.name}_kept_operands[] = {{{', '.join(_kept_operands(schema, op))}}};\n"
-        f"constexpr const char* {op.name}_variables[] = {_names(_variables(schema, op))};\n"
-        f"constexpr impl::Operation {op.name}_operation{{\n"
-        f'    .name = "{op.name}",\n'
-        f'    .grad_name = "{gradient.name}",\n'
-        f'    .label = "portops::autograd::{op.name}",\n'
-        f'    .grad_label = "portops::autograd::{gradient.name}",\n'
-        f"    .kept_names = {op.name}_kept,\n"
-        f"    .kept = {len(_kept(op, gradient))},\n"
-        f"    .variables = {op.name}_variables,\n"
-        f'    .output = "{output.name}",\n'
-        f"    .kept_operands = {op.name}_kept_operands,\n"
-        f"    .backward = &{op.name}_backward,\n"
-        f"    .gradients = {f'&impl::{op.name}_gradients' if _has_second_order(schema, op) else 'nullptr'},\n"
-        "};\n"
-    )
-
-
-def _kept_operands(schema: Schema, op: Operator) -> list[str]:
-    """Of what is kept, the variables; a list, of which the extents are kept alone, is none."""
-    variables = _variables(schema, op)
-    kept = _kept(op, schema.operator(op.backward))
-    places = [
-        str(variables.index(entry.name)) if entry.name in variables and not entry.list else "impl::no_operand" for entry in kept
-    ]
-    return places or ["impl::no_operand"]
-
-
-def _has_second_order(schema: Schema, op: Operator) -> bool:
-    """Whether autograd/second_order.cpp, which needs all of these, has its gradients as calls of such operators."""
-    return op.name in SECOND_ORDER and all(schema.operator(name) for name in SECOND_ORDER)
-
-
-def _names(names: Iterable[str]) -> str:
-    return "{" + ", ".join([*(f'"{name}"' for name in names), "nullptr"]) + "}"
-
-
-# How sparse gradients are added, in a build with the operators for it.
-ROWS = """
-void add_rows(const Context& ctx, const TensorRef& x, const SparseValue& term, const TensorRef& out) {
-  sparse_sgd(ctx, x, term.rows.tensor, term.values.tensor, out, {.count = term.count.tensor, .learning_rate = -1.0});
-}
-
-void merge_rows_of(const Context& ctx, std::int64_t height, const TensorRef& rows, const TensorRef& values,
-                   const SparseValue& out) {
-  Extents table = values.extents();
-  table[0] = height + 1;  // with a row for what is left out
-  embedding_sparse_gradient(ctx, TensorRef::without_data(values.type(), table), rows, values, out.rows.tensor,
-                            out.values.tensor, out.count.tensor, {.padding_idx = height});
-  limit_rows(ctx, values.type(), out.rows.tensor, height);  // behind the count, as elsewhere
-}
-"""
-# And in one without, which makes none.
-NO_ROWS = """
-void add_rows(const Context&, const TensorRef&, const SparseValue&, const TensorRef&) {}
-
-void merge_rows_of(const Context&, std::int64_t, const TensorRef&, const TensorRef&, const SparseValue&) {}
-"""
-
-
-def _add(schema: Schema) -> str:
-    if schema.operator("add"):
-        return (
-            "void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out) {\n"
-            "  add(ctx, x, y, out);\n}\n\n"
-            "autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable& y) {\n"
-            "  return autograd::add(ctx, x, y);\n}\n"
-        )
-    return (
-        "void add_tensors(const Context&, const TensorRef&, const TensorRef&, const TensorRef&) {\n"
-        '  fail("portops::autograd: gradients are added by the operator add, which this build leaves out '
-        '(PORTOPS_OPERATORS)");\n}\n\n'
-        "autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable&) {\n"
-        "  add_tensors(ctx, x.tensor(), x.tensor(), x.tensor());\n  return x;\n}\n"
-    )

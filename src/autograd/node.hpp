@@ -21,6 +21,9 @@
 namespace portops::impl {
 
 class GradientCall;
+class Node;
+
+/// Of what a call keeps: it is no input that has a gradient.
 inline constexpr int no_operand = -1;
 
 /// What the schema says of an operator with a gradient: a row of generated data.
@@ -30,7 +33,7 @@ struct Operation {
   const char* label;                ///< of the region of its calls, and of their outputs' memory
   const char* grad_label;           ///< of the gradients' memory
   const char* const* kept_names;    ///< what a call keeps, in its order, and null; a list stands last
-  std::size_t kept;                 ///< how many these are
+  std::size_t kept_count;           ///< how many these are
   const char* const* variables;     ///< the inputs that have gradients, in their order; or one list of them
   const char* output;               ///< the output, or the list of them, that has a gradient
   const int* kept_operands;         ///< of what a call keeps, which operand it is, or no_operand
@@ -41,7 +44,7 @@ struct Operation {
 
 /// Where a gradient goes: to an output of a call, or to a leaf.
 struct Edge {
-  std::shared_ptr<class Node> node;  ///< null: no gradient is wanted
+  std::shared_ptr<Node> node;  ///< null: no gradient is wanted
   std::uint32_t output = 0;
 };
 
@@ -140,10 +143,11 @@ class VariableData {
   Edge edge;
 };
 
+// Sums of gradients, by operators: defined by what is made from the schema.
+
 /// out = x + y, by the operator add; out may be x. Throws Error in a build without that.
 void add_tensors(const Context& ctx, const TensorRef& x, const TensorRef& y, const TensorRef& out);
-
-/// The same, remembered.
+/// The same as a call that is remembered.
 autograd::Variable add_variables(const Context& ctx, const autograd::Variable& x, const autograd::Variable& y);
 /// out = x, and the values added to its rows; by the operator sparse_sgd. out may be x.
 void add_rows(const Context& ctx, const TensorRef& x, const SparseValue& term, const TensorRef& out);

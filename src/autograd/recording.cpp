@@ -23,7 +23,7 @@ Recording::Recording(const Context& ctx, const Operation& operation, std::initia
   is_on_ = std::any_of(variables.begin(), variables.end(), [](const Variable* each) { return each->wants_gradient(); });
   if (!is_on_) return;
   operands_.reserve(variables.size());
-  kept_.reserve(operation.kept);
+  kept_.reserve(operation.kept_count);
   for (const Variable* variable : variables) add_operand(*variable);
 }
 
@@ -33,7 +33,7 @@ Recording::Recording(const Context& ctx, const Operation& operation, const std::
   is_on_ = std::any_of(variables.begin(), variables.end(), [](const Variable& each) { return each.wants_gradient(); });
   if (!is_on_) return;
   operands_.reserve(variables.size());
-  kept_.reserve(std::max(variables.size(), operation.kept));
+  kept_.reserve(std::max(variables.size(), operation.kept_count));
   for (const Variable& variable : variables) add_operand(variable);
 }
 
