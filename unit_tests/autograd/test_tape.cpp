@@ -321,6 +321,40 @@ TEST_P(AutogradTapeTest, TheFirstNan) {
                "portops::multiply_grad: y_grad of extents [3] is the first with a NaN, at element 1");
 }
 
+// What a context lends is for temporaries: results would be written over by the next call.
+TEST_P(AutogradTapeTest, ResultsAreNotInTheWorkspace) {
+  const Tensor lent(ElementType::f64, {1 << 16}, default_memory_space(ctx.backend()));
+  const std::size_t bytes = 8 << 16;
+  const Context lending = Context(ctx).workspace({lent.ref().data(), bytes});
+  const ag::Variable x = leaf({1, 2});
+  const ag::Variable y = ag::add(lending, x, 1), z = ag::multiply(lending, y, y);
+  ag::backward(lending, ag::sum(lending, z));
+  EXPECT_EQ(elements_of(ctx, y), (Elements{2, 3}));
+  EXPECT_EQ(grad(x), (Elements{4, 6}));
+  for (const ag::Variable& each : {y, z, x.grad()}) {
+    const auto* data = static_cast<const std::byte*>(each.tensor().data());
+    EXPECT_FALSE(data >= lent.data<std::byte>() && data < lent.data<std::byte>() + bytes);
+  }
+}
+
+// Additions are in the order of the calls, whatever the threads and whatever is still in the pool.
+TEST_P(AutogradTapeTest, TheSameBitsOnEveryRun) {
+  need_type<float>();
+  const std::vector<float> elements{0.1f, 1e6f, -3.3e-4f};
+  std::vector<float> first;
+  for (int run = 0; run < 3; ++run) {
+    const ag::Variable x(tensor_of(ctx, {3}, elements), ag::Gradient::wanted);
+    ag::Variable y = x;
+    for (int i = 1; i < 20; ++i) {
+      y = ag::add(ctx, ag::multiply(ctx, y, 0.3 * i), ag::multiply(ctx, x, i % 2 == 0 ? x.detach() : y));
+    }
+    ag::backward(ctx, ag::sum(ctx, y));
+    const std::vector<float> found = elements_of<float>(ctx, x.grad());
+    if (run == 0) first = found;
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(same_bits(found[i], first[i]));
+  }
+}
+
 // Neither a pass nor the end of the tape takes a stack that is as deep as the tape is long. (Without elements: no
 // kernels.)
 TEST_P(AutogradTapeTest, LongChains) {
