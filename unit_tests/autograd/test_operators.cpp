@@ -328,6 +328,34 @@ TEST_P(AutogradOperatorsTest, TheSameBitsAsPlainCalls) {
   }
 }
 
+TEST_P(AutogradOperatorsTest, OutputsThatTheCallerProvides) {
+  need_type<double>();
+  const ag::Variable x = random_variable(ctx, {1, 2, 2, 2}, 1);
+  // Running statistics in place: that is a change, and it is batch_norm's.
+  const ag::Variable mean = variable_of(ctx, {2}, {1, 2}, ag::Gradient::none);
+  const ag::Variable variance = variable_of(ctx, {2}, {3, 4}, ag::Gradient::none);
+  const ag::Variable by_mean = ag::sum(ctx, ag::multiply(ctx, variable_of(ctx, {2}, {1, 1}), mean));
+  const ag::BatchNormResult made =
+      ag::batch_norm(ctx, x, mean, variance, {.mean_out = mean, .variance_out = variance, .momentum = 0.5});
+  const std::vector<double> running = elements_of(ctx, mean), own = elements_of(ctx, made.saved_mean);
+  EXPECT_DOUBLE_EQ(running[0], 0.5 * 1 + 0.5 * own[0]);
+  EXPECT_DOUBLE_EQ(running[1], 0.5 * 2 + 0.5 * own[1]);
+  EXPECT_FALSE(made.saved_mean.wants_gradient());
+  expect_error([&] { ag::backward(ctx, by_mean); },
+               "portops::autograd::backward: multiply kept y for its gradient, but batch_norm has changed it in place "
+               "since");
+  // An index of the caller's is the one that the gradient takes.
+  const ag::Variable index = indices(ctx, {1, 2, 1, 1}, {-1, -1});
+  ag::backward(ctx, ag::sum(ctx, ag::pool2d(ctx, x, {.index = index, .kernel_size = {2, 2}})));
+  const auto found = elements_of<std::int64_t>(ctx, index);
+  const std::vector<double> grad = elements_of(ctx, x.grad());
+  for (std::size_t plane = 0; plane < 2; ++plane) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(grad[4 * plane + i], static_cast<std::int64_t>(i) == found[plane] ? 1.0 : 0.0);
+    }
+  }
+}
+
 TEST_P(AutogradOperatorsTest, EveryElementType) {
   need_type<double>();
   for (const OperatorCase& each : operator_cases()) {
