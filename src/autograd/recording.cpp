@@ -115,7 +115,7 @@ void Recording::change(const Variable& output) const {
   if (output) output.data()->value.memory->change(operation_->name);
 }
 
-void Recording::link(std::shared_ptr<CallNode> node, const Variable* const* outputs, std::size_t count) {
+void Recording::link(const std::shared_ptr<CallNode>& node, const Variable* const* outputs, std::size_t count) {
   node->operands = std::move(operands_);
   node->kept = std::move(kept_);
   node->outputs = static_cast<std::uint32_t>(count);

@@ -64,14 +64,14 @@ class Recording {
     if (is_on_) {
       auto node = std::make_shared<CallNodeOf<std::remove_cvref_t<Params>>>(operation_);
       node->params = std::forward<Params>(params);
-      link(std::move(node), outputs, count);
+      link(node, outputs, count);
     }
     if (scopes().finds_nan) check_outputs(outputs, count);
   }
   void check_levels(std::string_view name, const Extents& extents, const Levels& levels) const;
   void add_operand(const autograd::Variable& variable);
   void keep_value(Kept& its, const autograd::Variable& tensor, bool elements);
-  void link(std::shared_ptr<CallNode> node, const autograd::Variable* const* outputs, std::size_t count);
+  void link(const std::shared_ptr<CallNode>& node, const autograd::Variable* const* outputs, std::size_t count);
   void check_outputs(const autograd::Variable* const* outputs, std::size_t count) const;
 
   Region region_;

@@ -35,6 +35,12 @@ Leaf* leaf_of(const VariableData* data) {
              : nullptr;
 }
 
+/// That of an empty variable is nothing.
+const Value& value_of(const VariableData* data) {
+  static const Value& nothing = *new Value;  // variables may be asked while the program ends
+  return data != nullptr ? data->value : nothing;
+}
+
 }  // namespace
 
 autograd::Variable make_variable(Value value, Edge edge) {
@@ -60,15 +66,9 @@ Variable::Variable(const Tensor& tensor, Gradient gradient)
 Variable::Variable(const Context& ctx, ElementType type, const Extents& extents, Gradient gradient)
     : data_(impl::make_leaf(impl::make_value(ctx, "portops::autograd::Variable", type, extents), gradient)) {}
 
-const TensorRef& Variable::tensor() const {
-  static const TensorRef none;
-  return data_ != nullptr ? data_->value.tensor : none;
-}
+const TensorRef& Variable::tensor() const { return impl::value_of(data_.get()).tensor; }
 
-const Levels& Variable::levels() const {
-  static const Levels none;
-  return data_ != nullptr ? data_->value.levels : none;
-}
+const Levels& Variable::levels() const { return impl::value_of(data_.get()).levels; }
 
 bool Variable::wants_gradient() const { return data_ != nullptr && data_->edge.node != nullptr; }
 

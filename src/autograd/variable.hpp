@@ -31,8 +31,9 @@ struct SparseGradient;
 /// same variable. A variable is a *leaf* when no call made it; a leaf whose gradient is wanted gets it from `backward`.
 ///
 /// What calls return owns its memory, which comes from the library's stream-ordered pool and goes back to it, on the
-/// instance of the call that made it, with the last variable, and the last call to keep it for its gradient. A variable
-/// made from a TensorRef owns nothing: the tensor must live until the gradients of the calls on it are computed.
+/// instance of the call that made it, with the last variable, and the last call to keep it for its gradient: a stream
+/// of CUDA must live that long, and calls on other instances that still read it must be done. A variable made from a
+/// TensorRef owns nothing: the tensor must live until the gradients of the calls on it are computed.
 /// Variables that are made from one tensor do not hear of each other's changes; copies and detached ones do.
 ///
 /// Several host threads may use a variable at once, except to change it: by calls in place, `clear_grad`,
