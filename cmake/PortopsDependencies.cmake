@@ -90,3 +90,11 @@ else()
     install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindCBLAS.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)
   endif()
 endif()
+
+# --- files of parameters (src/nn/safetensors.hpp) ------------------------------------------------------------
+
+# Headers alone, which nothing but a source of the library includes.
+find_package(nlohmann_json 3.9 QUIET)
+if(nlohmann_json_FOUND)
+  set(PORTOPS_HAS_JSON ON)
+endif()

@@ -21,14 +21,14 @@ check_root_name() {
 root_packages() {
   # bible-kjv and its text are for scripts/demo.
   local build='bible-kjv bible-kjv-text ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev
-               libopenblas-dev libpng-dev ninja-build python3 python3-yaml'
+               libopenblas-dev libpng-dev ninja-build nlohmann-json3-dev python3 python3-yaml'
   case $1 in
     sid) echo "$build" gfortran libkokkos-dev nanobind-dev pkgconf python3-dev python3-nanobind python3-numpy python3-pil \
       python3-pip python3-scikit-build-core ;;
     experimental) echo "$build" libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev ;;
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++. The Python packages are those of
     # scripts/sweep, and what the Python package that was built in sid is tested beside.
-    lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev mypy python3 python3-dev \
+    lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev mypy nlohmann-json3-dev python3 python3-dev \
       python3-jinja2 python3-matplotlib python3-pandas python3-rich python3-torch python3-torchvision ruff shellcheck ;;
   esac
 }

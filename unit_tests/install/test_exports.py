@@ -20,7 +20,7 @@ SCHEMA = SOURCES / "ops" / "ops.yaml"
 RELEASED_NAMES = SOURCES / "c_api" / "released_names.txt"
 # Of classes that PORTOPS_EXPORT marks.
 TYPE_INFORMATION = re.compile(r"(?:typeinfo|typeinfo name|vtable) for ")
-NOT_IN_THE_LIBRARY = re.compile(r"\b(?:using|concept|static_assert|inline|PORTOPS_FUNCTION)\b|= (?:default|delete)$")
+NOT_IN_THE_LIBRARY = re.compile(r"\b(?:using|concept|static_assert|inline|PORTOPS_FUNCTION)\b|= (?:default|delete|0)$")
 
 
 def statements(text: str) -> list[tuple[list[str], str]]:
@@ -28,11 +28,11 @@ def statements(text: str) -> list[tuple[list[str], str]]:
     text = re.sub(r"//[^\n]*|/\*.*?\*/|^ *#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"= \{[^{}]*\}", "", text)  # defaults of arguments and members
     found, scopes, start = [], [], 0
-    for match in re.finditer(r"[{};]|\b(?:public|private):", text):
+    for match in re.finditer(r"[{};]|\b(?:public|protected|private):", text):
         statement = " ".join(text[start : match.start()].split())
         start = match.end()
         if match[0] == "{":
-            scope = re.fullmatch(r"(?:.*> )?(?:namespace|class|struct)(?: PORTOPS_EXPORT)? ([\w:<>]+)(?: : .*)?", statement)
+            scope = re.fullmatch(r"(?:.*> )?(?:namespace|class|struct)(?: PORTOPS_EXPORT)? ([\w:<>]+)(?: final)?(?: : .*)?", statement)
             scopes.append([scope[1] if scope else None, True])
         elif match[0] == "}":
             scopes.pop()
@@ -83,6 +83,14 @@ class ReadingTest(unittest.TestCase):
             inline int helper(int x) { return call(x); }
             }  // namespace impl
             class EXPORTED;
+            class Crate final : public Base {
+             public:
+              explicit Crate(int size);
+              virtual void pack() = 0;
+
+             protected:
+              void open();
+            };
             template <class T>
               requires Element<T>
             class Box {
@@ -112,6 +120,7 @@ class ReadingTest(unittest.TestCase):
                 "portops::Box::~Box": 1,
                 "portops::Box::get": 1,
                 "portops::Box::set": 2,
+                "portops::Crate::Crate": 1,
                 "portops::operator==": 1,
                 "portops::work": 1,
             },

@@ -24,7 +24,7 @@ ROOMS = (
     ("blas",),
     ("ops",),
     ("autograd",),
-    ("c_api",),
+    ("nn", "c_api"),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 # Nothing in these knows Kokkos.
@@ -46,8 +46,8 @@ class House:
             folder_name, _, name = file.rpartition("/")
             if file.startswith("core/"):
                 self.public.setdefault(f"portops/core/{name}", file)
-            elif file.startswith("autograd/"):
-                self.public[f"portops/autograd/{name}"] = file
+            elif folder_name in ("autograd", "nn"):
+                self.public[f"portops/{file}"] = file
             elif folder_name.endswith(f"/{name[: -len('.hpp')]}"):
                 self.public[f"portops/ops/{name}"] = file
         self.includes = {path.relative_to(folder).as_posix(): self._read(path, folder) for path in paths}
@@ -63,7 +63,7 @@ class House:
             target = self.public.get(name, name)
             if target in self.files:
                 found.append(target)
-            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "portops", "apps"):
+            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "nn", "portops", "apps"):
                 self.problems.append(f"{file} includes {name}, which is not there")
         return found
 
@@ -196,6 +196,14 @@ class IncludesTest(unittest.TestCase):
         files = {"autograd/a.hpp": "", "ops/add/add.cpp": '#include "portops/autograd/a.hpp"\n'}
         self.assertEqual(
             self.problems_of(files), ["ops/add/add.cpp includes autograd/a.hpp: ops stands below autograd"]
+        )
+
+    def test_the_nn_room(self):
+        files = {"nn/a.hpp": '#include "portops/autograd/b.hpp"\n', "autograd/b.hpp": ""}
+        self.assertEqual(self.problems_of(files), [])
+        files = {"nn/a.hpp": "", "autograd/b.hpp": '#include "portops/nn/a.hpp"\n'}
+        self.assertEqual(
+            self.problems_of(files), ["autograd/b.hpp includes nn/a.hpp: autograd stands below nn"]
         )
 
     def test_a_circle(self):

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
+#include "portops/nn/optimizer.hpp"
+
+namespace portops::nn {
+
+struct AdamParams {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
+  /// Whether the parameter itself decays, as in AdamW.
+  bool decoupled_weight_decay = false;
+  bool maximize = false;
+  /// Whether 16-bit parameters have masters.
+  bool has_masters = true;
+};
+
+/// Adam and AdamW, as torch.optim.Adam and AdamW without amsgrad. The formulas are those of the operator adam, and for
+/// sparse gradients sparse_adam, whose moments of rows that a gradient does not have stay as they are.
+class Adam final : public Optimizer {
+ public:
+  PORTOPS_EXPORT Adam(const Context& ctx, const State& parameters, double learning_rate, const AdamParams& params = {});
+
+ private:
+  void dense_step(const Context& ctx, const Step& step) const override;
+  void sparse_step(const Context& ctx, const SparseStep& step) const override;
+
+  AdamParams params_;
+};
+
+}  // namespace portops::nn

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "nn/optimizer.hpp"
+
+#include "autograd/node.hpp"
+#include "core/check/check.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/types/fail.hpp"
+#include "nn/host_numbers.hpp"
+#include "nn/loss_scale.hpp"
+#include "nn/scale_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace portops::nn {
+namespace {
+
+constexpr const char* name = "portops::nn::Optimizer";
+
+bool wants_sparse(const Variable& variable) {
+  const auto& node = variable.data()->edge.node;
+  return node->is_leaf() && static_cast<const impl::Leaf*>(node.get())->is_sparse;
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const Context& ctx, const State& parameters, double learning_rate, const Rules& rules)
+    : learning_rate_(learning_rate), rules_(rules) {
+  if (!std::isfinite(learning_rate)) {
+    impl::fail(name, ": learning_rate is ", learning_rate, ", expected a finite number");
+  }
+  for (const NamedVariable& each : parameters) {
+    if (each.variable.wants_gradient()) add(ctx, each);
+  }
+}
+
+Optimizer::Group& Optimizer::group_of(const Context& ctx, ElementType type) {
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& each) { return each.type == type; });
+  if (found != groups_.end()) return *found;
+  Group& group = groups_.emplace_back();
+  group.type = type;
+  group.learning_rate = impl::make_numbers(ctx, impl::sum_type(type), {}, learning_rate_);
+  for (std::size_t i = 0; i < rules_.powers.size(); ++i) {
+    group.powers[i] = impl::make_numbers(ctx, ElementType::f64, {}, rules_.powers[i].second);
+  }
+  return group;
+}
+
+void Optimizer::add(const Context& ctx, const NamedVariable& its) {
+  const TensorRef& tensor = its.variable.tensor();
+  const ElementType type = tensor.type(), sums = impl::sum_type(type);
+  if (!its.variable.is_leaf()) impl::fail(name, ": ", its.name, " is no leaf");
+  if (sums != type && wants_sparse(its.variable)) {
+    impl::fail(name, ": ", its.name, " is of ", name_of(type),
+               " and wants a sparse gradient, expected f32 or f64: ", "the sparse steps have no masters");
+  }
+  Parameter parameter{.its = its, .master = {}, .moments = {}};
+  if (rules_.has_masters && sums != type) {
+    parameter.master = impl::make_numbers(ctx, sums, tensor.extents(), impl::read_numbers(ctx, tensor));
+  }
+  for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
+    parameter.moments[i] = impl::make_numbers(ctx, sums, tensor.extents(), 0);
+  }
+  group_of(ctx, type).parameters.push_back(std::move(parameter));
+}
+
+void Optimizer::step(const Context& ctx) { step(ctx, nullptr); }
+void Optimizer::step(const Context& ctx, LossScale& scale) { step(ctx, &scale); }
+
+void Optimizer::step(const Context& ctx, LossScale* scale) {
+  std::vector<Step> steps;
+  std::vector<SparseStep> sparse_steps;
+  std::vector<Variable> changed, gradients;  // the gradients live until the calls are made
+  for (Group& group : groups_) {
+    Step step;
+    step.powers = {group.powers[0], group.powers[1]};
+    step.learning_rate = group.learning_rate;
+    for (Parameter& each : group.parameters) {
+      const Variable& variable = each.its.variable;
+      const Variable grad = variable.grad();
+      const autograd::SparseGradient sparse = grad ? autograd::SparseGradient() : variable.sparse_grad();
+      if (!grad && !sparse) continue;
+      changed.push_back(variable);
+      if (sparse) {
+        check_sparse(each.its.name, scale != nullptr);
+        gradients.insert(gradients.end(), {sparse.rows, sparse.values, sparse.count});
+        sparse_steps.push_back({.param = variable.tensor(),
+                                .rows = sparse.rows.tensor(),
+                                .values = sparse.values.tensor(),
+                                .count = sparse.count.tensor(),
+                                .moments = {each.moments[0], each.moments[1]},
+                                .number = steps_ + 1});
+        continue;
+      }
+      gradients.push_back(grad);
+      step.param.push_back(variable.tensor());
+      step.grad.push_back(grad.tensor());
+      if (each.master.ref()) step.master.push_back(each.master);
+      for (std::size_t i = 0; i < rules_.moments.size(); ++i) step.moments[i].push_back(each.moments[i]);
+    }
+    if (scale != nullptr && group.type == ElementType::f64) {
+      impl::fail(name, ": the parameters are of f64, with a scale of the loss, which is for 16-bit types");
+    }
+    if (!step.param.empty()) steps.push_back(std::move(step));
+  }
+  if (scale != nullptr && !steps.empty()) {
+    std::vector<std::span<const TensorRef>> all;
+    for (const Step& step : steps) all.emplace_back(step.grad);
+    scale->follow(ctx, all);
+    for (Step& step : steps) step.grad_scale = scale->grad_scale_, step.skip = scale->skip_;
+  }
+  for (const Step& step : steps) dense_step(ctx, step);
+  for (const SparseStep& step : sparse_steps) sparse_step(ctx, step);
+  for (const Variable& each : changed) each.mark_changed(name);
+  ++steps_;
+}
+
+void Optimizer::check_sparse(const std::string& parameter, bool has_scale) const {
+  const char* reason = rules_.weight_decay != 0 ? "weight_decay"
+                       : rules_.maximize        ? "maximize"
+                       : has_scale              ? "a scale of the loss"
+                                                : nullptr;
+  if (reason != nullptr) {
+    impl::fail(name, ": the gradient of ", parameter, " is sparse, and the sparse steps do not have ", reason);
+  }
+}
+
+void Optimizer::set_learning_rate(const Context& ctx, double learning_rate) {
+  if (learning_rate == learning_rate_) return;
+  if (!std::isfinite(learning_rate)) {
+    impl::fail(name, ": learning_rate is ", learning_rate, ", expected a finite number");
+  }
+  learning_rate_ = learning_rate;
+  for (const Group& group : groups_) {
+    impl::dispatch(ctx.backend(), group.type, [&]<Backend B, class T>() {
+      impl::ScaleKernels<B, T>::set(ctx, group.learning_rate.data<impl::SumOf<T>>(),
+                                    static_cast<impl::SumOf<T>>(learning_rate));
+    });
+  }
+}
+
+void Optimizer::clear_grads() {
+  for (Group& group : groups_) {
+    for (Parameter& each : group.parameters) each.its.variable.clear_grad();
+  }
+}
+
+State Optimizer::state() {
+  State state{{"steps", Variable(TensorRef(&steps_, {}))}};
+  for (Group& group : groups_) {
+    for (std::size_t i = 0; i < rules_.powers.size(); ++i) {
+      state.push_back({rules_.powers[i].first + "." + std::string(name_of(group.type)), group.powers[i]});
+    }
+    for (Parameter& each : group.parameters) {
+      if (each.master.ref()) state.push_back({"master." + each.its.name, each.master});
+      for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
+        state.push_back({rules_.moments[i] + "." + each.its.name, each.moments[i]});
+      }
+    }
+  }
+  return state;
+}
+
+}  // namespace portops::nn
