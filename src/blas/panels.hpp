@@ -15,9 +15,9 @@
 
 namespace portops::blas {
 
-/// The sizes of the blocks. An inner product is added up in chains of `chain`, these in slices of `depth`, and the
-/// slices' sums by a tree (TileSums): the sizes of tiles and panels, and so the number of threads, change nothing in
-/// it.
+/// The sizes of the blocks. An inner product is added up in chains of at most `chain`, alike in a slice of `depth`, and
+/// the slices' sums by a tree (TileSums): the sizes of tiles and panels, and so the number of threads, change nothing
+/// in it.
 template <class A>
 struct Blocks {
 #if defined(__AVX512F__)
