@@ -278,8 +278,13 @@ TEST_P(OptimizerTest, LossScale) {
   EXPECT_EQ(powers(), Elements{0.9 * 0.9});
   EXPECT_FLOAT_EQ(moment(), 0.1F * 0x1p-30F);
   EXPECT_EQ(elements_of<float>(ctx, y), after);
+  give(0x1p-20);
+  set_grad_of<float>(y, {std::numeric_limits<double>::quiet_NaN()});
+  optimizer.step(ctx, scale);
+  EXPECT_EQ(scale.value(ctx), 256);
+  EXPECT_EQ(elements_of<float>(ctx, y), after);
   // Two good steps in a row double it, up to the largest.
-  for (const double expected : {512, 1024, 1024, 2048, 2048, 2048}) {
+  for (const double expected : {256, 512, 512, 1024, 1024, 2048, 2048, 2048}) {
     give(0x1p-20);
     optimizer.step(ctx, scale);
     EXPECT_EQ(scale.value(ctx), expected);

@@ -202,9 +202,7 @@ class IncludesTest(unittest.TestCase):
         files = {"nn/a.hpp": '#include "portops/autograd/b.hpp"\n', "autograd/b.hpp": ""}
         self.assertEqual(self.problems_of(files), [])
         files = {"nn/a.hpp": "", "autograd/b.hpp": '#include "portops/nn/a.hpp"\n'}
-        self.assertEqual(
-            self.problems_of(files), ["autograd/b.hpp includes nn/a.hpp: autograd stands below nn"]
-        )
+        self.assertEqual(self.problems_of(files), ["autograd/b.hpp includes nn/a.hpp: autograd stands below nn"])
 
     def test_a_circle(self):
         files = {"blas/a.hpp": '#include "blas/b.hpp"\n', "blas/b.hpp": '#include "blas/c.hpp"\n'}
