@@ -7,9 +7,11 @@
 #include <portops/autograd/variable.hpp>
 
 #include <cstring>
+#include <functional>
+#include <string>
 #include <vector>
 
-// Variables with elements from the host, and back.
+// Variables with elements from the host, and back; and what an error says.
 
 namespace portops::test {
 
@@ -50,6 +52,16 @@ inline ag::Variable random_variable(const Context& ctx, const Extents& extents, 
   std::vector<double> elements(static_cast<std::size_t>(extents.product()));
   for (double& each : elements) each = random.uniform(0.25, 2.0);
   return variable_of(ctx, extents, elements, gradient);
+}
+
+/// What the portops::Error of a call says; empty where it throws none. expect_error() compares the whole of it.
+inline std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace portops::test

@@ -20,12 +20,7 @@ class CheckGradientsTest : public OnEveryBackend {
   void SetUp() override { need_type<double>(); }
 
   std::string message(const std::function<ag::Variable(const Variables&)>& function, const Variables& variables) {
-    try {
-      ag::check_gradients(ctx, function, variables);
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
+    return message_of([&] { ag::check_gradients(ctx, function, variables); });
   }
 };
 

@@ -45,14 +45,6 @@ class ModulesTest : public OnEveryBackend {
  protected:
   void SetUp() override { need_type<double>(); }
 
-  std::string message(const std::function<void()>& call) {
-    try {
-      call();
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  }
   /// Checks the gradients of x and of all parameters of a module that computes out = call(x).
   template <class Call>
   void check(const Variable& x, nn::Module& module, const std::vector<Variable*>& members, Call&& call) {
@@ -109,12 +101,12 @@ TEST_P(ModulesTest, Names) {
                   "layers.1.norm.running_mean", "layers.1.norm.running_var", "head.weight", "head.bias"));
   EXPECT_THAT(network.unused(), ElementsAre("layers.0.norm.num_batches_tracked", "layers.1.norm.num_batches_tracked"));
   network.twice = true;
-  EXPECT_EQ(message([&] { network.parameters(); }), "portops::nn: two tensors are named layers.0.conv.weight");
+  EXPECT_EQ(message_of([&] { network.parameters(); }), "portops::nn: two tensors are named layers.0.conv.weight");
   nn::State all;
   append(all, "a.", {{"x", network.head.weight}});
   append(all, "b.", {{"x", network.head.weight}});
   EXPECT_THAT(names_of(all), ElementsAre("a.x", "b.x"));
-  EXPECT_EQ(message([&] { append(all, "a.", {{"x", network.head.weight}}); }),
+  EXPECT_EQ(message_of([&] { append(all, "a.", {{"x", network.head.weight}}); }),
             "portops::nn: two tensors are named a.x");
 }
 
@@ -151,13 +143,13 @@ TEST_P(ModulesTest, Linear) {
   // A gradient lies as the weight does.
   ag::backward(ctx, linear(ctx, x), {.loss_grads = {random_variable(ctx, {2, 2, 4}, 2, ag::Gradient::none)}});
   EXPECT_EQ(linear.weight.grad().tensor().strides(), linear.weight.tensor().strides());
-  EXPECT_NE(message([&] { linear(ctx, random_variable(ctx, {2, 4}, 1)); }).find("portops::linear: "),
+  EXPECT_NE(message_of([&] { linear(ctx, random_variable(ctx, {2, 4}, 1)); }).find("portops::linear: "),
             std::string::npos);
   no_bias.weight = random_variable(ctx, {3}, 1);
-  EXPECT_NE(message([&] { no_bias(ctx, x); }).find("portops::linear: "), std::string::npos);
+  EXPECT_NE(message_of([&] { no_bias(ctx, x); }).find("portops::linear: "), std::string::npos);
   no_bias.weight = {};
-  EXPECT_EQ(message([&] { no_bias(ctx, x); }), "portops::linear: weight is empty, expected a tensor");
-  EXPECT_EQ(message([&] { nn::Linear(ctx, random, -1, 4); }),
+  EXPECT_EQ(message_of([&] { no_bias(ctx, x); }), "portops::linear: weight is empty, expected a tensor");
+  EXPECT_EQ(message_of([&] { nn::Linear(ctx, random, -1, 4); }),
             "portops::nn::Linear: in_features is -1, expected 0 or more");
 }
 
@@ -185,7 +177,7 @@ TEST_P(ModulesTest, Conv2d) {
     EXPECT_NEAR(found[static_cast<std::size_t>(i)], sum, 1e-13) << i;
   }
   check(x, conv, {&conv.weight, &conv.bias}, [&](const Variable& copy) { return conv(ctx, copy); });
-  EXPECT_EQ(message([&] { nn::Conv2d(ctx, random, 4, 6, {3, 3}, {.groups = 3}); }),
+  EXPECT_EQ(message_of([&] { nn::Conv2d(ctx, random, 4, 6, {3, 3}, {.groups = 3}); }),
             "portops::nn::Conv2d: groups is 3, expected a divisor of in_channels, 4");
 }
 
@@ -299,7 +291,7 @@ TEST_P(ModulesTest, Embedding) {
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(found[i], weight[rows[i / 3] * 3 + i % 3]);
   ag::backward(ctx, out, {.loss_grads = {variable_of(ctx, {2, 2, 3}, Elements(12, 1), ag::Gradient::none)}});
   EXPECT_EQ(elements_of(ctx, table.weight.grad()), (Elements{1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2}));
-  EXPECT_EQ(message([&] { nn::Embedding(ctx, random, 5, 3, {.padding_idx = 5}); }),
+  EXPECT_EQ(message_of([&] { nn::Embedding(ctx, random, 5, 3, {.padding_idx = 5}); }),
             "portops::nn::Embedding: padding_idx is 5, expected -1 or a row of 5");
 }
 

@@ -35,14 +35,6 @@ class OptimizerTest : public OnEveryBackend {
  protected:
   void SetUp() override { need_type<double>(); }
 
-  std::string message(const std::function<void()>& call) {
-    try {
-      call();
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  }
   /// Gives a leaf this gradient.
   void set_grad(const Variable& leaf, const Variable& gradient) {
     Variable(leaf).clear_grad();
@@ -142,7 +134,7 @@ TEST_P(OptimizerTest, VersionsFollow) {
   nn::Sgd optimizer(ctx, {{"x", x}}, 0.5);
   ag::backward(ctx, ag::multiply(ctx, x, 2));
   optimizer.step(ctx);
-  EXPECT_NE(message([&] { ag::backward(ctx, out); }).find("portops::nn::Optimizer"), std::string::npos);
+  EXPECT_NE(message_of([&] { ag::backward(ctx, out); }).find("portops::nn::Optimizer"), std::string::npos);
 }
 
 // Steps that one by one are lost in 16 bits.
@@ -213,31 +205,32 @@ TEST_P(OptimizerTest, Errors) {
   const std::string sparse = name + "the gradient of x is sparse, and the sparse steps do not have ";
   const Elements before = elements_of(ctx, x);
   nn::Sgd decays(ctx, {{"x", x}}, 0.5, {.weight_decay = 0.1});
-  EXPECT_EQ(message([&] { decays.step(ctx); }), sparse + "weight_decay");
+  EXPECT_EQ(message_of([&] { decays.step(ctx); }), sparse + "weight_decay");
   nn::Adam climbs(ctx, {{"x", x}}, 0.5, {.maximize = true});
-  EXPECT_EQ(message([&] { climbs.step(ctx); }), sparse + "maximize");
+  EXPECT_EQ(message_of([&] { climbs.step(ctx); }), sparse + "maximize");
   EXPECT_EQ(elements_of(ctx, x), before);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(message([&] { nn::Sgd(ctx, {}, nan); }), name + "learning_rate is nan, expected a finite number");
-  EXPECT_EQ(message([&] { decays.set_learning_rate(ctx, nan); }),
+  EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {}, nan); }), name + "learning_rate is nan, expected a finite number");
+  EXPECT_EQ(message_of([&] { decays.set_learning_rate(ctx, nan); }),
             name + "learning_rate is nan, expected a finite number");
-  EXPECT_EQ(message([&] { nn::Sgd(ctx, {{"y", ag::multiply(ctx, x, 2)}}, 1); }), name + "y is no leaf");
+  EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {{"y", ag::multiply(ctx, x, 2)}}, 1); }), name + "y is no leaf");
   if (has_type<float>()) {
     nn::LossScale scale(ctx);
-    EXPECT_EQ(message([&] { nn::Sgd(ctx, {{"x", x}}, 0.5).step(ctx, scale); }), sparse + "a scale of the loss");
+    EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {{"x", x}}, 0.5).step(ctx, scale); }), sparse + "a scale of the loss");
     const Variable y = variable_of(ctx, {1}, {1});
     set_grad(y, {1});
-    EXPECT_EQ(message([&] { nn::Sgd(ctx, {{"y", y}}, 0.5).step(ctx, scale); }),
+    EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {{"y", y}}, 0.5).step(ctx, scale); }),
               name + "the parameters are of f64, with a scale of the loss, which is for 16-bit types");
-    EXPECT_EQ(message([&] { scale.loss_grad(ctx, y); }),
+    EXPECT_EQ(message_of([&] { scale.loss_grad(ctx, y); }),
               "portops::nn::LossScale::loss_grad: the loss is of f64, expected f32, f16 or bf16");
-    EXPECT_EQ(message([&] { nn::LossScale(ctx, {.initial = 65536}); }).find("portops::nn::LossScale: initial is 65536"),
-              0U);
+    EXPECT_EQ(
+        message_of([&] { nn::LossScale(ctx, {.initial = 65536}); }).find("portops::nn::LossScale: initial is 65536"),
+        0U);
   }
   if (has_type<bf16>()) {
     const Variable table = leaf_of<bf16>({1}, ag::Gradient::sparse);
     EXPECT_EQ(
-        message([&] { nn::Sgd(ctx, {{"table", table}}, 0.5); }),
+        message_of([&] { nn::Sgd(ctx, {{"table", table}}, 0.5); }),
         name + "table is of bf16 and wants a sparse gradient, expected f32 or f64: the sparse steps have no masters");
   }
 }

@@ -34,18 +34,10 @@ class SafetensorsTest : public OnEveryBackend {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::string message(const std::function<void()>& call) {
-    try {
-      call();
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  }
   /// Why the file is refused, without its name.
   std::string refusal(const State& state, const nn::LoadParams& params = {}) {
     const std::string where = "portops::nn::load: " + path.string() + ": ";
-    const std::string text = message([&] { nn::load(ctx, path, state, params); });
+    const std::string text = message_of([&] { nn::load(ctx, path, state, params); });
     return text.starts_with(where) ? text.substr(where.size()) : text.empty() ? "" : "no name of the file: " + text;
   }
   std::string refusal(const std::string& header, std::size_t data_bytes) {
@@ -143,7 +135,7 @@ TEST_P(SafetensorsTest, LoadingIsAChange) {
   nn::save(ctx, path, {{"x", x}});
   const Variable out = ag::multiply(ctx, x, x);
   nn::load(ctx, path, {{"x", x}});
-  EXPECT_NE(message([&] { ag::backward(ctx, out); }).find("portops::nn::load"), std::string::npos);
+  EXPECT_NE(message_of([&] { ag::backward(ctx, out); }).find("portops::nn::load"), std::string::npos);
 }
 
 TEST_P(SafetensorsTest, AnotherNetwork) {
@@ -302,7 +294,7 @@ TEST_P(SafetensorsTest, FullDisk) {
     rlimit limit = before;
     limit.rlim_cur = most;
     setrlimit(RLIMIT_FSIZE, &limit);
-    const std::string text = message([&] { nn::save(ctx, path, large); });
+    const std::string text = message_of([&] { nn::save(ctx, path, large); });
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(text, "portops::nn::save: " + path.string() + ": it cannot be written: File too large");
     EXPECT_EQ(read(), python_file());
@@ -316,7 +308,7 @@ TEST_P(SafetensorsTest, FullDisk) {
 TEST_P(SafetensorsTest, WhatCannotBeSavedOrLoaded) {
   const Variable x = of<float>({1}, {1});
   const auto why = [&](const State& state, const nn::Metadata& metadata = {}) {
-    return message([&] { nn::save(ctx, path, state, metadata); });
+    return message_of([&] { nn::save(ctx, path, state, metadata); });
   };
   const std::string where = "portops::nn::save: " + path.string() + ": ";
   EXPECT_EQ(why({{"x", x}, {"x", x}}), where + "'x' cannot be the name of a tensor, or is that of two");
@@ -329,7 +321,7 @@ TEST_P(SafetensorsTest, WhatCannotBeSavedOrLoaded) {
   EXPECT_EQ(why({}, {{"k", "\xc3"}}), where + "'\xc3' is no UTF-8");
   EXPECT_EQ(files(), 0U);
   path = path / "none" / "a";
-  EXPECT_EQ(message([&] { nn::save(ctx, path, {}); }),
+  EXPECT_EQ(message_of([&] { nn::save(ctx, path, {}); }),
             "portops::nn::save: " + path.string() + ": a file beside it cannot be made: No such file or directory");
   EXPECT_EQ(refusal(State{}), "it cannot be opened: No such file or directory");
   path = "/dev/null";

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <portops/core/error.hpp>
+#include "support/support.hpp"
+
 #include <portops/nn/schedule.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 namespace portops::test {
 namespace {
@@ -39,19 +39,10 @@ TEST(ScheduleTest, WarmUp) {
 }
 
 TEST(ScheduleTest, Errors) {
-  const auto message = [](auto&& call) -> std::string {
-    try {
-      call();
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  };
-  EXPECT_EQ(message([] { nn::step_schedule(1, 0, 0.5); }),
-            "portops::nn::step_schedule: interval is 0, expected 1 or more");
-  EXPECT_EQ(message([] { nn::cosine_schedule(1, 0); }), "portops::nn::cosine_schedule: steps is 0, expected 1 or more");
-  EXPECT_EQ(message([] { nn::warm_up(-1, nn::constant_schedule(1)); }),
-            "portops::nn::warm_up: steps is -1, expected 0 or more");
+  expect_error([] { nn::step_schedule(1, 0, 0.5); }, "portops::nn::step_schedule: interval is 0, expected 1 or more");
+  expect_error([] { nn::cosine_schedule(1, 0); }, "portops::nn::cosine_schedule: steps is 0, expected 1 or more");
+  expect_error([] { nn::warm_up(-1, nn::constant_schedule(1)); },
+               "portops::nn::warm_up: steps is -1, expected 0 or more");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "ops/convolution/pixels_weight_grad_plan.hpp"
 #include "ops/convolution/weight_grad.hpp"
 
+#include <cstdint>
+
 namespace portops::impl {
 namespace {
 
@@ -120,18 +122,19 @@ void weight_grad_directly(const Context& ctx, const DirectCall& call, const Tens
   });
 }
 
-}  // namespace
+/// The ways to weight_grad.
+enum class WeightGradPath : std::uint8_t { window_rows, pixels, direct, columns };
 
-void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                        const TensorRef& weight_grad) {
-  if (takes_window_rows(ctx, windows, x)) {
-    return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
-  }
-  if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) {
-    return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
-  }
-  const DirectCall call = direct_call(windows, x, out_grad);
-  if (suits_direct(ctx, call, x.type())) return weight_grad_directly(ctx, call, weight_grad);
+WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                       const TensorRef& out_grad, const TensorRef& weight_grad) {
+  if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
+  if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
+  const bool direct = suits_direct(ctx, direct_call(windows, x, out_grad), x.type());
+  return direct ? WeightGradPath::direct : WeightGradPath::columns;
+}
+
+void weight_grad_by_columns(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                            const TensorRef& weight_grad) {
   static const std::string out_grad_label = "portops::conv2d_grad::out_grad[channels_last]";
   static const std::string add_label = "portops::conv2d_grad::add[weight_grad]";
   static const std::string label = "portops::conv2d_grad::weight_grad[strided]";
@@ -158,12 +161,26 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
   });
 }
 
+}  // namespace
+
+void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                        const TensorRef& weight_grad) {
+  switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
+    case WeightGradPath::window_rows: return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::direct: return weight_grad_directly(ctx, direct_call(windows, x, out_grad), weight_grad);
+    case WeightGradPath::columns: return weight_grad_by_columns(ctx, windows, x, out_grad, weight_grad);
+  }
+}
+
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
-  if (takes_window_rows(ctx, windows, x)) return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
-  if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return sums_bytes(windows, x.type());
-  const DirectCall call = direct_call(windows, x, out_grad);
-  if (suits_direct(ctx, call, x.type())) return direct_workspace(ctx, call, x.type());
+  switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
+    case WeightGradPath::window_rows: return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
+    case WeightGradPath::pixels: return sums_bytes(windows, x.type());
+    case WeightGradPath::direct: return direct_workspace(ctx, direct_call(windows, x, out_grad), x.type());
+    case WeightGradPath::columns: break;
+  }
   return WeightGradMemory(ctx, windows, x, out_grad, weight_grad).layout.bytes();
 }
 

@@ -14,6 +14,7 @@
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 namespace portops {
@@ -44,23 +45,26 @@ bool wants_windows(const DeformConv2dGradTensors& t) {
   return t.x_grad || t.offset_grad || t.weight_grad || t.mask_grad;
 }
 
-/// Whether the gradient takes the path of hosts that needs no columns in memory.
-bool takes_strips(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
-  return ctx.products() != Products::kokkos_kernels &&
-         impl::suits_strips<DeformConv2dConvolution>(ctx, windows, tensors.x);
+/// The ways to the gradient.
+enum class GradPath : std::uint8_t { strips, pixels, im2col };
+
+GradPath choose_grad_path(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
+  if (ctx.products() == Products::kokkos_kernels) return GradPath::im2col;
+  if (impl::suits_strips<DeformConv2dConvolution>(ctx, windows, tensors.x)) return GradPath::strips;
+  return impl::suits_pixels_grad(ctx, windows, tensors) ? GradPath::pixels : GradPath::im2col;
 }
 
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
                            const DeformConv2dParams& params) {
   const std::size_t bias_bytes = impl::bias_grad_workspace(tensors.out_grad, tensors.bias_grad);
   if (!wants_windows(tensors) || has_no_windows(windows)) return bias_bytes;
-  if (takes_strips(ctx, windows, tensors)) {
-    return std::max(bias_bytes, impl::strips_grad_workspace(windows, tensors, step_of(windows, params)));
+  std::size_t bytes = 0;
+  switch (choose_grad_path(ctx, windows, tensors)) {
+    case GradPath::strips: bytes = impl::strips_grad_workspace(windows, tensors, step_of(windows, params)); break;
+    case GradPath::pixels: bytes = impl::pixels_grad_workspace(windows, tensors); break;
+    case GradPath::im2col: bytes = impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)); break;
   }
-  if (impl::suits_pixels_grad(ctx, windows, tensors)) {
-    return std::max(bias_bytes, impl::pixels_grad_workspace(windows, tensors));
-  }
-  return std::max(bias_bytes, impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)));
+  return std::max(bias_bytes, bytes);
 }
 
 /// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
@@ -124,13 +128,12 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
     }
     return;
   }
-  if (takes_strips(ctx, windows, tensors)) {
-    return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step_of(windows, params));
+  const std::int64_t step = step_of(windows, params);
+  switch (choose_grad_path(ctx, windows, tensors)) {
+    case GradPath::strips: return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step);
+    case GradPath::pixels: return impl::deform_conv2d_grad_by_pixels(lent, windows, tensors);
+    case GradPath::im2col: return impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step);
   }
-  if (impl::suits_pixels_grad(ctx, windows, tensors)) {
-    return impl::deform_conv2d_grad_by_pixels(lent, windows, tensors);
-  }
-  impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step_of(windows, params));
 }
 
 std::size_t deform_conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,

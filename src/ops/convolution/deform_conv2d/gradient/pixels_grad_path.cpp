@@ -37,7 +37,7 @@ struct PixelsGradMemory {
 
 bool suits_pixels_grad(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
   constexpr std::int64_t few_channels = 16;
-  if (ctx.products() == Products::kokkos_kernels || (t.x_grad && ctx.deterministic())) return false;
+  if (t.x_grad && ctx.deterministic()) return false;
   return windows.deformable_channels() <= few_channels &&
          suits_pixels(ctx, windows,
                       {&t.x, &t.offset, &t.weight, &t.mask, &t.out_grad, &t.x_grad, &t.offset_grad, &t.weight_grad,
