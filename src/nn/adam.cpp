@@ -19,6 +19,8 @@ Adam::Adam(const Context& ctx, const State& parameters, double learning_rate, co
                  .maximize = params.maximize}),
       params_(params) {}
 
+Adam::~Adam() = default;
+
 void Adam::dense_step(const Context& ctx, const Step& step) const {
   portops::adam(ctx, step.param, step.grad, step.moments[0], step.moments[1], step.learning_rate, step.powers[0],
                 step.powers[1], step.param, step.moments[0], step.moments[1], step.powers[0], step.powers[1],

@@ -25,6 +25,7 @@ struct AdamParams {
 class Adam final : public Optimizer {
  public:
   PORTOPS_EXPORT Adam(const Context& ctx, const State& parameters, double learning_rate, const AdamParams& params = {});
+  PORTOPS_EXPORT ~Adam() override;
 
  private:
   void dense_step(const Context& ctx, const Step& step) const override;

@@ -29,9 +29,4 @@ Variable BatchNorm2d::operator()(const Context& ctx, const Variable& x) const {
   return autograd::batch_norm(ctx, x, running_mean, running_var, options).out;
 }
 
-void BatchNorm2d::describe(Members& members) {
-  members.parameter("weight", weight).parameter("bias", bias);
-  members.buffer("running_mean", running_mean).buffer("running_var", running_var).unused("num_batches_tracked");
-}
-
 }  // namespace portops::nn

@@ -29,7 +29,10 @@ class BatchNorm2d : public Module {
  public:
   PORTOPS_EXPORT BatchNorm2d(const Context& ctx, std::int64_t channels, const BatchNorm2dParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override {
+    members.parameter("weight", weight).parameter("bias", bias);
+    members.buffer("running_mean", running_mean).buffer("running_var", running_var).unused("num_batches_tracked");
+  }
 
   Variable weight;
   Variable bias;

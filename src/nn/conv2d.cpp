@@ -30,6 +30,4 @@ Variable Conv2d::operator()(const Context& ctx, const Variable& x) const {
                            .groups = params.groups});
 }
 
-void Conv2d::describe(Members& members) { members.parameter("weight", weight).parameter("bias", bias); }
-
 }  // namespace portops::nn

@@ -34,7 +34,7 @@ class Conv2d : public Module {
   PORTOPS_EXPORT Conv2d(const Context& ctx, Generator& random, std::int64_t in_channels, std::int64_t out_channels,
                         std::array<std::int64_t, 2> kernel_size, const Conv2dParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override { members.parameter("weight", weight).parameter("bias", bias); }
 
   Variable weight;
   Variable bias;  ///< empty: none

@@ -37,8 +37,6 @@ Variable DeformConv2d::operator()(const Context& ctx, const Variable& x, const V
                                   .deformable_groups = params.deformable_groups});
 }
 
-void DeformConv2d::describe(Members& members) { members.parameter("weight", weight).parameter("bias", bias); }
-
 DeformConv2dPack::DeformConv2dPack(const Context& ctx, Generator& random, std::int64_t in_channels,
                                    std::int64_t out_channels, std::array<std::int64_t, 2> kernel_size,
                                    const DeformConv2dParams& its_params)
@@ -55,11 +53,6 @@ Variable DeformConv2dPack::operator()(const Context& ctx, const Variable& x) con
   auto parts = autograd::split(ctx, conv_offset(ctx, x), {.sections = {2 * taps, taps}, .axis = 1});
   autograd::in_place::sigmoid(ctx, parts[1]);
   return DeformConv2d::operator()(ctx, x, parts[0], parts[1]);
-}
-
-void DeformConv2dPack::describe(Members& members) {
-  DeformConv2d::describe(members);
-  members.module("conv_offset", conv_offset);
 }
 
 }  // namespace portops::nn

@@ -38,7 +38,7 @@ class DeformConv2d : public Module {
                               const DeformConv2dParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x, const Variable& offset,
                                      const Variable& mask = {}) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override { members.parameter("weight", weight).parameter("bias", bias); }
 
   Variable weight;
   Variable bias;  ///< empty: none
@@ -59,7 +59,10 @@ class DeformConv2dPack : public DeformConv2d {
                                   std::int64_t out_channels, std::array<std::int64_t, 2> kernel_size,
                                   const DeformConv2dParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override {
+    DeformConv2d::describe(members);
+    members.module("conv_offset", conv_offset);
+  }
 
   Conv2d conv_offset;
 };

@@ -31,6 +31,4 @@ Variable Embedding::operator()(const Context& ctx, const Variable& ids) const {
   return autograd::embedding(ctx, weight, ids, {.padding_idx = params.padding_idx});
 }
 
-void Embedding::describe(Members& members) { members.parameter("weight", weight); }
-
 }  // namespace portops::nn

@@ -28,7 +28,7 @@ class Embedding : public Module {
   PORTOPS_EXPORT Embedding(const Context& ctx, Generator& random, std::int64_t num_embeddings,
                            std::int64_t embedding_dim, const EmbeddingParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& ids) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override { members.parameter("weight", weight); }
 
   Variable weight;
   EmbeddingParams params;

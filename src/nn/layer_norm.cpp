@@ -23,6 +23,4 @@ Variable LayerNorm::operator()(const Context& ctx, const Variable& x) const {
       .out;
 }
 
-void LayerNorm::describe(Members& members) { members.parameter("weight", weight).parameter("bias", bias); }
-
 }  // namespace portops::nn

@@ -23,7 +23,7 @@ class LayerNorm : public Module {
  public:
   PORTOPS_EXPORT LayerNorm(const Context& ctx, const Extents& normalized_shape, const LayerNormParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override { members.parameter("weight", weight).parameter("bias", bias); }
 
   Variable weight;
   Variable bias;  ///< empty: none

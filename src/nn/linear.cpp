@@ -65,6 +65,4 @@ Variable Linear::operator()(const Context& ctx, const Variable& x) const {
   return out;
 }
 
-void Linear::describe(Members& members) { members.parameter("weight", weight).parameter("bias", bias); }
-
 }  // namespace portops::nn

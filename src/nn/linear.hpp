@@ -26,7 +26,7 @@ class Linear : public Module {
   PORTOPS_EXPORT Linear(const Context& ctx, Generator& random, std::int64_t in_features, std::int64_t out_features,
                         const LinearParams& params = {});
   PORTOPS_EXPORT Variable operator()(const Context& ctx, const Variable& x) const;
-  PORTOPS_EXPORT void describe(Members& members) override;
+  void describe(Members& members) override { members.parameter("weight", weight).parameter("bias", bias); }
 
   Variable weight;
   Variable bias;  ///< empty: none

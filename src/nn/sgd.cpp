@@ -19,6 +19,8 @@ Sgd::Sgd(const Context& ctx, const State& parameters, double learning_rate, cons
                  .maximize = params.maximize}),
       params_(params) {}
 
+Sgd::~Sgd() = default;
+
 void Sgd::dense_step(const Context& ctx, const Step& step) const {
   if (params_.momentum == 0) {
     portops::sgd(ctx, step.param, step.grad, step.learning_rate, step.param, step.master,

@@ -24,6 +24,7 @@ struct SgdParams {
 class Sgd final : public Optimizer {
  public:
   PORTOPS_EXPORT Sgd(const Context& ctx, const State& parameters, double learning_rate, const SgdParams& params = {});
+  PORTOPS_EXPORT ~Sgd() override;
 
  private:
   void dense_step(const Context& ctx, const Step& step) const override;
