@@ -16,7 +16,8 @@ struct AdamParams {
   /// Whether the parameter itself decays, as in AdamW.
   bool decoupled_weight_decay = false;
   bool maximize = false;
-  /// Whether 16-bit parameters have masters.
+  /// Whether 16-bit parameters have masters. Those with a sparse gradient cannot: without, they take the sparse steps
+  /// themselves, and what is kept of them is of their type.
   bool has_masters = true;
 };
 

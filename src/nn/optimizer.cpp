@@ -51,16 +51,18 @@ void Optimizer::add(const Context& ctx, const NamedVariable& its) {
   const TensorRef& tensor = its.variable.tensor();
   const ElementType type = tensor.type(), sums = impl::sum_type(type);
   if (!its.variable.is_leaf()) impl::fail(name, ": ", its.name, " is no leaf");
-  if (sums != type && wants_sparse(its.variable)) {
+  const bool is_sparse = wants_sparse(its.variable);
+  if (sums != type && is_sparse && rules_.has_masters) {
     impl::fail(name, ": ", its.name, " is of ", name_of(type),
-               " and wants a sparse gradient, expected f32 or f64: ", "the sparse steps have no masters");
+               " and wants a sparse gradient, expected f32 or f64, or has_masters = false: ",
+               "the sparse steps have no masters");
   }
   Parameter parameter{.its = its, .master = {}, .moments = {}};
   if (rules_.has_masters && sums != type) {
     parameter.master = impl::make_numbers(ctx, sums, tensor.extents(), impl::read_numbers(ctx, tensor));
   }
   for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
-    parameter.moments[i] = impl::make_numbers(ctx, sums, tensor.extents(), 0);
+    parameter.moments[i] = impl::make_numbers(ctx, is_sparse ? type : sums, tensor.extents(), 0);
   }
   group_of(ctx, type).parameters.push_back(std::move(parameter));
 }

@@ -14,7 +14,8 @@ struct SgdParams {
   bool use_nesterov = false;
   double weight_decay = 0.0;
   bool maximize = false;
-  /// Whether 16-bit parameters have masters.
+  /// Whether 16-bit parameters have masters. Those with a sparse gradient cannot: without, they take the sparse steps
+  /// themselves, and what is kept of them is of their type.
   bool has_masters = true;
 };
 

@@ -197,6 +197,24 @@ TEST_P(OptimizerTest, SparseGradients) {
   }
 }
 
+TEST_P(OptimizerTest, SparseGradientsOf16Bits) {
+  need_type<bf16>();
+  const std::vector<bf16> elements{bf16(2.0F), bf16(1.0F)};
+  const Variable x{tensor_of(ctx, {2, 1}, elements), ag::Gradient::sparse};
+  nn::Sgd optimizer(ctx, {{"x", x}}, 0.5, {.momentum = 0.9, .has_masters = false});
+  ASSERT_EQ(names_of(optimizer.state()), (std::vector<std::string>{"steps", "velocity.x"}));
+  EXPECT_EQ(optimizer.state()[1].variable.tensor().type(), ElementType::bf16);
+  for (int step = 0; step < 2; ++step) {
+    const Variable out = ag::embedding(ctx, x, tensor_of<std::int64_t>(ctx, {1}, {1}));
+    ag::backward(ctx, out, {.loss_grads = {tensor_of(ctx, {1, 1}, std::vector<bf16>{bf16(1.0F)})}});
+    optimizer.step(ctx);
+    optimizer.clear_grads();
+  }
+  const std::vector<bf16> found = elements_of<bf16>(ctx, x);
+  EXPECT_EQ(static_cast<float>(found[0]), 2.0F);
+  EXPECT_NEAR(static_cast<float>(found[1]), 1.0F - 0.5F * 1.0F - 0.5F * 1.9F, 0x1p-8F);
+}
+
 TEST_P(OptimizerTest, Errors) {
   const std::string name = "portops::nn::Optimizer: ";
   const Variable x = random_variable(ctx, {6, 2}, 1, ag::Gradient::sparse);
@@ -229,9 +247,9 @@ TEST_P(OptimizerTest, Errors) {
   }
   if (has_type<bf16>()) {
     const Variable table = leaf_of<bf16>({1}, ag::Gradient::sparse);
-    EXPECT_EQ(
-        message_of([&] { nn::Sgd(ctx, {{"table", table}}, 0.5); }),
-        name + "table is of bf16 and wants a sparse gradient, expected f32 or f64: the sparse steps have no masters");
+    EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {{"table", table}}, 0.5); }),
+              name + "table is of bf16 and wants a sparse gradient, expected f32 or f64, or has_masters = false: the "
+                     "sparse steps have no masters");
   }
 }
 
