@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/exec/tensor.hpp"
 
+#include "core/exec/memory_counters.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/spaces.hpp"
 #include "core/types/fail.hpp"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #if defined(PORTOPS_HAS_CUDA)
 #include "core/exec/cuda/cuda_calls.hpp"
@@ -57,6 +60,16 @@ std::shared_ptr<void> allocate(std::size_t bytes, MemorySpace space) {
   impl::fail("portops::Tensor: this build has no ", name_of(space), " memory");
 }
 
+/// Counts it for memory_use as long as it is there.
+std::shared_ptr<void> counted(std::shared_ptr<void> memory, std::size_t bytes, MemorySpace space) {
+  void* const data = memory.get();
+  impl::count_taken(space, bytes);
+  return {data, [memory = std::move(memory), bytes, space](void*) mutable {
+            memory.reset();
+            impl::count_returned(space, bytes);
+          }};
+}
+
 std::size_t bytes_of(ElementType type, const Extents& extents) {
   std::ptrdiff_t bytes = 0;
   if (__builtin_mul_overflow(extents.product(), static_cast<std::ptrdiff_t>(size_of(type)), &bytes)) {
@@ -98,7 +111,7 @@ void copy_on_host(const Space& space, const CopyBytes& functor) {
 Tensor::Tensor(ElementType type, const Extents& extents, MemorySpace space) {
   ref_ = TensorRef::without_data(type, extents);  // refuses negative extents
   const std::size_t bytes = std::max<std::size_t>(bytes_of(type, extents), 1);
-  memory_ = allocate(bytes, space);
+  memory_ = counted(allocate(bytes, space), bytes, space);
   ref_ = TensorRef(memory_.get(), type, extents, extents.row_major_strides(), space);
 }
 

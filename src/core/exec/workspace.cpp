@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/exec/workspace.hpp"
 
+#include "core/exec/memory_counters.hpp"
+#include "core/exec/runtime.hpp"
 #include "core/exec/spaces.hpp"
 #include "core/types/fail.hpp"
 
@@ -91,6 +93,7 @@ Temporary::Temporary(const Context& ctx, const char* label, std::size_t bytes)
   } else
 #endif
     data_ = allocate_on_host(bytes, label);
+  count_taken(default_memory_space(ctx.backend()), bytes);
   if (Kokkos::Tools::profileLibraryLoaded()) {
     Kokkos::Tools::allocateData(Kokkos::Tools::make_space_handle(space_name(ctx.backend())), label, data_, bytes);
   }
@@ -98,6 +101,7 @@ Temporary::Temporary(const Context& ctx, const char* label, std::size_t bytes)
 
 Temporary::~Temporary() {
   if (data_ == nullptr || lent_) return;
+  count_returned(default_memory_space(ctx_.backend()), bytes_);
   if (Kokkos::Tools::profileLibraryLoaded()) {
     Kokkos::Tools::deallocateData(Kokkos::Tools::make_space_handle(space_name(ctx_.backend())), label_, data_, bytes_);
   }
