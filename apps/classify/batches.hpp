@@ -19,8 +19,7 @@ struct Batch {
   TensorRef words;   ///< i64 [words of all lines]
   TensorRef labels;  ///< i64 [lines]
   Levels levels;
-  std::int64_t number = 0;  ///< of the batch
-  std::int64_t first = 0;   ///< how many lines the batches before it have
+  std::int64_t first = 0;  ///< how many lines the batches before it have
 
   std::int64_t lines() const { return labels.extent(0); }
 };
@@ -31,20 +30,18 @@ class Batches {
   /// All lines, in the given order; the last batch may have fewer than `size`. Returns when they are there.
   Batches(const Context& ctx, const std::vector<Line>& lines, const std::vector<std::size_t>& order, std::int64_t size);
 
-  std::int64_t lines() const { return labels_.ref().extent(0); }
-  /// i64 [lines], those of the batches one behind the other.
-  const Tensor& labels() const { return labels_; }
-  std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
+  std::int64_t lines() const { return static_cast<std::int64_t>(labels_.size()); }
+  std::int64_t words() const { return words_.ref().extent(0); }
+  /// Of the batches, one behind the other.
+  const std::vector<std::int64_t>& labels() const { return labels_; }
   std::vector<Batch>::const_iterator begin() const { return batches_.begin(); }
   std::vector<Batch>::const_iterator end() const { return batches_.end(); }
 
  private:
+  std::vector<std::int64_t> labels_;
   Tensor words_;
-  Tensor labels_;
+  Tensor device_labels_;
   std::vector<Batch> batches_;
 };
-
-/// The words of the longest batch of `size` lines that there can be.
-std::int64_t most_words(const std::vector<Line>& lines, std::int64_t size);
 
 }  // namespace portops::apps

@@ -3,7 +3,7 @@
 #include "learn.hpp"
 
 #include "batches.hpp"
-#include "order.hpp"
+#include "common/order.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,20 +16,18 @@ namespace portops::apps {
 Learned learn(const Context& ctx, const Examples& examples, const LearnOptions& options,
               const std::function<void(const Epoch&)>& report) {
   const auto classes = static_cast<std::int64_t>(examples.classes.size());
-  const std::size_t most_lines = std::max(examples.train.size(), examples.held_out.size());
-  const std::int64_t lines_at_once = std::min(options.batch, static_cast<std::int64_t>(most_lines));
-  const std::int64_t words_at_once =
-      std::max(most_words(examples.train, options.batch), most_words(examples.held_out, options.batch));
-  Model model(ctx, options.model, examples.rows(), classes, lines_at_once, words_at_once);
+  Model model(ctx, options.model, examples.rows(), classes);
   const Batches held_out(ctx, examples.held_out, numbers_to(examples.held_out.size()), options.batch);
   std::vector<std::size_t> order = numbers_to(examples.train.size());
   std::mt19937_64 random(options.seed);
   double seconds = std::numeric_limits<double>::infinity();
+  std::int64_t words = 0;
   Learned result;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     shuffle(order, random);
     const auto start = std::chrono::steady_clock::now();
     const Batches batches(ctx, examples.train, order, options.batch);
+    words = batches.words();
     const auto rate = [&](int epochs) {
       return options.learning_rate * (1.0 - static_cast<double>(epochs) / static_cast<double>(options.epochs));
     };
@@ -37,14 +35,14 @@ Learned learn(const Context& ctx, const Examples& examples, const LearnOptions& 
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     seconds = std::min(seconds, elapsed.count());
     const Measures measured = model.measure(held_out);
-    result.accuracy = measured.accuracy;
+    result.accuracy = measured.accuracy();
     report({epoch + 1, learned, measured});
   }
   const auto lines = static_cast<std::int64_t>(order.size());
   const std::int64_t steps = (lines + options.batch - 1) / options.batch;
   result.table = model.table();
   result.seconds_per_step = seconds / static_cast<double>(steps);
-  result.words_per_second = static_cast<double>(most_words(examples.train, lines)) / seconds;
+  result.words_per_second = static_cast<double>(words) / seconds;
   return result;
 }
 

@@ -3,7 +3,7 @@
 #include "common/program.hpp"
 #include "common/values.hpp"
 #include "learn.hpp"
-#include "order.hpp"
+#include "common/order.hpp"
 #include "speaking_words.hpp"
 #include "text.hpp"
 
@@ -132,8 +132,8 @@ void print_words(const Examples& examples, const std::vector<double>& table, std
 }
 
 void print_epoch(const Epoch& epoch) {
-  std::cout << formatted("%5d  %7.4f  %6.2f %%  %6.2f %%\n", epoch.number, epoch.learned.loss,
-                         100.0 * epoch.learned.accuracy, 100.0 * epoch.held_out.accuracy)
+  std::cout << formatted("%5d  %7.4f  %6.2f %%  %6.2f %%\n", epoch.number, epoch.learned.loss(),
+                         100.0 * epoch.learned.accuracy(), 100.0 * epoch.held_out.accuracy())
             << std::flush;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "speaking_words.hpp"
 
-#include "order.hpp"
+#include "common/order.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "text.hpp"
 
-#include "order.hpp"
+#include "common/order.hpp"
 
 #include <portops/core/error.hpp>
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -46,15 +47,30 @@ inline Tensor to_host(const Context& ctx, const Tensor& x) {
   return copied;
 }
 
-/// The elements of a tensor of any type but i64. Returns when everything enqueued on the context is done.
-inline std::vector<double> values_of(const Context& ctx, const Tensor& tensor) {
-  const Tensor host = to_host(ctx, tensor);
-  std::vector<double> values(static_cast<std::size_t>(host.ref().size()));
-  with_type(host.ref().type(), [&](auto tag) {
+/// The elements of a contiguous tensor of any type but i64. Returns when everything enqueued on the context is done.
+inline std::vector<double> values_of(const Context& ctx, const TensorRef& x) {
+  Tensor copied;
+  TensorRef host = x;
+  if (x.space() != MemorySpace::host) {
+    copied = Tensor(x.type(), x.extents());
+    copy(ctx, x, copied);
+    host = copied;
+  }
+  ctx.fence();
+  std::vector<double> values(static_cast<std::size_t>(host.size()));
+  with_type(host.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::transform(host.data<T>(), host.data<T>() + values.size(), values.begin(), element_cast<double, T>);
+    const T* const elements = static_cast<const T*>(host.data());
+    std::transform(elements, elements + values.size(), values.begin(), element_cast<double, T>);
   });
   return values;
+}
+
+/// Indices, i64 [n], where the context's backend has its tensors by default. Returns when they are there.
+inline Tensor indices_on_backend(const Context& ctx, const std::vector<std::int64_t>& values) {
+  const Tensor host(ElementType::i64, {static_cast<std::int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), host.data<std::int64_t>());
+  return to_backend(ctx, host);
 }
 
 }  // namespace portops::apps
