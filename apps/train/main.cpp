@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "checkpoint.hpp"
+#include "common/output_file.hpp"
+#include "common/picture.hpp"
+#include "common/program.hpp"
+#include "common/values.hpp"
+#include "images.hpp"
+#include "mistakes.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "timing.hpp"
+#include "trainer.hpp"
+
+#include <portops/core/error.hpp>
+#include <portops/core/runtime.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace portops::apps;
+using portops::Context;
+using portops::Error;
+
+ImageData read_data(const Options& options) {
+  ImageData data = read_image_data(options.data, options.train.network.classes);
+  if (options.items > 0) data.train.keep(options.items);
+  if (options.test_items > 0) data.test.keep(options.test_items);
+  return data;
+}
+
+Context make_context(const Options& options, const portops::Device& device) {
+  return Context(device.backend).math(options.math).deterministic(options.deterministic);
+}
+
+void print_set_up(const Options& options, const ImageData& data, Trainer& trainer, const portops::Device& device) {
+  std::int64_t numbers = 0;
+  for (const portops::nn::NamedVariable& each : trainer.network().parameters()) numbers += each.variable.tensor().size();
+  const TrainOptions& train = options.train;
+  std::cout << "data     " << options.data << ": " << data.train.items() << " images to learn from, "
+            << data.test.items() << " to test, " << data.train.width << " x " << data.train.height << ", "
+            << train.network.classes << " classes\n"
+            << "network  " << numbers << " numbers in " << name_of(train.network.type) << ", batches of " << train.batch
+            << ", a learning rate of " << to_string(train.learning_rate)
+            << (train.augmentation.flips ? ", images moved and mirrored" : "") << '\n'
+            << "backend  " << name_of(device.backend) << ", " << device.name
+            << (options.math == portops::Math::tf32 ? ", tf32" : "") << (options.deterministic ? ", deterministic" : "")
+            << '\n';
+}
+
+Measures measures_of(const std::vector<Told>& told, const LabelledImages& images) {
+  Measures measures;
+  measures.add(told, images.labels);
+  return measures;
+}
+
+Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress) {
+  const std::int64_t epoch = trainer.epochs_done() + 1, steps = trainer.steps_per_epoch();
+  Measures all;
+  trainer.begin_epoch();
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    trainer.step();
+    if (step < steps && !progress.is_due()) continue;
+    const Measures latest = trainer.measure();
+    all.add(latest);
+    if (step < steps) progress.show(epoch, step, epochs * steps - trainer.steps(), latest);
+  }
+  progress.clear();
+  return all;
+}
+
+/// The file of a checkpoint, and what became of it. Where one cannot be written training goes on, so that nothing that
+/// was learned is lost; the next one may succeed, and only that the last one did not is an error in the end.
+class Checkpoints {
+ public:
+  Checkpoints(const Context& ctx, const Options& options, const LabelledImages& train)
+      : ctx_(ctx), options_(options), settings_(settings_of(options.train, train)) {
+    if (!options.checkpoint || options.resume || !std::filesystem::exists(*options.checkpoint)) return;
+    throw Error(*options.checkpoint + ": is there already: --resume goes on from it");
+  }
+
+  void resume(Trainer& trainer) const {
+    if (!options_.resume) return;
+    load_checkpoint(ctx_, *options_.checkpoint, trainer, settings_);
+    std::cout << "resumed  " << *options_.checkpoint << ", after epoch " << trainer.epochs_done() << " of "
+              << options_.train.epochs << '\n';
+  }
+
+  void save(Trainer& trainer) {
+    if (!options_.checkpoint) return;
+    problem_.clear();
+    try {
+      save_checkpoint(ctx_, *options_.checkpoint, trainer, settings_);
+    } catch (const Error& error) {
+      problem_ = error.what();
+      if (trainer.epochs_done() < options_.train.epochs) std::cerr << error_line("portops_train", problem_);
+    }
+  }
+
+  /// Throws Error where the last one could not be written.
+  void finish() const {
+    if (!problem_.empty()) throw Error(problem_);
+  }
+
+ private:
+  Context ctx_;
+  const Options& options_;
+  portops::nn::Metadata settings_;
+  std::string problem_;
+};
+
+std::vector<Told> train(const Options& options, const ImageData& data, Trainer& trainer, Checkpoints& checkpoints) {
+  std::cout << '\n';
+  std::vector<Told> told;
+  if (trainer.epochs_done() == options.train.epochs) told = trainer.test();
+  if (told.empty()) print_epoch_head();
+  while (trainer.epochs_done() < options.train.epochs) {
+    Progress progress(trainer.steps_per_epoch());
+    const Measures learned = train_epoch(trainer, options.train.epochs, progress);
+    const double seconds = progress.seconds();
+    told = trainer.test();
+    print_epoch(trainer.epochs_done(), learned, measures_of(told, data.test), seconds);
+    checkpoints.save(trainer);
+  }
+  return told;
+}
+
+void print_timing(const char* what, const TimedCalls& calls) {
+  std::array<char, 160> text;
+  std::snprintf(text.data(), text.size(), "%s %8.3f ms, of which the host took %.3f; memory at most %.1f MiB\n", what,
+                1e3 * calls.each, 1e3 * calls.enqueued, static_cast<double>(calls.peak_bytes) / (1 << 20));
+  std::cout << text.data();
+}
+
+void measure_times(const Context& ctx, const Options& options, const ImageData& data, Trainer& trainer) {
+  const std::int64_t items = std::min(options.train.batch, data.test.items());
+  print_timing("step    ", time_steps(ctx, trainer, options.timed_steps));
+  print_timing("infer   ", time_inference(ctx, trainer, items, options.timed_steps));
+}
+
+void run(const Options& options) {
+  const ImageData data = read_data(options);
+  std::deque<OutputFile> outputs;
+  if (options.timed_steps == 0) outputs.emplace_back(options.picture);
+
+  const portops::Runtime runtime;
+  const portops::Device device = choose_device(options.backend);
+  const Context ctx = make_context(options, device);
+  Checkpoints checkpoints(ctx, options, data.train);
+  Trainer trainer(ctx, options.train, data.train, data.test);
+  print_set_up(options, data, trainer, device);
+  if (options.timed_steps > 0) return measure_times(ctx, options, data, trainer);
+
+  checkpoints.resume(trainer);
+  const std::vector<Told> told = train(options, data, trainer, checkpoints);
+  std::cout << '\n';
+  print_confusion(told, data.test.labels, class_names(options.data, options.train.network.classes));
+  constexpr std::int64_t mistakes = 8;  // of each class
+  const Picture picture = picture_of_mistakes(data.test, told, options.train.network.classes, mistakes);
+  write_png(outputs.front(), picture);
+  OutputFile::commit(outputs);
+  std::cout << "picture  " << std::filesystem::absolute(options.picture).lexically_normal().string() << ", "
+            << picture.size() << '\n';
+  checkpoints.finish();
+}
+
+int command(int argc, char** argv) {
+  if (const auto options = parse_options(argc, argv)) run(*options);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_program("portops_train", command, argc, argv); }

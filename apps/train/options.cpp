@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "options.hpp"
+
+#include "common/values.hpp"
+
+#include <portops/core/config.hpp>
+#include <portops/core/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace portops::apps {
+
+namespace {
+
+constexpr const char* train_help =
+    "DATA is a folder with the files of MNIST or Fashion-MNIST, gzipped or not. The learning\n"
+    "rate rises over a twentieth of the steps, and falls along a cosine to 0. f16 has a scale\n"
+    "of the loss, f16 and bf16 have masters of the parameters in f32. --checkpoint is written\n"
+    "after each epoch; with --deterministic training that --resume takes up ends in the same\n"
+    "bits. --timing learns nothing: it measures.\n";
+
+/// What is checked and read beyond what CLI11 does.
+struct Texts {
+  std::string width = "1";
+  std::string learning_rate = "0.002";
+  std::string type = "f32";
+  std::string math = "ieee";
+  std::optional<std::string> backend;
+  bool augment = false;
+};
+
+double positive(const std::string& option, const std::string& text, double most) {
+  const double number = parse_number(text).value_or(-1.0);
+  if (number > 0.0 && number <= most) return number;
+  throw Error(option + " is '" + text + "', expected a positive number of at most " + to_string(most));
+}
+
+void read_texts(const Texts& texts, Options& options) {
+  options.train.network.width = positive("--width", texts.width, 8.0);
+  options.train.learning_rate = positive("--learning-rate", texts.learning_rate, 1000.0);
+  options.train.network.type = parse_element_type(texts.type);
+  options.math = parse_math(texts.math);
+  if (texts.backend) options.backend = parse_backend(*texts.backend);
+  if (texts.augment) options.train.augmentation = {.shift = 2, .flips = true};
+  if (options.resume && !options.checkpoint) throw Error("--resume needs --checkpoint, the file to go on from");
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv) {
+  Options options;
+  Texts texts;
+  constexpr std::int64_t many = std::int64_t{1} << 30;
+  CLI::App app("Trains a deformable network to tell small grey images apart, with portops::nn.", "portops_train");
+  app.set_version_flag("--version", std::string("portops_train ") + PORTOPS_VERSION);
+  const auto number = [&](const char* name, std::int64_t& value, std::int64_t least, std::int64_t most,
+                          const char* what) {
+    app.add_option(name, value, what)->check(CLI::Range(least, most))->capture_default_str();
+  };
+  app.add_option("--data", options.data, "the folder of the images")->capture_default_str();
+  number("--classes", options.train.network.classes, 2, 256, "how many classes there are");
+  number("--items", options.items, 0, many, "learn from so many of the first images; 0: from all");
+  number("--test-items", options.test_items, 0, many, "test so many of the first images; 0: all");
+  number("--epochs", options.train.epochs, 1, 1000000, "how often each image is learned from");
+  number("--batch", options.train.batch, 1, 1000000, "the images of a step");
+  app.add_option("--learning-rate", texts.learning_rate, "the highest one of Adam")->capture_default_str();
+  app.add_option("--width", texts.width, "a factor of the channels of all layers")->capture_default_str();
+  app.add_flag("--augment", texts.augment, "mirror images and shift them by up to 2 pixels, by chance");
+  number("--seed", options.train.seed, 0, std::numeric_limits<std::int64_t>::max(),
+         "of the first weights, the order of the images, and what --augment does");
+  app.add_option("--checkpoint", options.checkpoint, "the file to write after each epoch, safetensors");
+  app.add_flag("--resume", options.resume, "go on from the checkpoint");
+  app.add_option("--picture", options.picture, "the picture of mistakes to write, PNG")->capture_default_str();
+  number("--timing", options.timed_steps, 0, 1000000, "measure so many steps, and as many batches of inference");
+  app.add_option("--backend", texts.backend, "cuda, openmp or serial; the first whose device is present");
+  app.add_option("--dtype", texts.type, "f64, f32, f16 or bf16")->capture_default_str();
+  app.add_option("--math", texts.math, "ieee or tf32: the arithmetic of products of f32")->capture_default_str();
+  app.add_flag("--deterministic", options.deterministic, "the same bits on every run, for any number of threads");
+  app.footer(train_help);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error), std::nullopt;  // --help and --version
+    throw Error(std::string(error.what()) + " (portops_train --help tells more)");
+  }
+  read_texts(texts, options);
+  return options;
+}
+
+}  // namespace portops::apps

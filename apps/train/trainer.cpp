@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trainer.hpp"
+
+#include "common/order.hpp"
+#include "common/slice.hpp"
+#include "common/transfer.hpp"
+
+#include <portops/autograd/backward.hpp>
+#include <portops/autograd/operators.hpp>
+#include <portops/autograd/scopes.hpp>
+#include <portops/core/error.hpp>
+#include <portops/core/runtime.hpp>
+#include <portops/ops/adam.hpp>
+#include <portops/ops/count_nonfinite.hpp>
+#include <portops/ops/cross_entropy_with_softmax.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+namespace portops::apps {
+
+namespace ag = autograd;
+
+namespace {
+
+/// The items that are read at once where none are learned from.
+std::int64_t test_batch(const TrainOptions& options) { return std::max<std::int64_t>(options.batch, 256); }
+
+nn::Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch) {
+  const std::int64_t steps = options.epochs * steps_per_epoch, rising = steps / 20;
+  return nn::warm_up(rising, nn::cosine_schedule(options.learning_rate, std::max<std::int64_t>(steps - rising, 1)));
+}
+
+void check_losses(std::span<const Told> told, const std::string& when) {
+  const auto is_bad = [](const Told& each) { return !std::isfinite(each.loss); };
+  if (std::none_of(told.begin(), told.end(), is_bad)) return;
+  throw Error("a loss is NaN or Inf " + when + ", expected numbers: a smaller --learning-rate may help");
+}
+
+}  // namespace
+
+Trainer::Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train,
+                 const LabelledImages& test)
+    : ctx_(ctx),
+      options_(options),
+      random_(options.seed),
+      network_(ctx, random_, options.network),
+      optimizer_(ctx, network_.parameters(), options.learning_rate),
+      train_images_(ctx, train, options.network.type, options.augmentation),
+      test_images_(ctx, test, options.network.type, {}),
+      train_labels_(train.labels),
+      test_labels_(test.labels),
+      schedule_(schedule_of(options, steps_per_epoch())) {
+  if (options.network.type == ElementType::f16) scale_.emplace(ctx);
+  logits_ = Tensor(options.network.type, {train.items(), options.network.classes}, default_memory_space(ctx.backend()));
+  std::mt19937_64 none;
+  test_rows_ = indices_on_backend(ctx, test_images_.rows_of(numbers_to(test_labels_.size()), none));
+}
+
+void Trainer::begin_epoch() {
+  std::seed_seq seed{options_.seed, options_.seed >> 32, epochs_done()};
+  std::mt19937_64 random(seed);
+  std::vector<std::size_t> order = numbers_to(train_labels_.size());
+  shuffle(order, random);
+  labels_.clear();
+  for (const std::size_t item : order) labels_.push_back(train_labels_[item]);
+  device_labels_ = indices_on_backend(ctx_, labels_);
+  rows_ = indices_on_backend(ctx_, train_images_.rows_of(order, random));
+  learned_ = measured_ = 0;
+}
+
+void Trainer::step() {
+  const std::int64_t items = std::min(options_.batch, this->items() - learned_);
+  const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, learned_, {items}));
+  const nn::Variable logits = network_(ctx_, batch.images);
+  const nn::Variable loss = ag::cross_entropy_with_softmax(ctx_, logits, slice(device_labels_, learned_, {items}));
+  copy(ctx_, logits.tensor(), slice(logits_, learned_ * options_.network.classes, logits.tensor().extents()));
+  optimizer_.set_learning_rate(ctx_, schedule_(step_));
+  if (scale_) {
+    ag::backward(ctx_, loss, {.loss_grads = {scale_->loss_grad(ctx_, loss)}});
+    optimizer_.step(ctx_, *scale_);
+  } else {
+    ag::backward(ctx_, loss);
+    optimizer_.step(ctx_);
+  }
+  optimizer_.clear_grads();
+  learned_ += items;
+  ++step_;
+}
+
+Measures Trainer::measure() {
+  const std::int64_t classes = options_.network.classes, items = learned_ - measured_;
+  const std::vector<double> logits = values_of(ctx_, slice(logits_, measured_ * classes, {items, classes}));
+  const auto labels = std::span<const std::int64_t>(labels_).subspan(static_cast<std::size_t>(measured_),
+                                                                     static_cast<std::size_t>(items));
+  const std::vector<Told> told = told_by(logits, labels);
+  check_losses(told, "by step " + std::to_string(step_));
+  measured_ = learned_;
+  Measures measures;
+  measures.add(told, labels);
+  return measures;
+}
+
+nn::Variable Trainer::infer(std::int64_t first, std::int64_t items) {
+  const ag::NoGradients scope;
+  network_.train(false);
+  const ImageBatch batch = test_images_.gather(ctx_, slice(test_rows_, first, {items}));
+  nn::Variable logits = network_(ctx_, batch.images);
+  network_.train(true);
+  return logits;
+}
+
+std::vector<Told> Trainer::test() {
+  const auto all = static_cast<std::int64_t>(test_labels_.size());
+  const std::int64_t classes = options_.network.classes;
+  const Tensor logits(options_.network.type, {all, classes}, default_memory_space(ctx_.backend()));
+  for (std::int64_t first = 0; first < all; first += test_batch(options_)) {
+    const nn::Variable found = infer(first, std::min(test_batch(options_), all - first));
+    copy(ctx_, found.tensor(), slice(logits, first * classes, found.tensor().extents()));
+  }
+  std::vector<Told> told = told_by(values_of(ctx_, logits), test_labels_);
+  check_losses(told, "of the items to test");
+  return told;
+}
+
+nn::State Trainer::state() {
+  nn::State all{{"step", TensorRef(&step_, {})}};
+  nn::append(all, "model.", network_.state());
+  nn::append(all, "optimizer.", optimizer_.state());
+  if (scale_) nn::append(all, "loss_scale.", scale_->state());
+  nn::append(all, "random.", random_.state());
+  return all;
+}
+
+}  // namespace portops::apps

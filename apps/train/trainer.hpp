@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "device_images.hpp"
+#include "images.hpp"
+#include "common/measures.hpp"
+#include "network.hpp"
+
+#include <portops/core/context.hpp>
+#include <portops/core/tensor.hpp>
+#include <portops/nn/adam.hpp>
+#include <portops/nn/generator.hpp>
+#include <portops/nn/loss_scale.hpp>
+#include <portops/nn/module.hpp>
+#include <portops/nn/schedule.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace portops::apps {
+
+struct TrainOptions {
+  NetworkOptions network;
+  Augmentation augmentation;
+  std::int64_t batch = 128;      ///< the items of a step; the last one of an epoch may have fewer
+  std::int64_t epochs = 10;      ///< by which the learning rate has fallen to 0
+  double learning_rate = 0.002;  ///< the highest one
+  std::int64_t seed = 1;
+};
+
+/// Trains a network: Adam by the cross entropy, with a learning rate that rises over the first twentieth of the steps,
+/// and then falls along a cosine. f16 has a scale of the loss.
+///
+/// Nothing in a step waits for the device. The images lie there, a batch is gathered there, and its logits stay there
+/// until somebody asks what has been learned.
+class Trainer {
+ public:
+  Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train, const LabelledImages& test);
+
+  std::int64_t steps_per_epoch() const { return (items() + options_.batch - 1) / options_.batch; }
+  /// Of all epochs, from the first one on.
+  std::int64_t steps() const { return step_; }
+  std::int64_t epochs_done() const { return step_ / steps_per_epoch(); }
+  nn::Module& network() { return network_; }
+
+  /// Puts the items of the next epoch into an order by chance, which follows from the seed and the epoch alone.
+  void begin_epoch();
+  /// Goes back to the first batch of the epoch, for timing.
+  void rewind_epoch() { learned_ = measured_ = 0; }
+  /// Learns from the next batch of the epoch.
+  void step();
+  /// What the steps of the epoch have come to since this was asked for last, each before it was learned from. Waits.
+  /// Throws Error where a loss is NaN or Inf.
+  Measures measure();
+
+  /// The logits of a batch of the items to test, from `first` on, by the running statistics of batch_norm; no gradient.
+  nn::Variable infer(std::int64_t first, std::int64_t items);
+  /// Of all items to test. Waits. Throws Error where a loss is NaN or Inf.
+  std::vector<Told> test();
+
+  /// All that changes as it learns, between two epochs. It goes on being this one's.
+  nn::State state();
+
+ private:
+  std::int64_t items() const { return static_cast<std::int64_t>(train_labels_.size()); }
+
+  Context ctx_;
+  TrainOptions options_;
+  nn::Generator random_;
+  Network network_;
+  nn::Adam optimizer_;
+  std::optional<nn::LossScale> scale_;
+  DeviceImages train_images_, test_images_;
+  std::vector<std::int64_t> train_labels_, test_labels_;
+  nn::Schedule schedule_;
+  std::int64_t step_ = 0;
+  // Of the epoch: labels in its order, on the host and the device; rows of the images; the logits of its steps.
+  std::vector<std::int64_t> labels_;
+  Tensor device_labels_, rows_, test_rows_, logits_;
+  std::int64_t learned_ = 0, measured_ = 0;  // items
+};
+
+}  // namespace portops::apps

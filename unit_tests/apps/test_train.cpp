@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/order.hpp"
+#include "common/transfer.hpp"
+#include "support/support.hpp"
+#include "train/checkpoint.hpp"
+#include "train/device_images.hpp"
+#include "train/mistakes.hpp"
+#include "train/trainer.hpp"
+
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace portops;
+using namespace portops::apps;
+using namespace portops::test;
+using testing::ElementsAre;
+
+/// Images whose pixels all differ, as far as a byte can tell, of classes in turn.
+LabelledImages some_images(std::int64_t items, std::int64_t height, std::int64_t width, std::int64_t classes) {
+  LabelledImages images{height, width, {}, {}};
+  for (std::int64_t item = 0; item < items; ++item) {
+    images.labels.push_back(item % classes);
+    for (std::int64_t pixel = 0; pixel < height * width; ++pixel) {
+      images.pixels.push_back(static_cast<std::uint8_t>(37 * (item * height * width + pixel) % 251 + 1));
+    }
+  }
+  return images;
+}
+
+// --- pictures ----------------------------------------------------------------------------------------------
+
+TEST(TrainMistakes, AreBesideWhatTheyWereTakenFor) {
+  LabelledImages images{56, 56, {}, {0, 0, 1, 1, 0}};
+  for (const int level : {10, 20, 30, 40, 50}) images.pixels.insert(images.pixels.end(), 56 * 56, level);
+  const std::vector<Told> told{{.label = 0, .share = 0.6},
+                               {.label = 1, .share = 0.5},
+                               {.label = 1, .share = 0.7},
+                               {.label = 1, .share = 0.9},
+                               {.label = 1, .share = 0.8}};
+  const Picture picture = picture_of_mistakes(images, told, 3, 2);
+  constexpr std::int64_t cell = 64;
+  ASSERT_EQ(picture.width, 5 * cell + 8);
+  ASSERT_EQ(picture.height, 3 * cell + 8);
+  const auto levels = [&](std::int64_t row) {
+    std::vector<int> found;
+    for (std::int64_t column = 0; column < 5; ++column) {
+      const std::int64_t pixel = (row * cell + 30) * picture.width + column * cell + 30;
+      found.push_back(picture.rgb[static_cast<std::size_t>(3 * pixel)]);
+    }
+    return found;
+  };
+  EXPECT_THAT(levels(0), ElementsAre(10, 50, 40, 20, 40));  // the more confident mistake comes first
+  EXPECT_THAT(levels(1), ElementsAre(40, 255, 255, 255, 255));
+  EXPECT_THAT(levels(2), ElementsAre(255, 255, 255, 255, 255));  // a class without items
+}
+
+// --- on the device -----------------------------------------------------------------------------------------
+
+class TrainTest : public OnEveryBackend {
+ protected:
+  void SetUp() override {
+    need_type<float>();
+    folder = std::filesystem::temp_directory_path() / ("portops_train_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::string file(const std::string& name) { return (folder / name).string(); }
+  std::string bytes(const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(file(name), std::ios::binary).rdbuf();
+    return text.str();
+  }
+
+  /// The pixel of an image at (y, x), or black around it.
+  static double pixel(const LabelledImages& images, std::int64_t item, std::int64_t y, std::int64_t x) {
+    if (y < 0 || x < 0 || y >= images.height || x >= images.width) return 0.0;
+    return images.image(item)[y * images.width + x] / 255.0;
+  }
+
+  /// The elements of a view, which is not contiguous, in f32.
+  std::vector<float> elements(const TensorRef& view) {
+    const std::int64_t items = view.extent(0), height = view.extent(2), width = view.extent(3);
+    const std::int64_t rows = (items - 1) * view.stride(0) + (height - 1) * view.stride(2) + width;
+    const std::vector<double> all = values_of(ctx, {view.data(), view.type(), {rows}, {1}, view.space()});
+    std::vector<float> found;
+    for (std::int64_t n = 0; n < items; ++n) {
+      for (std::int64_t y = 0; y < height; ++y) {
+        for (std::int64_t x = 0; x < width; ++x) {
+          found.push_back(
+              static_cast<float>(all[static_cast<std::size_t>(n * view.stride(0) + y * view.stride(2) + x)]));
+        }
+      }
+    }
+    return found;
+  }
+
+  std::filesystem::path folder;
+};
+
+TEST_P(TrainTest, BatchesAreImages) {
+  const LabelledImages images = some_images(5, 4, 6, 2);
+  for_each_type([&]<class T>() {
+    const DeviceImages there(ctx, images, ElementTypeOf<T>::value, {});
+    std::mt19937_64 random;
+    const ImageBatch batch = there.gather(ctx, indices_on_backend(ctx, there.rows_of({4, 0, 3}, random)));
+    ASSERT_EQ(batch.images.tensor().extents(), (Extents{3, 1, 4, 6}));
+    const std::vector<float> found = elements(batch.images.tensor());
+    std::vector<float> expected;
+    for (const std::int64_t item : {4, 0, 3}) {
+      for (std::int64_t i = 0; i < 24; ++i) {
+        expected.push_back(static_cast<float>(element_cast<T>(pixel(images, item, i / 6, i % 6))));
+      }
+    }
+    EXPECT_EQ(found, expected);
+  });
+}
+
+TEST_P(TrainTest, EveryShiftAndMirrorImageOccurs) {
+  const LabelledImages images = some_images(3, 4, 5, 2);
+  const DeviceImages there(ctx, images, ElementType::f32, {.shift = 2, .flips = true});
+  std::mt19937_64 random(1);
+  const std::vector<std::size_t> items(900, 2);
+  const ImageBatch batch = there.gather(ctx, indices_on_backend(ctx, there.rows_of(items, random)));
+  const std::vector<float> found = elements(batch.images.tensor());
+  std::set<std::vector<float>> expected;
+  for (std::int64_t down = -2; down <= 2; ++down) {
+    for (std::int64_t across = -2; across <= 2; ++across) {
+      for (const bool is_mirrored : {false, true}) {
+        std::vector<float> image;
+        for (std::int64_t i = 0; i < 20; ++i) {
+          const std::int64_t y = i / 5 + down, x = i % 5 + across;
+          image.push_back(static_cast<float>(pixel(images, 2, y, is_mirrored ? 4 - x : x)));
+        }
+        expected.insert(image);
+      }
+    }
+  }
+  ASSERT_EQ(expected.size(), 50U);
+  std::set<std::vector<float>> seen;
+  for (auto from = found.begin(); from != found.end(); from += 20) seen.insert({from, from + 20});
+  EXPECT_EQ(seen, expected);
+}
+
+/// A small one. The learning rate is large, so that little differences show.
+TrainOptions small_options(ElementType type) {
+  return {.network = {.width = 0.125, .classes = 3, .type = type},
+          .augmentation = {.shift = 1, .flips = true},
+          .batch = 8,
+          .epochs = 3,
+          .learning_rate = 0.02,
+          .seed = 5};
+}
+
+TEST_P(TrainTest, TakenUpAgainAfterAnEpoch) {
+  ctx.deterministic(true);
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  const auto epoch = [](Trainer& trainer) {
+    trainer.begin_epoch();
+    for (std::int64_t step = 0; step < trainer.steps_per_epoch(); ++step) trainer.step();
+    return trainer.measure();
+  };
+  for_each_type([&]<class T>() {
+    const TrainOptions options = small_options(ElementTypeOf<T>::value);
+    const nn::Metadata settings = settings_of(options, images);
+    SCOPED_TRACE(name_of(options.network.type));
+    Trainer whole(ctx, options, images, images);
+    EXPECT_EQ(whole.steps_per_epoch(), 3);
+    EXPECT_EQ(epoch(whole).items, 20);
+    save_checkpoint(ctx, file("first"), whole, settings);
+    epoch(whole);
+    const Measures last = epoch(whole);
+    save_checkpoint(ctx, file("whole"), whole, settings);
+    EXPECT_EQ(whole.epochs_done(), 3);
+
+    Trainer again(ctx, options, images, images);
+    load_checkpoint(ctx, file("first"), again, settings);
+    EXPECT_EQ(again.epochs_done(), 1);
+    epoch(again);
+    const Measures last_again = epoch(again);
+    EXPECT_EQ(last_again.losses, last.losses);
+    EXPECT_EQ(last_again.right, last.right);
+    save_checkpoint(ctx, file("again"), again, settings);
+    EXPECT_EQ(bytes("again"), bytes("whole"));
+    EXPECT_NE(bytes("first"), bytes("whole"));
+
+    nn::Metadata others = settings;
+    others["seed"] = "6";
+    expect_error([&] { load_checkpoint(ctx, file("first"), again, others); },
+                 file("first") + ": was made with --seed 5, and cannot be resumed with 6");
+  });
+}
+
+TEST_P(TrainTest, MeasuresAreOfTheStepsSinceTheLast) {
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  Trainer trainer(ctx, small_options(ElementType::f32), images, images);
+  trainer.begin_epoch();
+  trainer.step();
+  EXPECT_EQ(trainer.measure().items, 8);
+  trainer.step();
+  trainer.step();
+  const Measures rest = trainer.measure();
+  EXPECT_EQ(rest.items, 12);
+  EXPECT_GT(rest.loss(), 0.0);
+  EXPECT_EQ(trainer.test().size(), 20U);
+}
+
+TEST_P(TrainTest, ALossThatIsNoNumberIsFound) {
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  Trainer trainer(ctx, small_options(ElementType::f32), images, images);
+  trainer.begin_epoch();
+  trainer.step();
+  trainer.measure();
+  const Tensor host(ElementType::f32, {3});
+  std::fill_n(host.data<float>(), 3, std::numeric_limits<float>::quiet_NaN());
+  for (const nn::NamedVariable& each : trainer.network().parameters()) {
+    if (each.name == "head.bias") copy(ctx, host, each.variable.tensor());
+  }
+  ctx.fence();
+  trainer.step();
+  expect_error([&] { trainer.measure(); },
+               "a loss is NaN or Inf by step 2, expected numbers: a smaller --learning-rate may help");
+  expect_error([&] { trainer.test(); },
+               "a loss is NaN or Inf of the items to test, expected numbers: a smaller --learning-rate may help");
+}
+
+PORTOPS_ON_EVERY_BACKEND(TrainTest);
+
+}  // namespace
