@@ -16,6 +16,8 @@
 //   State, identity()         what elements come to
 //   operator()(State, State)  joins two
 //   add(state, in, side, n)   takes in the first n elements of arrays; those behind them are 0
+//   Sums, start()             what a GPU's thread adds up on its way, in fewer instructions; add() takes these too
+//   state_of(sums)            what they come to
 //
 // and a map has inputs and sides and gives an element of its output.
 
@@ -63,13 +65,48 @@ struct JoinMoments {
   }
 };
 
+/// Of numbers, how many there are, the sum of their distances from a number near them, and that of their squares.
+template <class A>
+struct Distances {
+  A count;
+  A near;
+  A sum;
+  A squares;
+};
+
 /// The moments of x.
 template <class A>
 struct MomentsOf : JoinMoments<A> {
   static constexpr int inputs = 1;
   static constexpr int sides = 0;
   using State = Moments<A>;
+  using Sums = Distances<A>;
   using JoinMoments<A>::operator();
+
+  KOKKOS_FORCEINLINE_FUNCTION static Sums start() { return {A(0), A(0), A(0), A(0)}; }
+
+  /// The number near all is the mean of the first m elements. Where it lies a distance d from the mean of all N, the
+  /// squares about the mean are about m · d² or more, and what is subtracted of those about the number is N · d²: N/m
+  /// times as much at most, so that rounding is too. A thread takes few N.
+  template <int n>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Sums& sums, const A (&in)[inputs][n], const A (&)[1][n], int count) const {
+    if (count == 0) return;
+    if (sums.count == A(0)) sums.near = sum_of(in[0]) / static_cast<A>(count);
+    A distances[n], squares[n];
+    PORTOPS_UNROLL
+    for (int i = 0; i < n; ++i) {
+      distances[i] = count == n || i < count ? in[0][i] - sums.near : A(0);
+      squares[i] = distances[i] * distances[i];
+    }
+    sums.count += static_cast<A>(count);
+    sums.sum += sum_of(distances);
+    sums.squares += sum_of(squares);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static State state_of(const Sums& sums) {
+    if (sums.count == A(0)) return JoinMoments<A>::identity();
+    return JoinMoments<A>::about(sums.near, sums.count, sums.sum, sums.squares);
+  }
 
   template <int n>
   KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&in)[inputs][n], const A (&)[1][n], int count) const {
@@ -112,7 +149,11 @@ struct GradientSumsOf : JoinGradientSums<A> {
   static constexpr int inputs = 2;
   static constexpr int sides = 3;  ///< mean, inv_std, weight
   using State = GradientSums<A>;
+  using Sums = State;
   using JoinGradientSums<A>::operator();
+
+  KOKKOS_FORCEINLINE_FUNCTION static Sums start() { return JoinGradientSums<A>::identity(); }
+  KOKKOS_FORCEINLINE_FUNCTION static State state_of(const Sums& sums) { return sums; }
 
   template <int n>
   KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&in)[inputs][n], const A (&side)[sides][n], int) const {

@@ -78,8 +78,8 @@ class NormReduceAlong {
   using A = Arithmetic<T>;
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  /// Moments, and sides that are read with the inputs, take registers.
-  static constexpr int blocks = steady && F::sides > 0 ? 3 : 2;
+  /// Sides that are read with the inputs take registers.
+  static constexpr int blocks = steady || F::sides == 0 ? 3 : 2;
 
   NormReduceAlong(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
       : rows_(rows),
@@ -101,10 +101,9 @@ class NormReduceAlong {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t group = first_team + team.league_rank();
     const std::int64_t part = by_kept_.quotient(group), kept = group - part * kept_;
-    State state = F::identity();
-    with_access<widest>(rows_.pack, rows_.packs,
-                        [&]<class Access>(Access) { add_up<Access>(state, team, kept, part); });
-    state = join_states_of_team<A>(team, scratch_of<State>(team), state, F());
+    auto sums = F::start();
+    with_access<widest>(rows_.pack, rows_.packs, [&]<class Access>(Access) { add_up<Access>(sums, team, kept, part); });
+    const State state = join_states_of_team<A>(team, scratch_of<State>(team), F::state_of(sums), F());
     if (team.team_rank() == 0) partials_[group] = state;
   }
 
@@ -112,7 +111,8 @@ class NormReduceAlong {
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_up(State& state, const Team& team, std::int64_t kept, std::int64_t part) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(typename F::Sums& sums, const Team& team, std::int64_t kept,
+                                          std::int64_t part) const {
     constexpr int width = Access::width,
                   batch = Access::batch(norm_batch(width * static_cast<int>(sizeof(T)), F::inputs));
     // Packs that are taken in together. Single columns come one pack at a time: so what there is comes first.
@@ -176,7 +176,7 @@ class NormReduceAlong {
             }
           }
         }
-        F().add(state, values, sides, there);
+        F().add(sums, values, sides, there);
       }
     }
   }
@@ -241,10 +241,13 @@ class NormReduceDown {
   KOKKOS_FORCEINLINE_FUNCTION void take(const Team& team, const DownTile& tile) const {
     constexpr int width = Access::width;
     const int count = Access::count(rows_.pack);
+    typename F::Sums sums[width];
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) sums[i] = F::start();
+    add_up<Access>(tile, sums);
     State states[width];
     PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) states[i] = F::identity();
-    add_up<Access>(tile, states);
+    for (int i = 0; i < width; ++i) states[i] = F::state_of(sums[i]);
     join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, F());
     if (!tile.active || tiles_.slot(team.team_rank()) != 0) return;
     State* const to = partials_ + tile.part * columns_ + column_of(tile);
@@ -255,7 +258,7 @@ class NormReduceDown {
   }
 
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_up(const DownTile& tile, State (&states)[Access::width]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const DownTile& tile, typename F::Sums (&sums)[Access::width]) const {
     constexpr int width = Access::width, batch = Access::batch(most_rows / F::inputs / (steady ? 1 : 2));
     constexpr int some = F::sides > 0 ? 1 : batch;  // rows that are taken in together
     constexpr int most_sides = NormRows<T, F>::most_sides;
@@ -330,7 +333,7 @@ class NormReduceDown {
             PORTOPS_UNROLL
             for (int k = 0; k < most_sides; ++k) side[k][s] = sides[k][i];
           }
-          F().add(states[i], values, side, there);
+          F().add(sums[i], values, side, there);
         }
       }
     }
