@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/lanes/column_access.hpp"
+#include "core/lanes/prefetch.hpp"
 #include "core/map/map.hpp"
 #include "ops/sparse_rows/copy_element.hpp"
 #include "ops/sparse_rows/reduce_rows.hpp"
@@ -34,9 +34,7 @@ struct UpdateRow {
 #if defined(__CUDA_ARCH__)
     asm volatile("" : "+l"(row));  // or these addresses would stay in registers until the row's sum is complete
     PORTOPS_UNROLL
-    for (int k = 0; k < tables; ++k) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(in_device_memory(first.of[k] + row * table[k].row_stride)));
-    }
+    for (int k = 0; k < tables; ++k) impl::prefetch(first.of[k] + row * table[k].row_stride);
 #endif
   }
 

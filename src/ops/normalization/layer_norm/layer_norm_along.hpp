@@ -4,6 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
+#include "core/lanes/prefetch.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/norm_functions.hpp"
 #include "ops/normalization/norm_reduce.hpp"
@@ -70,7 +71,8 @@ class LayerNormAlong {
   /// A thread has half as many bytes of 16-bit elements on their way: twice as many threads.
   static constexpr int blocks = kept == KeptRow::packs ? (sizeof(T) == 2 ? 2 : 1) : kept == KeptRow::few ? 3 : 2;
 
-  LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan)
+  /// `resident`: how many teams run at one time, or less.
+  LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan, std::int64_t resident)
       : axes_(plan.rows),
         x_(plan.rows.operand[row_x]),
         out_(plan.rows.operand[row_out]),
@@ -83,7 +85,8 @@ class LayerNormAlong {
         pack_(plan.rows.pack),
         packs_(x_.packs && out_.packs),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
-        team_bits_(std::max(lane_bits_, least_team_bits)) {}
+        team_bits_(std::max(lane_bits_, least_team_bits)),
+        rows_ahead_(resident << (team_bits_ - lane_bits_)) {}
 
   int threads() const { return 1 << team_bits_; }
   std::int64_t teams() const { return ceil_div(rows_, threads() >> lane_bits_); }
@@ -105,6 +108,12 @@ class LayerNormAlong {
 
   /// A row that is kept has few columns.
   using Column = std::conditional_t<keeps, int, std::int64_t>;
+
+  /// Teams that keep long rows are few on a multiprocessor, and read nothing while they join and write. So they ask for
+  /// the rows that come after.
+  template <class Access>
+  static constexpr bool asks_ahead =
+      kept == KeptRow::packs && sizeof(T) > 2 && at_once<Access>&& Access::width == widest;
 
   template <class Access, class E>
   KOKKOS_FORCEINLINE_FUNCTION static E* at(E* row, Column column, std::int64_t stride) {
@@ -136,12 +145,16 @@ class LayerNormAlong {
     Held<Access> held;
     if constexpr (keeps) {
       load(x, own, step, columns, held);
+      if constexpr (asks_ahead<Access>) {
+        const std::int64_t next = at_row + rows_ahead_;
+        if (next < rows_) prefetch_packs<held.batch>(x_.data + axes_.kept_offset(x_, next), lane, own, step, columns);
+      }
       state = moments_of_held(team, own, step, columns, held);
     } else {
       PORTOPS_NO_UNROLL
       for (Column first = own; first < columns; first += held.batch * step) {
         load(x, first, step, columns, held);
-        add(state, first, step, columns, held);
+        state = JoinMoments<A>()(state, moments_of(first, step, columns, held));
       }
       state = join_group(team, state);
     }
@@ -210,17 +223,20 @@ class LayerNormAlong {
     return JoinMoments<A>::about(mean, n, both.sum, both.product);
   }
 
+  /// Those of one batch alone.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Moments<A>& state, Column first, int step, Column columns,
-                                       const Held<Access>& held) const {
+  KOKKOS_FORCEINLINE_FUNCTION Moments<A> moments_of(Column first, int step, Column columns,
+                                                    const Held<Access>& held) const {
     const int count = Access::count(pack_);
+    Distances<A> sums = MomentsOf<A>::start();
     PORTOPS_UNROLL
     for (int b = 0; b < held.batch; ++b) {
       A values[1][Access::width];
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) values[0][i] = static_cast<A>(held.pack[b][i]);
-      MomentsOf<A>().add(state, values, values, first + b * step < columns ? count : 0);
+      MomentsOf<A>().add(sums, values, values, first + b * step < columns ? count : 0);
     }
+    return MomentsOf<A>::state_of(sums);
   }
 
   template <class Access>
@@ -274,6 +290,7 @@ class LayerNormAlong {
   bool packs_;
   int lane_bits_;
   int team_bits_;
+  std::int64_t rows_ahead_;
 };
 
 /// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, reads
@@ -286,7 +303,7 @@ class LayerNormGradAlong {
   using State = GradientSums<A>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int most_threads = adds_up ? norm_most_threads : layer_norm_most_lanes;
-  static constexpr int blocks = adds_up ? 2 : 1;
+  static constexpr int blocks = adds_up || sizeof(T) == 2 ? 2 : 1;
 
   /// `sums` may be null, where no sums of columns are wanted.
   LayerNormGradAlong(const LayerNormTensors& t, const LayerNormPlan& plan, State* sums)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/launch.hpp"
 #include "ops/normalization/layer_norm/layer_norm_along.hpp"
 #include "ops/normalization/layer_norm/layer_norm_host.hpp"
@@ -22,7 +23,7 @@ void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& la
   if constexpr (B == Backend::cuda) {
     const auto launch = [&]<KeptRow kept>() {
       using Kernel = LayerNormAlong<B, T, kept>;
-      const Kernel kernel(tensors, plan);
+      const Kernel kernel(tensors, plan, multiprocessors(ctx) * Kernel::blocks);
       launch_all_teams<B, Kernel::most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
                                                 kernel.scratch_bytes());
     };

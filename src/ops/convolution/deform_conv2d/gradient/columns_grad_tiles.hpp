@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/prefetch.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_plan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_scratch.hpp"
@@ -379,13 +380,6 @@ class ColumnsGradTiles {
     const bool right = (lane & 2) != 0;
     const A one = (right ? product[1] : product[0]) + of_lane(right ? product[0] : product[1], 2);
     return one + of_lane(one, 1);
-  }
-
-  /// Asks for a line of memory that will be read later.
-  KOKKOS_FORCEINLINE_FUNCTION static void prefetch([[maybe_unused]] const T* from) {
-#if defined(__CUDA_ARCH__)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-#endif
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static A of_lane(A value, [[maybe_unused]] int distance) {
