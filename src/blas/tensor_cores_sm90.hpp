@@ -252,6 +252,10 @@ __device__ __forceinline__ void leave_registers() {
   PORTOPS_NAMES_32                                                                                        \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
   "%57,%58,%59,%60,%61,%62,%63"
+#define PORTOPS_NAMES_96                                                                                  \
+  PORTOPS_NAMES_64                                                                                        \
+  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
+  "%89,%90,%91,%92,%93,%94,%95"
 #define PORTOPS_NAMES_128                                                                                 \
   PORTOPS_NAMES_64                                                                                        \
   ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
@@ -293,34 +297,56 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #endif
 }
 
-/// The same of bf16 in shared memory, either of them turned.
-template <bool a_turned, bool b_turned>
-__device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[64], [[maybe_unused]] std::uint64_t a,
-                                                  [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  asm volatile(
-      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{" PORTOPS_NAMES_64 "}, %64, %65, adds, 1, 1, %67, %68;\n}"
-      : PORTOPS_SUMS_64(0)
-      : "l"(a), "l"(b), "r"(adds), "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0));
+/// a in shared memory, too: its descriptor, that of b, the flag and whether they are turned have the numbers that
+/// follow the sums.
+#define PORTOPS_TILE_PRODUCT(shape, names, n_a, n_b, flag, n_turned_a, n_turned_b, ...)                        \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %" #flag ", 0;\nwgmma.mma_async.sync.aligned.m64" shape \
+               " {" names "}, %" #n_a ", %" #n_b ", adds, 1, 1, %" #n_turned_a ", %" #n_turned_b ";\n}"        \
+               : __VA_ARGS__                                                                                   \
+               : "l"(a), "l"(b), "r"(adds), "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0))
+#define PORTOPS_TILE_PRODUCT_OF_COLUMNS(form)                                                                          \
+  if constexpr (columns == 192) {                                                                                      \
+    PORTOPS_TILE_PRODUCT("n192" form, PORTOPS_NAMES_96, 96, 97, 98, 99, 100, PORTOPS_SUMS_64(0), PORTOPS_SUMS_32(64)); \
+  } else {                                                                                                             \
+    PORTOPS_TILE_PRODUCT("n128" form, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, PORTOPS_SUMS_64(0));                       \
+  }
+#endif
+
+/// The same of 16-bit numbers in shared memory, either of them turned.
+template <Precision precision, int columns, bool a_turned, bool b_turned>
+__device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
+                                                  [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
+                                                  [[maybe_unused]] int adds) {
+  static_assert(columns == 128 || columns == 192);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (precision == Precision::f16) {
+    PORTOPS_TILE_PRODUCT_OF_COLUMNS("k16.f32.f16.f16")
+  } else {
+    PORTOPS_TILE_PRODUCT_OF_COLUMNS("k16.f32.bf16.bf16")
+  }
 #endif
 }
 
+#undef PORTOPS_TILE_PRODUCT_OF_COLUMNS
+#undef PORTOPS_TILE_PRODUCT
 #undef PORTOPS_PRODUCT_OF_COLUMNS
 #undef PORTOPS_PRODUCT
 #undef PORTOPS_NAMES_128
+#undef PORTOPS_NAMES_96
 #undef PORTOPS_NAMES_64
 #undef PORTOPS_NAMES_32
 #undef PORTOPS_SUMS_64
 #undef PORTOPS_SUMS_32
 #undef PORTOPS_SUMS_8
 
-/// The descriptor of a tile, to which instruction_offset() is added.
-template <Precision precision, bool turned = false>
+/// The descriptor of a tile, to which instruction_offset() is added. Where it is turned, the next 64 lines lie so many
+/// bytes behind the first ones.
+template <Precision precision, bool turned = false, int bytes_of_64_lines = TurnedTile::bytes_of_lines>
 __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
   constexpr int row_bytes = turned ? TurnedTile::row_bytes : Tile<precision>::row_bytes;
   constexpr std::uint64_t bytes_of_8_rows = 8 * row_bytes;
-  constexpr std::uint64_t bytes_of_lines = turned ? TurnedTile::bytes_of_lines : 16;
+  constexpr std::uint64_t bytes_of_lines = turned ? bytes_of_64_lines : 16;
   constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
   return static_cast<std::uint64_t>(tile >> 4 & 0x3fff) | bytes_of_lines >> 4 << 16 | bytes_of_8_rows >> 4 << 32 |
          swizzle << 62;
@@ -376,7 +402,7 @@ class TileProduct {
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
     const std::uint64_t a_tile = describe<precision, a_turned>(a), b_tile = describe<precision, b_turned>(b);
     enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
-      multiply_32_bytes<a_turned, b_turned>(
+      multiply_32_bytes<Precision::bf16, columns, a_turned, b_turned>(
           sums, a_tile + instruction_offset<precision, a_turned>(a_term * a_rows * Layout::row_bytes, k),
           b_tile + instruction_offset<precision, b_turned>(b_term * columns * Layout::row_bytes, k), adds);
     });

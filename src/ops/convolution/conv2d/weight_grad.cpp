@@ -6,6 +6,7 @@
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
+#include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 #include "ops/convolution/conv2d/window_rows.hpp"
 #include "ops/convolution/pixels.hpp"
 #include "ops/convolution/pixels_weight_grad_plan.hpp"
@@ -123,12 +124,13 @@ void weight_grad_directly(const Context& ctx, const DirectCall& call, const Tens
 }
 
 /// The ways to weight_grad.
-enum class WeightGradPath : std::uint8_t { window_rows, pixels, direct, columns };
+enum class WeightGradPath : std::uint8_t { window_rows, pixels, products, direct, columns };
 
 WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
                                        const TensorRef& out_grad, const TensorRef& weight_grad) {
   if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
+  if (!holds_windows(windows, x) && suits_weight_products(ctx, windows, x, out_grad)) return WeightGradPath::products;
   const bool direct = suits_direct(ctx, direct_call(windows, x, out_grad), x.type());
   return direct ? WeightGradPath::direct : WeightGradPath::columns;
 }
@@ -168,6 +170,7 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::window_rows: return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::direct: return weight_grad_directly(ctx, direct_call(windows, x, out_grad), weight_grad);
     case WeightGradPath::columns: return weight_grad_by_columns(ctx, windows, x, out_grad, weight_grad);
   }
@@ -178,6 +181,7 @@ std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, co
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::window_rows: return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
     case WeightGradPath::pixels: return sums_bytes(windows, x.type());
+    case WeightGradPath::products: return weight_products_workspace(ctx, windows, x, out_grad);
     case WeightGradPath::direct: return direct_workspace(ctx, direct_call(windows, x, out_grad), x.type());
     case WeightGradPath::columns: break;
   }

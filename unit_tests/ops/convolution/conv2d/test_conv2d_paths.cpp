@@ -4,6 +4,7 @@
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
+#include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 #include "ops/convolution/conv2d/window_rows.hpp"
 #include "ops/convolution/conv2d/x_grad.hpp"
 #include "ops/convolution/convolve.hpp"
@@ -197,6 +198,41 @@ TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
   for (const Conv2dCase& c : few) {
     for_each_type([&]<class T>() { Conv2dProblem<T>(ctx, c).check_grad(ctx); });
   }
+}
+
+TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  // Around what blocks take at once: lines of 64 channels, three of them, 64 or 128 output channels, 64 pixels.
+  const std::vector<Conv2dCase> all{
+      {.images = 3, .channels = 64, .height = 13, .width = 17, .out_channels = 72},
+      {.images = 1, .channels = 32, .height = 3, .width = 3, .out_channels = 32},
+      {.images = 2, .channels = 40, .height = 20, .out_channels = 136, .kernel = {5, 2}, .padding = {2, 0, 1, 1}},
+      {.images = 2,
+       .channels = 80,
+       .width = 30,
+       .out_channels = 160,
+       .stride = {2, 3},
+       .dilation = {1, 2},
+       .groups = 2},
+      {.images = 5,
+       .channels = 128,
+       .height = 30,
+       .width = 31,
+       .out_channels = 64,
+       .channels_last = {"x", "out_grad", "weight_grad"}},
+      {.images = 1, .channels = 200, .out_channels = 48, .kernel = {1, 1}, .stride = {2, 1}, .padding = {0, 0}},
+      {.images = 2, .channels = 72, .out_channels = 40, .padding = {4, 0, 0, 3}, .channels_last = {"x"}}};
+  int taken = 0;
+  for (const Conv2dCase& c : all) {
+    for_each_type([&]<class T>() {
+      Conv2dProblem<T> problem(ctx, c);
+      if (!impl::suits_weight_products(ctx, windows_of(problem), problem.refs.at("x"), problem.refs.at("out_grad")))
+        return;
+      problem.check_grad(ctx);
+      ++taken;
+    });
+  }
+  if (taken == 0) GTEST_SKIP() << "no device that can";
 }
 
 TEST(Conv2dPhases, take_each_tap_once_and_reach_what_it_reaches) {

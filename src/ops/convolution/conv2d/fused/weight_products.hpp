@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/types/element_type.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// weight_grad of conv2d on GPUs of compute capability 9.0 in 16-bit types: a product over the pixels of out_grad and of
+// x, which tensor cores take from where the windows lie.
+
+namespace portops::impl {
+
+/// How the product is cut into the work of blocks: a block has the sums of `rows` output channels and 192 elements of
+/// the weight's windows, over its share of the pixels.
+struct WeightProductsPlan {
+  int rows = 128;        ///< 64 or 128
+  int row_tiles = 1;     ///< of a group
+  int column_tiles = 1;  ///< of a group
+  int steps = 1;         ///< of 64 pixels
+  int shares = 1;        ///< of the steps
+  int parts = 1;         ///< sums of each element: with 64 rows a block leaves two
+  int tap_chunks = 1;    ///< of 64 channels, of which the last one need not be full
+
+  std::size_t sums_bytes(const Windows& windows) const {
+    return static_cast<std::size_t>(parts) * static_cast<std::size_t>(windows.out_channels * windows.group_column()) *
+           sizeof(float);
+  }
+};
+
+/// Both tensors with their channels last, those of a pixel at multiples of 16 bytes; strides count units of 16 bytes.
+struct WeightProductsOperands {
+  const void* x = nullptr;
+  PixelStrides x_strides{};
+  const void* out_grad = nullptr;
+  PixelStrides out_grad_strides{};
+  float* sums = nullptr;  ///< part by part [output channel][tap][channel of the group]
+  Tensor4 weight_grad;
+};
+
+/// Of so many multiprocessors.
+WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocessors);
+
+/// Enqueues the products, and the sums of their parts in a fixed order, rounded once. `type` is f16 or bf16; the stream
+/// is a cudaStream_t, whose device is the current one.
+void multiply_for_weight(void* stream, ElementType type, const Windows& windows, const WeightProductsPlan& plan,
+                         const WeightProductsOperands& operands);
+
+}  // namespace portops::impl

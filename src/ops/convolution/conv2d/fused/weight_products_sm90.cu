@@ -1,0 +1,354 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "blas/tensor_cores_sm90.hpp"
+#include "core/exec/cuda/cuda_calls.hpp"
+#include "core/lanes/divide.hpp"
+#include "ops/convolution/conv2d/fused/weight_products.hpp"
+
+#include <algorithm>
+
+namespace portops::impl {
+namespace {
+
+using blas::sm90::Precision;
+using blas::sm90::SharedAddress;
+
+// Two warpgroups.
+constexpr int threads = 256;
+constexpr int step_pixels = 64;    ///< of a stage
+constexpr int line_channels = 64;  ///< 128 bytes of 16-bit numbers
+constexpr int columns = 192;       ///< of a tile: a 3 by 3 window of 64 channels is three tiles
+constexpr int column_lines = columns / line_channels;
+/// A line of channels of all pixels of a stage: their channels are neighbours, so the product takes it turned.
+constexpr int line_bytes = step_pixels * 128;
+constexpr int unit_channels = 8;  ///< of 16 bytes
+constexpr const char* label = "portops::conv2d_grad::weight_grad[fused]";
+
+constexpr __host__ __device__ int row_lines(int rows) { return rows / line_channels; }
+constexpr __host__ __device__ int tile_bytes(int rows) { return (row_lines(rows) + column_lines) * line_bytes; }
+
+/// Where a pixel of out_grad, and the window that it stands for, lie.
+struct PixelPlace {
+  std::int32_t x;            ///< the window's first position, in units of 16 bytes; it may lie outside of the image
+  std::int32_t out_grad;     ///< the same
+  std::int16_t row, column;  ///< of that position in the image
+  std::int32_t is_there;
+};
+
+struct Arguments {
+  Windows windows;
+  WeightProductsOperands operands;
+  WeightProductsPlan plan;
+  std::int64_t all_pixels;
+  Divisor by_pixels, by_width;
+};
+
+/// What a block computes.
+struct Block {
+  int group, first_out_channel, column_tile, share;
+  int first_step, steps;
+
+  __device__ Block(const Arguments& arguments, int rows) {
+    const WeightProductsPlan& plan = arguments.plan;
+    column_tile = static_cast<int>(blockIdx.x);
+    share = static_cast<int>(blockIdx.z);
+    group = static_cast<int>(blockIdx.y) / plan.row_tiles;
+    first_out_channel = (static_cast<int>(blockIdx.y) - group * plan.row_tiles) * rows;
+    first_step = static_cast<int>(std::int64_t{plan.steps} * share / plan.shares);
+    steps = static_cast<int>(std::int64_t{plan.steps} * (share + 1) / plan.shares) - first_step;
+  }
+};
+
+/// Makes the table of a step's pixels.
+__device__ __forceinline__ void find_pixels(const Arguments& arguments, std::int64_t step, PixelPlace* places) {
+  if (threadIdx.x >= step_pixels) return;
+  const Windows& w = arguments.windows;
+  const std::int64_t pixel = step * step_pixels + threadIdx.x;
+  PixelPlace place{0, 0, 0, 0, 0};
+  if (pixel < arguments.all_pixels) {
+    const std::uint32_t image = arguments.by_pixels.quotient(static_cast<std::uint32_t>(pixel));
+    const std::uint32_t in_image = static_cast<std::uint32_t>(pixel) - image * arguments.by_pixels.value();
+    const std::uint32_t y = arguments.by_width.quotient(in_image), x = in_image - y * arguments.by_width.value();
+    const int row = static_cast<int>(y * w.stride_y - w.top), column = static_cast<int>(x * w.stride_x - w.left);
+    const PixelStrides& of_x = arguments.operands.x_strides;
+    const PixelStrides& of_grad = arguments.operands.out_grad_strides;
+    place.x = static_cast<std::int32_t>(image * of_x.image + row * of_x.y + column * of_x.x);
+    place.out_grad = static_cast<std::int32_t>(image * of_grad.image + y * of_grad.y + x * of_grad.x);
+    place.row = static_cast<std::int16_t>(row);
+    place.column = static_cast<std::int16_t>(column);
+    place.is_there = 1;
+  }
+  places[threadIdx.x] = place;
+}
+
+/// A unit of x, of a line of the tile: what one thread reads of pixel after pixel.
+struct UnitOfX {
+  std::int32_t offset;
+  std::int16_t row, column;  ///< of the tap in the window
+  bool exists;
+
+  UnitOfX() = default;
+  __device__ UnitOfX(const Arguments& arguments, const Block& block, int line, int unit) {
+    const Windows& w = arguments.windows;
+    const int chunk = block.column_tile * column_lines + line;
+    const int tap = chunk / arguments.plan.tap_chunks;
+    const int channel = (chunk - tap * arguments.plan.tap_chunks) * line_channels + unit * unit_channels;
+    const int y = tap / static_cast<int>(w.kernel_width), x = tap - y * static_cast<int>(w.kernel_width);
+    row = static_cast<std::int16_t>(y * w.dilation_y);
+    column = static_cast<std::int16_t>(x * w.dilation_x);
+    exists = tap < w.taps() && channel < w.group_channels();
+    offset = static_cast<std::int32_t>((block.group * w.group_channels() + channel) / unit_channels +
+                                       row * arguments.operands.x_strides.y + column * arguments.operands.x_strides.x);
+  }
+
+  /// Whether the pixel's window has it inside of the image.
+  __device__ __forceinline__ bool is_in(const Windows& w, const PixelPlace& place) const {
+    return exists && place.is_there != 0 && static_cast<unsigned>(place.row + row) < static_cast<unsigned>(w.height) &&
+           static_cast<unsigned>(place.column + column) < static_cast<unsigned>(w.width);
+  }
+};
+
+/// The same of out_grad.
+struct UnitOfOutGrad {
+  std::int32_t offset;
+  bool exists;
+
+  UnitOfOutGrad() = default;
+  __device__ UnitOfOutGrad(const Arguments& arguments, const Block& block, int line, int unit) {
+    const std::int64_t of_group = arguments.windows.group_out_channels();
+    const std::int64_t channel = block.first_out_channel + line * line_channels + unit * unit_channels;
+    exists = channel < of_group;
+    offset = static_cast<std::int32_t>((block.group * of_group + channel) / unit_channels);
+  }
+};
+
+/// The units that a thread reads of each pixel.
+template <int rows>
+struct Units {
+  UnitOfOutGrad out_grad[row_lines(rows)];
+  UnitOfX x[column_lines];
+
+  __device__ Units(const Arguments& arguments, const Block& block, int unit) {
+#pragma unroll
+    for (int line = 0; line < row_lines(rows); ++line) out_grad[line] = {arguments, block, line, unit};
+#pragma unroll
+    for (int line = 0; line < column_lines; ++line) x[line] = {arguments, block, line, unit};
+  }
+
+  /// Calls action(line of the tile, address, whether it is there) for those of a pixel.
+  template <class Action>
+  __device__ __forceinline__ void for_lines(const Arguments& arguments, PixelPlace place, const Action& action) const {
+    const auto* const of_grad = static_cast<const uint4*>(arguments.operands.out_grad);
+    const auto* const of_x = static_cast<const uint4*>(arguments.operands.x);
+#pragma unroll
+    for (int line = 0; line < row_lines(rows); ++line) {
+      const bool is_there = out_grad[line].exists && place.is_there != 0;
+      action(line, of_grad + (is_there ? place.out_grad + out_grad[line].offset : 0), is_there);
+    }
+#pragma unroll
+    for (int line = 0; line < column_lines; ++line) {
+      const bool is_there = x[line].is_in(arguments.windows, place);
+      action(row_lines(rows) + line, of_x + (is_there ? place.x + x[line].offset : 0), is_there);
+    }
+  }
+};
+
+/// Of 64 rows each warpgroup takes half of the pixels of a stage, of 128 half of the rows.
+template <int rows>
+struct WarpgroupShare {
+  int index = static_cast<int>(threadIdx.x) / 128;
+  static constexpr int instructions = step_pixels / 16 / (rows == 64 ? 2 : 1);
+
+  __device__ __forceinline__ int row_offset() const { return rows == 64 ? 0 : index * line_bytes; }
+  __device__ __forceinline__ int first_instruction() const { return rows == 64 ? index * instructions : 0; }
+};
+
+/// Leaves a warpgroup's sums: part by part [output channel][tap][channel].
+template <int rows>
+__device__ __forceinline__ void leave_sums(const Arguments& arguments, const Block& block,
+                                           const float (&sums)[columns / 2]) {
+  const Windows& w = arguments.windows;
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  const int part = rows == 64 ? 2 * block.share + warpgroup : block.share;
+  const std::int64_t row_elements = w.group_column();
+  float* const to =
+      arguments.operands.sums + (part * w.out_channels + block.group * w.group_out_channels()) * row_elements;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = block.first_out_channel + (rows == 64 ? 0 : warpgroup * 64) + warp * 16 + half * 8 + lane / 4;
+    if (row >= w.group_out_channels()) continue;
+#pragma unroll
+    for (int line = 0; line < column_lines; ++line) {
+      const int chunk = block.column_tile * column_lines + line;
+      const int tap = chunk / arguments.plan.tap_chunks;
+      const int first_channel = (chunk - tap * arguments.plan.tap_chunks) * line_channels;
+      if (tap >= w.taps()) continue;
+      float* const of_line = to + row * row_elements + tap * w.group_channels() + first_channel;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const int channel = lane % 4 * 2 + 8 * i, at = 4 * (line * 8 + i) + 2 * half;
+        if (first_channel + channel < w.group_channels()) {
+          *reinterpret_cast<float2*>(of_line + channel) = make_float2(sums[at], sums[at + 1]);
+        }
+      }
+    }
+  }
+}
+
+/// weight_grad = the sum of its parts. Neighbouring threads take neighbouring channels.
+template <class T>
+__global__ void add_up(const __grid_constant__ Arguments arguments, std::uint32_t elements, Divisor channels,
+                       Divisor taps) {
+  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index >= elements) return;
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int part = 0; part < arguments.plan.parts; ++part) {
+    sum += arguments.operands.sums[static_cast<std::int64_t>(part) * elements + index];
+  }
+  const std::uint32_t line = channels.quotient(index), channel = index - line * channels.value();
+  const std::uint32_t out = taps.quotient(line), tap = line - out * taps.value();
+  const auto width = static_cast<std::uint32_t>(arguments.windows.kernel_width);
+  const Tensor4& to = arguments.operands.weight_grad;
+  static_cast<T*>(to.data)[to.offset(out, channel, tap / width, tap % width)] = static_cast<T>(sum);
+}
+
+/// Enqueues the products by a kernel with so much shared memory, and the sums of their parts.
+template <class T, class Kernel>
+void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows& windows,
+            const WeightProductsPlan& plan, const WeightProductsOperands& operands) {
+  const auto divisor = [](std::int64_t value) { return Divisor(static_cast<std::uint32_t>(value)); };
+  const Arguments arguments{.windows = windows,
+                            .operands = operands,
+                            .plan = plan,
+                            .all_pixels = windows.images * windows.pixels(),
+                            .by_pixels = divisor(windows.pixels()),
+                            .by_width = divisor(windows.out_width)};
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), label,
+             "cudaFuncSetAttribute");
+  const dim3 grid(static_cast<unsigned>(plan.column_tiles),
+                  static_cast<unsigned>(windows.groups) * static_cast<unsigned>(plan.row_tiles),
+                  static_cast<unsigned>(plan.shares));
+  kernel<<<grid, threads, static_cast<std::size_t>(shared_bytes), stream>>>(arguments);
+  check_cuda(cudaGetLastError(), label, "cudaLaunchKernel");
+  const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
+  add_up<T><<<(elements + threads - 1) / threads, threads, 0, stream>>>(
+      arguments, elements, divisor(windows.group_channels()), divisor(windows.taps()));
+  check_cuda(cudaGetLastError(), label, "cudaLaunchKernel (the sums of parts)");
+}
+
+constexpr int stages = 4;
+
+constexpr __host__ __device__ int places_at(int rows) { return stages * tile_bytes(rows); }
+constexpr int shared_bytes(int rows) {
+  return places_at(rows) + stages * step_pixels * static_cast<int>(sizeof(PixelPlace));
+}
+
+/// Copies 16 bytes from device memory to shared memory, or zeros where nothing is there.
+__device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0) : "memory");
+}
+
+/// The sums of a tile over some pixels. All threads copy, some steps ahead, and multiply.
+template <Precision precision, int rows>
+__global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Arguments arguments) {
+  extern __shared__ __align__(1024) char shared[];
+  auto* const places = reinterpret_cast<PixelPlace*>(shared + places_at(rows));
+  const SharedAddress memory = blas::sm90::kept_shared_address(shared);
+  const Block block(arguments, rows);
+  const int thread = static_cast<int>(threadIdx.x);
+  // A thread has the same unit of each line, and every 32nd pixel.
+  constexpr int line_units = line_channels / unit_channels, together = threads / line_units;
+  const int unit = thread % line_units, first_pixel = thread / line_units;
+  const Units<rows> units(arguments, block, unit);
+
+  const auto find = [&](int step) {
+    find_pixels(arguments, std::int64_t{block.first_step} + step, places + step % stages * step_pixels);
+  };
+  const auto copy = [&](int step) {
+    const SharedAddress stage = memory + step % stages * tile_bytes(rows);
+#pragma unroll
+    for (int pixel = first_pixel; pixel < step_pixels; pixel += together) {
+      const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
+      units.for_lines(
+          arguments, places[step % stages * step_pixels + pixel],
+          [&](int line, const void* from, bool is_there) { copy_unit(to + line * line_bytes, from, is_there); });
+    }
+  };
+  const auto close_copies = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
+
+  // The product before the current one may still read its stage.
+  constexpr int ahead = stages - 2;
+#pragma unroll
+  for (int step = 0; step <= ahead; ++step) find(step);
+  __syncthreads();
+#pragma unroll
+  for (int step = 0; step < ahead; ++step) {
+    if (step < block.steps) copy(step);
+    close_copies();
+  }
+  const WarpgroupShare<rows> own;
+  float sums[columns / 2] = {};
+  for (int step = 0; step < block.steps; ++step) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(ahead - 1) : "memory");
+    blas::sm90::fence_products();
+    __syncthreads();
+    const SharedAddress stage = memory + step % stages * tile_bytes(rows);
+    const std::uint64_t a = blas::sm90::describe<precision, true, line_bytes>(stage + own.row_offset());
+    const std::uint64_t b = blas::sm90::describe<precision, true, line_bytes>(stage + row_lines(rows) * line_bytes);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int k = 0; k < own.instructions; ++k) {
+      const std::uint64_t at = blas::sm90::instruction_offset<precision, true>(0, own.first_instruction() + k);
+      blas::sm90::multiply_32_bytes<precision, columns, true, true>(sums, a + at, b + at, 1);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    // Of the product before, this warpgroup's part is over; of the one before that, both are, and its stage is free.
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+    if (step + ahead < block.steps) copy(step + ahead);
+    close_copies();
+    find(step + ahead + 1);
+  }
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  leave_sums<rows>(arguments, block, sums);
+}
+
+}  // namespace
+
+WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocessors) {
+  constexpr auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  WeightProductsPlan plan;
+  plan.rows = windows.group_out_channels() <= 64 ? 64 : 128;
+  plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), plan.rows));
+  plan.tap_chunks = static_cast<int>(ceil_div(windows.group_channels(), line_channels));
+  plan.column_tiles = static_cast<int>(ceil_div(windows.taps() * plan.tap_chunks, column_lines));
+  plan.steps = static_cast<int>(ceil_div(windows.images * windows.pixels(), step_pixels));
+  // In steps' time: what a block takes besides, and what adding up a part of the sums takes, for as many tiles as there
+  // are multiprocessors.
+  constexpr double fixed = 8.0, of_part = 3.0;
+  const std::int64_t tiles = std::int64_t{plan.column_tiles} * plan.row_tiles * windows.groups;
+  double least = 0;
+  for (int shares = 1; shares <= std::min(plan.steps, 128); ++shares) {
+    const auto waves = static_cast<double>(ceil_div(tiles * shares, multiprocessors));
+    const double time = waves * (static_cast<double>(ceil_div(plan.steps, shares)) + fixed) +
+                        of_part * shares * static_cast<double>(tiles) / multiprocessors;
+    if (shares > 1 && time >= least) continue;
+    least = time;
+    plan.shares = shares;
+  }
+  plan.parts = plan.shares * (plan.rows == 64 ? 2 : 1);
+  return plan;
+}
+
+void multiply_for_weight(void* stream, ElementType type, const Windows& windows, const WeightProductsPlan& plan,
+                         const WeightProductsOperands& operands) {
+  const auto enqueue = [&]<class T, Precision precision>() {
+    auto* const kernel = plan.rows == 64 ? multiply<precision, 64> : multiply<precision, 128>;
+    launch<T>(kernel, shared_bytes(plan.rows), static_cast<cudaStream_t>(stream), windows, plan, operands);
+  };
+  if (type == ElementType::f16) return enqueue.template operator()<f16, Precision::f16>();
+  enqueue.template operator()<bf16, Precision::bf16>();
+}
+
+}  // namespace portops::impl
