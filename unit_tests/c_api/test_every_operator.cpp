@@ -6,6 +6,8 @@
 #include <portops/core/element_type.hpp>
 #include <portops/core/levels.hpp>
 #include <portops/core/registry.hpp>
+#include <portops/core/runtime.hpp>
+#include <portops/core/tensor.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,14 +24,15 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// A tensor, as C and C++ have it.
+/// A tensor, as C and C++ have it: where the backend reads it, and a copy on the host.
 struct Operand {
   Shape shape;
   std::vector<std::int64_t> bytes;  // of i64; of f32 half of it is not used
+  Tensor memory;                    // of as many
   DLTensor tensor{};
   ElementType type;
 
-  Operand(ElementType its, Shape extents, int seed) : shape(std::move(extents)), type(its) {
+  Operand(Backend backend, ElementType its, Shape extents, int seed) : shape(std::move(extents)), type(its) {
     std::int64_t size = 1;
     for (const std::int64_t extent : shape) size *= extent;
     bytes.assign(static_cast<std::size_t>(size) + 1, 0);
@@ -40,8 +43,9 @@ struct Operand {
       if (type == ElementType::i64) bytes[i] = static_cast<std::int64_t>(i % 2);
       if (type == ElementType::f64) bytes[i] = std::bit_cast<std::int64_t>(0.5);
     }
-    tensor.data = bytes.data();
-    tensor.device = {kDLCPU, 0};
+    memory = Tensor(ElementType::i64, {size + 1}, default_memory_space(backend));
+    tensor.data = memory.ref().data();
+    tensor.device = {backend == Backend::cuda ? kDLCUDA : kDLCPU, 0};
     tensor.ndim = static_cast<std::int32_t>(shape.size());
     const auto bits = static_cast<std::uint8_t>(8 * size_of(type));
     tensor.dtype = DLDataType{type == ElementType::i64 ? std::uint8_t{kDLInt} : std::uint8_t{kDLFloat}, bits, 1};
@@ -50,7 +54,12 @@ struct Operand {
 
   TensorRef ref() {
     const Extents extents{std::span<const std::int64_t>(shape)};
-    return {bytes.data(), type, extents, extents.row_major_strides(), MemorySpace::host};
+    return {memory.ref().data(), type, extents, extents.row_major_strides(), memory.ref().space()};
+  }
+
+  TensorRef on_host() {
+    const Extents extents{memory.ref().extent(0)};
+    return {bytes.data(), ElementType::i64, extents, extents.row_major_strides(), MemorySpace::host};
   }
 };
 
@@ -60,7 +69,7 @@ class Call {
   Arguments arguments;
   NamedValues values;
 
-  Call() = default;
+  explicit Call(Backend backend) : backend_(backend) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
@@ -70,15 +79,15 @@ class Call {
   }
 
   void tensor(const std::string& name, const Shape& shape, ElementType type = ElementType::f32, bool filled = true) {
-    Operand& made = operands_.emplace_back(type, shape, filled ? static_cast<int>(operands_.size()) + 1 : 0);
+    Operand& made = operands_.emplace_back(backend_, type, shape, filled ? static_cast<int>(operands_.size()) + 1 : 0);
     values.tensors[name] = {&made.tensor};
     arguments.set(name, TensorOrNumber(made.ref()));
   }
   void list(const std::string& name, const std::vector<Shape>& shapes, bool filled = true) {
     std::vector<TensorRef> refs;
     for (const Shape& shape : shapes) {
-      Operand& made =
-          operands_.emplace_back(ElementType::f32, shape, filled ? static_cast<int>(operands_.size()) + 1 : 0);
+      Operand& made = operands_.emplace_back(backend_, ElementType::f32, shape,
+                                             filled ? static_cast<int>(operands_.size()) + 1 : 0);
       values.tensors[name].push_back(&made.tensor);
       refs.push_back(made.ref());
     }
@@ -122,6 +131,21 @@ class Call {
     values.texts[name] = value;
   }
 
+  /// Brings all tensors to where the backend reads them, or back.
+  void bring(const Context& context) {
+    for (Operand& operand : operands_) copy(context, operand.on_host(), operand.memory);
+  }
+  void fetch(const Context& context) {
+    for (Operand& operand : operands_) copy(context, operand.memory, operand.on_host());
+    context.fence();
+  }
+  /// A tensor's elements on the host, once they are fetched.
+  const void* elements(const DLTensor* tensor) const {
+    const auto at = std::find_if(operands_.begin(), operands_.end(),
+                                 [&](const Operand& operand) { return &operand.tensor == tensor; });
+    return at->bytes.data();
+  }
+
  private:
   static portops_levels handle(const Shape& lengths) {
     portops_levels made = nullptr;
@@ -129,6 +153,7 @@ class Call {
     return made;
   }
 
+  Backend backend_;
   std::deque<Operand> operands_;
 };
 
@@ -292,44 +317,53 @@ void give_all(Call& call, const OperatorInfo& info) {
   for (const OutputInfo& output : info.outputs) give(call, output, specs.at(output.name), output.name, false);
 }
 
-bool has_f32_on_host() {
+bool has_f32() {
   const auto types = enabled_element_types();
-  return std::find(types.begin(), types.end(), ElementType::f32) != types.end() &&
-         enabled_backends().back() != Backend::cuda;
+  return std::find(types.begin(), types.end(), ElementType::f32) != types.end();
+}
+
+/// Compares what the operator's function has written with what the call by name has.
+void expect_same(const OutputInfo& output, const Call& in_c, const Call& in_cpp) {
+  const auto& found = in_c.values.tensors.at(output.name);
+  const auto& expected = in_cpp.values.tensors.at(output.name);
+  bool is_zero = true;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::size_t bytes = found[i]->dtype.bits / 8;
+    for (std::int32_t axis = 0; axis < found[i]->ndim; ++axis) bytes *= static_cast<std::size_t>(found[i]->shape[axis]);
+    const char* const data = static_cast<const char*>(in_c.elements(found[i]));
+    EXPECT_EQ(std::memcmp(data, in_cpp.elements(expected[i]), bytes), 0) << output.name;
+    is_zero = is_zero && std::all_of(data, data + bytes, [](char byte) { return byte == 0; });
+  }
+  EXPECT_FALSE(is_zero) << output.name << " was not written";
 }
 
 TEST(CInterfaceTest, EveryOperatorGivesTheSameAsInCpp) {
-  if (!has_f32_on_host()) GTEST_SKIP() << "needs f32 and a backend of hosts";
-  const Backend backend = enabled_backends().back();
-  const Context context(backend);
-  portops_context ctx = nullptr;
-  ASSERT_EQ(portops_context_create(static_cast<portops_backend>(backend), nullptr, &ctx), PORTOPS_OK);
+  if (!has_f32()) GTEST_SKIP() << "needs f32";
   EXPECT_EQ(operator_functions().size(), operators().size());
-  for (const OperatorInfo& info : operators()) {
-    SCOPED_TRACE(info.name);
-    Call in_c, in_cpp;
-    give_all(in_c, info);
-    give_all(in_cpp, info);
-    if (HasFatalFailure()) return;
-    run(info.name, context, in_cpp.arguments);
-    ASSERT_EQ(operator_functions().at(info.name)(ctx, in_c.values), PORTOPS_OK) << portops_last_error();
-    context.fence();
-    for (const OutputInfo& output : info.outputs) {
-      const auto& found = in_c.values.tensors.at(output.name);
-      const auto& expected = in_cpp.values.tensors.at(output.name);
-      bool is_zero = true;
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        std::size_t bytes = found[i]->dtype.bits / 8;
-        for (std::int32_t axis = 0; axis < found[i]->ndim; ++axis)
-          bytes *= static_cast<std::size_t>(found[i]->shape[axis]);
-        EXPECT_EQ(std::memcmp(found[i]->data, expected[i]->data, bytes), 0) << output.name;
-        const char* data = static_cast<const char*>(found[i]->data);
-        is_zero = is_zero && std::all_of(data, data + bytes, [](char byte) { return byte == 0; });
-      }
-      EXPECT_FALSE(is_zero) << output.name << " was not written";
+  for (const Backend backend : enabled_backends()) {
+    SCOPED_TRACE(name_of(backend));
+    const Context context = Context(backend).deterministic(true);
+    portops_context ctx = nullptr;
+    ASSERT_EQ(portops_context_create(static_cast<portops_backend>(backend), nullptr, &ctx), PORTOPS_OK);
+    ASSERT_EQ(portops_context_set_deterministic(ctx, 1), PORTOPS_OK);
+    for (const OperatorInfo& info : operators()) {
+      SCOPED_TRACE(info.name);
+      Call in_c(backend), in_cpp(backend);
+      give_all(in_c, info);
+      give_all(in_cpp, info);
+      if (HasFatalFailure()) return;
+      in_c.bring(context);
+      in_cpp.bring(context);
+      context.fence();
+      run(info.name, context, in_cpp.arguments);
+      ASSERT_EQ(operator_functions().at(info.name)(ctx, in_c.values), PORTOPS_OK) << portops_last_error();
+      ASSERT_EQ(portops_context_fence(ctx), PORTOPS_OK);
+      in_c.fetch(context);
+      in_cpp.fetch(context);
+      for (const OutputInfo& output : info.outputs) expect_same(output, in_c, in_cpp);
     }
+    EXPECT_EQ(portops_context_destroy(ctx), PORTOPS_OK);
   }
-  EXPECT_EQ(portops_context_destroy(ctx), PORTOPS_OK);
 }
 
 }  // namespace
