@@ -42,7 +42,7 @@ endif()
 # Public headers live beside the code that implements them and are included as <portops/...>, in this tree as after
 # installation: portops_public_header(ops/lerp/lerp.hpp ops/lerp.hpp) gives <portops/ops/lerp.hpp>.
 set(PORTOPS_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
-file(REMOVE_RECURSE ${PORTOPS_INCLUDE_DIR}/portops/ops ${PORTOPS_INCLUDE_DIR}/portops/nn)  # an older configuration may have had more operators
+file(REMOVE_RECURSE ${PORTOPS_INCLUDE_DIR}/portops/ops ${PORTOPS_INCLUDE_DIR}/portops/nn ${PORTOPS_INCLUDE_DIR}/portops/graph)  # an older configuration may have had more operators
 function(portops_public_header source target)
   cmake_path(GET target PARENT_PATH folder)
   file(MAKE_DIRECTORY ${PORTOPS_INCLUDE_DIR}/portops/${folder})

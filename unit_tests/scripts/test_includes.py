@@ -24,7 +24,8 @@ ROOMS = (
     ("blas",),
     ("ops",),
     ("autograd",),
-    ("nn", "c_api"),
+    ("nn", "graph"),
+    ("c_api",),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 # Nothing in these knows Kokkos.
@@ -46,7 +47,7 @@ class House:
             folder_name, _, name = file.rpartition("/")
             if file.startswith("core/"):
                 self.public.setdefault(f"portops/core/{name}", file)
-            elif folder_name in ("autograd", "nn"):
+            elif folder_name in ("autograd", "nn", "graph"):
                 self.public[f"portops/{file}"] = file
             elif folder_name.endswith(f"/{name[: -len('.hpp')]}"):
                 self.public[f"portops/ops/{name}"] = file
@@ -63,7 +64,7 @@ class House:
             target = self.public.get(name, name)
             if target in self.files:
                 found.append(target)
-            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "nn", "portops", "apps"):
+            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "nn", "graph", "portops", "apps"):
                 self.problems.append(f"{file} includes {name}, which is not there")
         return found
 
@@ -203,6 +204,14 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(self.problems_of(files), [])
         files = {"nn/a.hpp": "", "autograd/b.hpp": '#include "portops/nn/a.hpp"\n'}
         self.assertEqual(self.problems_of(files), ["autograd/b.hpp includes nn/a.hpp: autograd stands below nn"])
+
+    def test_the_graph_room(self):
+        files = {"graph/a.hpp": '#include "portops/autograd/b.hpp"\n', "autograd/b.hpp": ""}
+        self.assertEqual(self.problems_of(files), [])
+        files = {"graph/a.hpp": "", "autograd/b.hpp": '#include "portops/graph/a.hpp"\n'}
+        self.assertEqual(self.problems_of(files), ["autograd/b.hpp includes graph/a.hpp: autograd stands below graph"])
+        files = {"graph/a.hpp": "", "nn/b.hpp": '#include "graph/a.hpp"\n'}
+        self.assertEqual(self.problems_of(files), ["nn/b.hpp includes graph/a.hpp: nn and graph stand side by side"])
 
     def test_a_circle(self):
         files = {"blas/a.hpp": '#include "blas/b.hpp"\n', "blas/b.hpp": '#include "blas/c.hpp"\n'}
