@@ -5,6 +5,7 @@
 #include "core/schema/argument_texts.hpp"
 #include "core/schema/named_call.hpp"
 #include "core/types/fail.hpp"
+#include "graph/arguments.hpp"
 
 #include <algorithm>
 
@@ -23,42 +24,8 @@ std::string text_of_call(std::size_t number, const std::string& place) {
   return text;
 }
 
-TensorRef shape_of(const ValueInfo& value) { return TensorRef::without_data(value.type, value.extents); }
-
 /// An input that is not given.
 bool is_none(const Operand& operand) { return operand.is_value() && !operand.value(); }
-
-/// What `input` is given, as portops::infer takes it.
-void set_input(Arguments& arguments, const Program& program, const InputInfo& input, const Operand& operand) {
-  // Levels that an operator knows nothing of are dropped, as by the operators on variables.
-  const bool takes_levels = input.ragged != Ragged::no;
-  if (operand.is_number()) {
-    arguments.set(input.name, TensorOrNumber(operand.number()));
-  } else if (operand.is_levels()) {
-    arguments.set(input.name, operand.levels());
-  } else if (operand.is_value()) {
-    const ValueInfo& value = program.value(operand.value());
-    if (input.ragged == Ragged::levels) {
-      arguments.set(input.name, value.levels);
-    } else {
-      arguments.set(input.name, TensorOrNumber(shape_of(value)));
-      if (takes_levels && value.levels) arguments.set(input.name, value.levels);
-    }
-  } else {
-    std::vector<RaggedRef> ragged;
-    std::vector<TensorRef> plain;
-    for (const ValueId each : operand.list()) {
-      const ValueInfo& value = program.value(each);
-      ragged.push_back({shape_of(value), value.levels});
-      plain.push_back(shape_of(value));
-    }
-    if (takes_levels) {
-      arguments.set(input.name, std::span<const RaggedRef>(ragged));
-    } else {
-      arguments.set(input.name, std::span<const TensorRef>(plain));
-    }
-  }
-}
 
 /// The attribute as the schema has it, with its default.
 Attribute attribute_of(const impl::NamedCall& call, const AttributeInfo& info) {
@@ -140,13 +107,17 @@ const std::vector<ValueId>& Call::results(std::string_view name) const {
 
 Arguments arguments_of(const Program& program, const CallRequest& request) {
   const OperatorInfo& info = find_operator(request.op);
+  const auto shape_of = [&](ValueId id) {
+    const ValueInfo& value = program.value(id);
+    return TensorRef::without_data(value.type, value.extents);
+  };
   Arguments arguments;
   for (const auto& [name, operand] : request.inputs) {
     if (is_none(operand)) continue;
     const auto input =
         std::find_if(info.inputs.begin(), info.inputs.end(), [&](const InputInfo& each) { return each.name == name; });
     if (input == info.inputs.end()) fail("portops::", info.name, ": no input is named '", name, "'");
-    set_input(arguments, program, *input, operand);
+    set_input(arguments, program, *input, operand, shape_of);
   }
   for (const auto& [name, value] : request.attributes) {
     const bool is_known = std::any_of(info.attributes.begin(), info.attributes.end(),

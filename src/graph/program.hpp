@@ -151,7 +151,7 @@ class Program {
   /// A line for each input, constant, call and output:
   ///
   ///   input x: f32 [8, 4]
-  ///   constant w: f32 [3, 4]
+  ///   constant w: f32 [4, 3]
   ///   linear_0: f32 [8, 3] = linear(x = x, weight = w)
   ///   relu_1: f32 [8, 3] = relu(x = linear_0)
   ///   output y = relu_1

@@ -4,7 +4,13 @@
 
 #include "autograd/autograd_support.hpp"
 
+#include <portops/core/registry.hpp>
+#include <portops/graph/execution.hpp>
 #include <portops/graph/program.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
 
 // Programs of the tests.
 
@@ -21,5 +27,43 @@ Tensor random_tensor(const Context& ctx, const Extents& extents, unsigned seed, 
   for (T& each : elements) each = static_cast<T>(random.uniform(low, high));
   return tensor_of(ctx, extents, elements);
 }
+
+/// The bytes of a tensor on the host. Waits.
+inline std::vector<unsigned char> bytes_of(const Context& ctx, const TensorRef& tensor) {
+  const Tensor host(tensor.type(), tensor.extents());
+  copy(ctx, tensor, host);
+  ctx.fence();
+  const auto* const begin = host.data<unsigned char>();
+  return {begin, begin + static_cast<std::size_t>(tensor.size()) * size_of(tensor.type())};
+}
+
+/// Values by what they are called, as bytes.
+using Results = std::map<std::string, std::vector<unsigned char>>;
+
+/// Random elements for every input: f32, other types are zeros.
+inline std::map<std::string, Tensor> random_inputs(const Context& ctx, const graph::Program& program, unsigned seed) {
+  std::map<std::string, Tensor> inputs;
+  for (const graph::ValueId id : program.inputs()) {
+    const graph::ValueInfo& value = program.value(id);
+    if (value.type == ElementType::f32) {
+      inputs.emplace(value.name, random_tensor<float>(ctx, value.extents, ++seed));
+    } else {
+      const Tensor zeros(value.type, value.extents);
+      std::memset(zeros.data<void>(), 0, static_cast<std::size_t>(zeros.ref().size()) * size_of(value.type));
+      Tensor there(value.type, value.extents, default_memory_space(ctx.backend()));
+      copy(ctx, zeros, there);
+      ctx.fence();
+      inputs.emplace(value.name, there);
+    }
+  }
+  return inputs;
+}
+
+/// The outputs of a program by plain calls, each value in memory of its own.
+Results plain_results(const Context& ctx, const graph::Program& program, const std::map<std::string, Tensor>& inputs);
+
+/// The outputs of an execution, which reads copies of the inputs.
+Results run_results(const Context& ctx, graph::Execution& execution, const graph::Program& program,
+                    const std::map<std::string, Tensor>& inputs);
 
 }  // namespace portops::test

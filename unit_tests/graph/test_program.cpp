@@ -26,7 +26,7 @@ class GraphProgramTest : public testing::Test {
 };
 
 TEST_F(GraphProgramTest, TypesAndExtentsAreInferred) {
-  const graph::ValueId weight = program.add_constant("weight", Tensor(ElementType::f32, {3, 4}));
+  const graph::ValueId weight = program.add_constant("weight", Tensor(ElementType::f32, {4, 3}));
   const graph::ValueId out = program.call("linear", {{"x", x}, {"weight", weight}});
   EXPECT_EQ(program.value(out).name, "linear_0");
   EXPECT_EQ(program.value(out).extents, (Extents{8, 3}));
@@ -63,7 +63,7 @@ TEST_F(GraphProgramTest, LevelsTravelWithValues) {
 }
 
 TEST_F(GraphProgramTest, WhatCouldNotBeCalledIsRefusedAndLeavesNothing) {
-  const graph::ValueId weight = program.add_input("weight", ElementType::f32, {3, 5});
+  const graph::ValueId weight = program.add_input("weight", ElementType::f32, {5, 3});
   const std::string before = program.to_string();
   EXPECT_EQ(message_of([&] {
               program.add_call({.op = "linear", .inputs = {{"x", x}, {"weight", weight}}, .place = "node 'head'"});
@@ -86,7 +86,7 @@ TEST_F(GraphProgramTest, WhatCouldNotBeCalledIsRefusedAndLeavesNothing) {
   refused([&] { program.add_output("out", graph::ValueId()); }, "there is no value -1");
   refused([&] { program.rename(weight, "x"); }, "two values are named 'x'");
   refused([&] { program.add_output("out", x, weight); },
-          "out is f32 [8, 4], but weight, in which it is left, f32 [3, 5]");
+          "out is f32 [8, 4], but weight, in which it is left, f32 [5, 3]");
   EXPECT_EQ(program.to_string(), before);
   program.add_output("out", x, x);
   refused([&] { program.add_output("again", x, x); }, "the results out and again are both left in x");
@@ -94,14 +94,14 @@ TEST_F(GraphProgramTest, WhatCouldNotBeCalledIsRefusedAndLeavesNothing) {
 }
 
 TEST_F(GraphProgramTest, ProgramsPrint) {
-  const graph::ValueId weight = program.add_constant("weight", Tensor(ElementType::f32, {3, 4}));
+  const graph::ValueId weight = program.add_constant("weight", Tensor(ElementType::f32, {4, 3}));
   const graph::ValueId scores = program.call("linear", {{"x", x}, {"weight", weight}});
   const graph::ValueId axis = program.call("softmax", {{"x", scores}}, {{"axis", 0}});
   program.add_output("y", program.call("multiply", {{"x", axis}, {"y", 2.0}}));
   program.add_output("kept", x, x);
   EXPECT_EQ(program.to_string(),
             "input x: f32 [8, 4]\n"
-            "constant weight: f32 [3, 4]\n"
+            "constant weight: f32 [4, 3]\n"
             "linear_0: f32 [8, 3] = linear(x = x, weight = weight)\n"
             "softmax_1: f32 [8, 3] = softmax(x = linear_0, axis = 0)\n"
             "multiply_2: f32 [8, 3] = multiply(x = softmax_1, y = 2)\n"

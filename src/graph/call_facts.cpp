@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph/call_facts.hpp"
+
+#include <algorithm>
+
+namespace portops::graph {
+namespace {
+
+bool is_computed(const Operand& output, const std::vector<std::uint8_t>& computed) {
+  const std::vector<ValueId> values = output.values();
+  return std::any_of(values.begin(), values.end(),
+                     [&](ValueId value) { return value && computed[static_cast<std::size_t>(value.index)] != 0; });
+}
+
+const std::vector<std::int64_t>& integers(const Call& call, const char* name) {
+  return std::get<std::vector<std::int64_t>>(call.attributes.at(name));
+}
+
+ViewLayout transposed_layout(const Call& call, const Extents& strides, bool is_gradient) {
+  const std::vector<std::int64_t>& perm = integers(call, "perm");
+  ViewLayout layout{.strides = strides};
+  for (int axis = 0; axis < strides.rank(); ++axis) {
+    std::int64_t source = perm[static_cast<std::size_t>(axis)];
+    if (source < 0) source += strides.rank();
+    if (is_gradient) {
+      layout.strides[static_cast<int>(source)] = strides[axis];
+    } else {
+      layout.strides[axis] = strides[static_cast<int>(source)];
+    }
+  }
+  return layout;
+}
+
+ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents& strides) {
+  const std::vector<std::int64_t>& axes = integers(call, "axes");
+  const std::vector<std::int64_t>& steps = integers(call, "strides");
+  ViewLayout layout{.strides = strides};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = static_cast<int>(axes[i] < 0 ? axes[i] + strides.rank() : axes[i]);
+    const std::int64_t step = steps.empty() ? 1 : steps[i];
+    std::int64_t start = integers(call, "starts")[i];
+    if (start < 0) start += extents[axis];
+    start = step > 0 ? std::clamp<std::int64_t>(start, 0, extents[axis])
+                     : std::clamp<std::int64_t>(start, -1, extents[axis] - 1);
+    layout.offset += start * strides[axis];
+    layout.strides[axis] = strides[axis] * step;
+  }
+  return layout;
+}
+
+}  // namespace
+
+bool is_row_major(const Extents& extents, const Extents& strides) {
+  const Extents expected = extents.row_major_strides();
+  for (int axis = 0; axis < extents.rank(); ++axis) {
+    if (extents[axis] > 1 && strides[axis] != expected[axis]) return false;
+  }
+  return true;
+}
+
+std::int64_t bytes_of(const ValueInfo& value) {
+  return value.extents.product() * static_cast<std::int64_t>(size_of(value.type));
+}
+
+bool reads_elements(const Call& call, std::string_view input, const std::vector<std::uint8_t>& computed) {
+  const OperatorInfo& info = find_operator(call.op);
+  const auto& listed = info.no_need_buffer;
+  if (std::find(listed.begin(), listed.end(), input) == listed.end()) return true;
+  // Whether an attribute makes the elements needed is the operator's own affair: to keep them is always right.
+  if (!info.no_need_buffer_attribute.empty()) return true;
+  if (info.no_need_buffer_unless.empty()) return false;
+  const Operand* output = call.output(info.no_need_buffer_unless);
+  return output != nullptr && is_computed(*output, computed);
+}
+
+Needs needs_of(const Program& program, const std::vector<std::uint8_t>& constants) {
+  const std::vector<Call>& calls = program.calls();
+  Needs needs;
+  needs.calls.resize(calls.size());
+  needs.values.resize(program.values().size());
+  needs.reads.resize(calls.size());
+  const auto need = [&](ValueId value) {
+    if (value) needs.values[static_cast<std::size_t>(value.index)] = 1;
+  };
+  for (const ProgramOutput& output : program.outputs()) need(output.value);
+  for (std::size_t number = calls.size(); number-- > 0;) {
+    const Call& call = calls[number];
+    bool runs = false;
+    for (const NamedOperand& output : call.outputs) {
+      for (const ValueId value : output.operand.values()) {
+        const auto index = static_cast<std::size_t>(value.index);
+        runs = runs || (value && needs.values[index] != 0 && constants[index] == 0);
+      }
+    }
+    if (!runs) continue;
+    needs.calls[number] = 1;
+    const OperatorInfo& info = find_operator(call.op);
+    for (const OutputInfo& output : info.outputs) {
+      if (output.optional) continue;
+      for (const ValueId value : call.output(output.name)->values()) need(value);
+    }
+    for (const NamedOperand& input : call.inputs) {
+      if (!reads_elements(call, input.name, needs.values)) continue;
+      const auto at = std::find_if(info.inputs.begin(), info.inputs.end(),
+                                   [&](const InputInfo& each) { return each.name == input.name; });
+      if (at->ragged == Ragged::levels) continue;
+      for (const ValueId value : input.operand.values()) {
+        need(value);
+        needs.reads[number].push_back(value);
+      }
+    }
+  }
+  return needs;
+}
+
+std::optional<ViewPair> view_of(const Call& call) {
+  if (call.op != "reshape" && call.op != "transpose" && call.op != "slice" && call.op != "reshape_grad" &&
+      call.op != "transpose_grad") {
+    return {};
+  }
+  const auto& [from, to] = find_operator(call.op).inplace.front();
+  const Operand* output = call.output(to);
+  if (output == nullptr) return {};
+  return ViewPair{call.input(from)->value(), output->value()};
+}
+
+std::optional<ViewLayout> view_layout(const Program& program, const Call& call, const Extents& strides) {
+  const ViewPair pair = *view_of(call);
+  const Extents& extents = program.value(pair.from).extents;
+  if (call.op == "transpose") return transposed_layout(call, strides, false);
+  if (call.op == "transpose_grad") return transposed_layout(call, strides, true);
+  if (call.op == "slice") {
+    if (program.value(pair.to).extents.product() == 0) return {};
+    return sliced_layout(call, extents, strides);
+  }
+  if (!is_row_major(extents, strides)) return {};
+  return ViewLayout{.strides = program.value(pair.to).extents.row_major_strides()};
+}
+
+std::vector<InPlacePair> in_place_pairs(const Call& call) {
+  if (view_of(call)) return {};
+  std::vector<InPlacePair> pairs;
+  for (const auto& [from, to] : find_operator(call.op).inplace) {
+    const Operand* input = call.input(from);
+    const Operand* output = call.output(to);
+    if (input == nullptr || output == nullptr) continue;
+    const std::vector<ValueId> sources = input->values(), targets = output->values();
+    for (std::size_t i = 0; i < std::min(sources.size(), targets.size()); ++i) {
+      if (sources[i] && targets[i]) pairs.push_back({sources[i], targets[i]});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace portops::graph

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/exec/tensor.hpp"
+#include "graph/plan.hpp"
+#include "graph/program.hpp"
+
+#include <vector>
+
+namespace portops::graph {
+
+/// What executions share.
+struct CompiledData {
+  Program program;
+  Plan plan;
+  std::vector<Tensor> constants;  ///< by values, in the memory of the backend; those that nobody reads are empty
+  Backend backend;
+};
+
+}  // namespace portops::graph

@@ -1,0 +1,429 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph/planner.hpp"
+
+#include "graph/arena.hpp"
+#include "graph/call_facts.hpp"
+#include "graph/schedule.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+namespace portops::graph {
+namespace {
+
+constexpr std::int32_t none = -1;
+
+/// Bytes that values share, one after the other: what a call writes in place lies in the storage of what it read.
+struct Storage {
+  MemoryKind memory = MemoryKind::arena;
+  std::int32_t index = none;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::vector<std::int32_t> accesses = {};  ///< the steps that write or read it, in their order
+};
+
+/// What is known of a value while the plan is made.
+struct ValueState {
+  std::int32_t root = none;  ///< the value whose elements these are: of a view what it shows, else itself
+  std::int64_t offset = 0;   ///< of its first element behind the root's, in elements
+  Extents strides;
+  std::int32_t storage = none;        ///< of a root
+  std::int32_t writer = none;         ///< of a root the step that computes it
+  std::vector<std::int32_t> readers;  ///< of a root the steps that read it, through views too
+  bool is_result = false;             ///< of a root: an output of the program shows it
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, const std::vector<std::uint8_t>& constants, const PlanParams& params)
+      : program_(program),
+        constants_(constants),
+        params_(params),
+        needs_(needs_of(program, constants)),
+        states_(program.values().size()),
+        schedule_(params.instances) {}
+
+  Plan make() {
+    find_views();
+    schedule();
+    choose_results();
+    for (std::int32_t step = 0; step < static_cast<std::int32_t>(runs_.size()); ++step) place_outputs(step);
+    add_copies();
+    lay_out_arena();
+    write_down();
+    return std::move(plan_);
+  }
+
+ private:
+  ValueState& state(ValueId value) { return states_[static_cast<std::size_t>(value.index)]; }
+  ValueState& state(std::int32_t value) { return states_[static_cast<std::size_t>(value)]; }
+  ValueState& root_of(ValueId value) { return state(state(value).root); }
+  Storage& storage_of(std::int32_t root) { return storages_[static_cast<std::size_t>(state(root).storage)]; }
+  const Call& call(std::int32_t step) const {
+    return program_.calls()[static_cast<std::size_t>(runs_[static_cast<std::size_t>(step)])];
+  }
+  const std::vector<ValueId>& reads(std::int32_t step) const {
+    return needs_.reads[static_cast<std::size_t>(runs_[static_cast<std::size_t>(step)])];
+  }
+  bool is_constant(ValueId value) const { return constants_[static_cast<std::size_t>(value.index)] != 0; }
+  bool is_needed(ValueId value) const { return value && needs_.values[static_cast<std::size_t>(value.index)] != 0; }
+
+  void find_views();
+  void schedule();
+  void choose_results();
+  void place_outputs(std::int32_t step);
+  bool place_in_place(std::int32_t step, ValueId from, ValueId to, std::vector<std::int32_t>& taken);
+  std::int32_t new_storage(MemoryKind memory, std::int32_t index, std::int64_t bytes);
+  bool may_write_over(const ValueState& content, std::int32_t step) const;
+  void add_copies();
+  void add_copy(std::int32_t from, const Place& to);
+  void lay_out_arena();
+  void write_down();
+  Place place_of(std::int32_t value);
+
+  const Program& program_;
+  const std::vector<std::uint8_t>& constants_;
+  const PlanParams& params_;
+  Needs needs_;
+  std::vector<ValueState> states_;
+  Schedule schedule_;
+  std::vector<std::int32_t> runs_;          ///< of each step the call
+  std::vector<std::uint8_t> is_view_ = {};  ///< of each call
+  std::vector<Storage> storages_;
+  std::vector<std::int32_t> direct_;  ///< of each value the output whose memory it is computed in, or none
+  struct CopyStep {
+    std::int32_t from;  ///< a value, or behind these a copy
+    Place to;
+    std::int32_t storage = none;  ///< of a copy in the arena
+  };
+  std::vector<CopyStep> copies_;
+  Plan plan_;
+};
+
+/// What every value shows of which root. Results are no views, because they lie in memory of their own.
+void Planner::find_views() {
+  const auto count = static_cast<std::int32_t>(states_.size());
+  std::vector<std::uint8_t> is_output(states_.size());
+  for (const ProgramOutput& output : program_.outputs()) is_output[static_cast<std::size_t>(output.value.index)] = 1;
+  for (std::int32_t value = 0; value < count; ++value) {
+    state(value).root = value;
+    state(value).strides = program_.values()[static_cast<std::size_t>(value)].extents.row_major_strides();
+  }
+  is_view_.resize(program_.calls().size());
+  if (params_.views == Views::none) return;
+  for (std::size_t number = 0; number < program_.calls().size(); ++number) {
+    const Call& call = program_.calls()[number];
+    const auto pair = view_of(call);
+    if (!pair || needs_.calls[number] == 0 || is_output[static_cast<std::size_t>(pair->to.index)] != 0) continue;
+    const ValueState& from = state(pair->from);
+    const auto layout = view_layout(program_, call, from.strides);
+    if (!layout) continue;
+    if (params_.views == Views::contiguous && !is_row_major(program_.value(pair->to).extents, layout->strides))
+      continue;
+    ValueState& to = state(pair->to);
+    to.root = from.root;
+    to.offset = from.offset + layout->offset;
+    to.strides = layout->strides;
+    is_view_[number] = 1;
+  }
+}
+
+/// Which instance runs what, by what stands on what.
+void Planner::schedule() {
+  for (std::size_t number = 0; number < program_.calls().size(); ++number) {
+    if (needs_.calls[number] == 0 || is_view_[number] != 0) continue;
+    std::vector<std::int32_t> dependencies;
+    double work = 1.0;
+    for (const ValueId value : needs_.reads[number]) {
+      const ValueState& root = root_of(value);
+      if (root.writer != none) dependencies.push_back(root.writer);
+      work += static_cast<double>(bytes_of(program_.value(value)));
+    }
+    const std::int32_t step = schedule_.add(dependencies, work);
+    runs_.push_back(static_cast<std::int32_t>(number));
+    for (const ValueId value : needs_.reads[number]) {
+      std::vector<std::int32_t>& readers = root_of(value).readers;
+      if (readers.empty() || readers.back() != step) readers.push_back(step);
+    }
+    for (const NamedOperand& output : program_.calls()[number].outputs) {
+      for (const ValueId value : output.operand.values()) {
+        if (is_needed(value)) state(value).writer = step;
+      }
+    }
+  }
+}
+
+/// Which values are computed where a result is expected. Others are copied there in the end.
+void Planner::choose_results() {
+  direct_.assign(states_.size(), none);
+  for (const ProgramOutput& output : program_.outputs()) root_of(output.value).is_result = true;
+  for (std::size_t number = 0; number < program_.outputs().size(); ++number) {
+    const ProgramOutput& output = program_.outputs()[number];
+    std::int32_t& direct = direct_[static_cast<std::size_t>(output.value.index)];
+    const ValueState& its = state(output.value);
+    if (direct != none || is_constant(output.value) || its.writer == none) continue;
+    // In the memory of an input whose elements are still to be read by others it is not computed, but copied there.
+    if (output.over) {
+      const ValueState& input = state(output.over);
+      const bool is_free =
+          !input.is_result && std::all_of(input.readers.begin(), input.readers.end(), [&](auto reader) {
+            return reader == its.writer || schedule_.happens_before(reader, its.writer);
+          });
+      if (!is_free) continue;
+      // A call that reads it may write over it where the schema says so.
+      const bool is_read = std::find(input.readers.begin(), input.readers.end(), its.writer) != input.readers.end();
+      const std::vector<InPlacePair> pairs = in_place_pairs(call(its.writer));
+      const auto is_pair = [&](const InPlacePair& pair) {
+        return pair.to == output.value && state(pair.from).root == output.over.index &&
+               program_.value(pair.from).extents == program_.value(pair.to).extents &&
+               is_row_major(program_.value(pair.from).extents, state(pair.from).strides) &&
+               state(pair.from).offset == 0;
+      };
+      const std::vector<ValueId>& all = reads(its.writer);
+      const auto times =
+          std::count_if(all.begin(), all.end(), [&](ValueId value) { return state(value).root == output.over.index; });
+      if (is_read && (!params_.in_place || times != 1 || std::none_of(pairs.begin(), pairs.end(), is_pair))) continue;
+    }
+    direct = static_cast<std::int32_t>(number);
+  }
+}
+
+std::int32_t Planner::new_storage(MemoryKind memory, std::int32_t index, std::int64_t bytes) {
+  storages_.push_back({.memory = memory, .index = index, .bytes = bytes});
+  return static_cast<std::int32_t>(storages_.size()) - 1;
+}
+
+/// Whether nobody but the step reads the content any more when it runs.
+bool Planner::may_write_over(const ValueState& content, std::int32_t step) const {
+  return !content.is_result && std::all_of(content.readers.begin(), content.readers.end(), [&](std::int32_t reader) {
+    return reader == step || schedule_.happens_before(reader, step);
+  });
+}
+
+/// Whether the call writes `to` over `from`, and then does so.
+bool Planner::place_in_place(std::int32_t step, ValueId from, ValueId to, std::vector<std::int32_t>& taken) {
+  const ValueInfo& source = program_.value(from);
+  const ValueInfo& target = program_.value(to);
+  const std::int32_t root = state(from).root;
+  if (!is_needed(to) || state(root).storage == none || is_constant({root})) return false;
+  if (source.type != target.type || source.extents != target.extents || state(from).offset != 0 ||
+      !is_row_major(source.extents, state(from).strides) || bytes_of(source) != storage_of(root).bytes) {
+    return false;
+  }
+  if (!may_write_over(state(root), step)) return false;
+  const std::vector<ValueId>& all = reads(step);
+  if (std::count_if(all.begin(), all.end(), [&](ValueId value) { return state(value).root == root; }) != 1)
+    return false;
+  const std::int32_t storage = state(root).storage;
+  if (std::find(taken.begin(), taken.end(), storage) != taken.end()) return false;
+  Storage& its = storages_[static_cast<std::size_t>(storage)];
+  if (const std::int32_t result = direct_[static_cast<std::size_t>(to.index)]; result != none) {
+    // A result in memory of its own takes the storage there with it; one over an input needs no other's.
+    if (program_.outputs()[static_cast<std::size_t>(result)].over || its.memory != MemoryKind::arena) return false;
+    its.memory = MemoryKind::output;
+    its.index = result;
+  } else if (its.memory != MemoryKind::arena) {
+    return false;
+  }
+  state(to).storage = storage;
+  taken.push_back(storage);
+  return true;
+}
+
+/// Where the step writes its outputs, in the order of the steps.
+void Planner::place_outputs(std::int32_t step) {
+  std::vector<std::int32_t> taken;  // the storages that the step writes over
+  if (params_.in_place) {
+    for (const InPlacePair& pair : in_place_pairs(call(step))) place_in_place(step, pair.from, pair.to, taken);
+  }
+  for (const NamedOperand& output : call(step).outputs) {
+    for (const ValueId value : output.operand.values()) {
+      if (!is_needed(value)) continue;
+      ValueState& its = state(value);
+      if (its.storage == none) {
+        const std::int32_t result = direct_[static_cast<std::size_t>(value.index)];
+        MemoryKind memory = MemoryKind::arena;
+        std::int32_t index = none;
+        if (result != none) {
+          const ValueId over = program_.outputs()[static_cast<std::size_t>(result)].over;
+          memory = over ? MemoryKind::input : MemoryKind::output;
+          index = over ? over.index : result;
+        }
+        its.storage = new_storage(memory, index, bytes_of(program_.value(value)));
+      }
+      storages_[static_cast<std::size_t>(its.storage)].accesses.push_back(step);
+    }
+  }
+  for (const ValueId value : reads(step)) {
+    if (const std::int32_t storage = root_of(value).storage; storage != none) {
+      storages_[static_cast<std::size_t>(storage)].accesses.push_back(step);
+    }
+  }
+}
+
+/// A step behind all others.
+void Planner::add_copy(std::int32_t from, const Place& to) {
+  const std::int32_t step = schedule_.add_last();
+  CopyStep& copy = copies_.emplace_back(CopyStep{from, to});
+  const auto values = static_cast<std::int32_t>(states_.size());
+  const std::int32_t source =
+      from < values ? state(state(from).root).storage : copies_[static_cast<std::size_t>(from - values)].storage;
+  if (source != none) storages_[static_cast<std::size_t>(source)].accesses.push_back(step);
+  if (to.memory == MemoryKind::arena) {
+    copy.storage = new_storage(MemoryKind::arena, none, bytes_of(program_.values()[static_cast<std::size_t>(from)]));
+    storages_[static_cast<std::size_t>(copy.storage)].accesses.push_back(step);
+  }
+}
+
+/// Results that lie elsewhere: those that nobody computes, those that are there twice, and those over inputs that are
+/// still read.
+void Planner::add_copies() {
+  const auto values = static_cast<std::int32_t>(states_.size());
+  const auto next = [&] { return values + static_cast<std::int32_t>(copies_.size()); };
+  const std::vector<ProgramOutput>& outputs = program_.outputs();
+  plan_.outputs.assign(outputs.size(), none);
+  std::vector<std::int32_t> sources(outputs.size(), none);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::int32_t value = outputs[i].value.index;
+    const bool is_there =
+        direct_[static_cast<std::size_t>(value)] == static_cast<std::int32_t>(i) || outputs[i].value == outputs[i].over;
+    (is_there ? plan_.outputs[i] : sources[i]) = value;
+  }
+  const auto strides_of = [&](std::size_t i) { return program_.value(outputs[i].value).extents.row_major_strides(); };
+  // First what writes to no input; then, out of harm's way, the inputs that others are left in; then these.
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (sources[i] == none || outputs[i].over) continue;
+    plan_.outputs[i] = next();
+    add_copy(sources[i], {MemoryKind::output, static_cast<std::int32_t>(i), 0, strides_of(i)});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (sources[i] == none) continue;
+    const bool is_written = std::any_of(outputs.begin(), outputs.end(), [&](const ProgramOutput& other) {
+      return other.over && other.over.index == state(outputs[i].value).root;
+    });
+    if (!outputs[i].over || !is_written) continue;
+    sources[i] = next();
+    add_copy(outputs[i].value.index, {MemoryKind::arena, none, 0, strides_of(i)});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (sources[i] == none || !outputs[i].over) continue;
+    plan_.outputs[i] = next();
+    add_copy(sources[i], {MemoryKind::input, outputs[i].over.index, 0, strides_of(i)});
+  }
+}
+
+/// Gives the storages in the arena their offsets.
+void Planner::lay_out_arena() {
+  std::vector<std::int32_t> blocks;
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    if (storages_[i].memory != MemoryKind::arena) continue;
+    blocks.push_back(static_cast<std::int32_t>(i));
+    sizes.push_back(storages_[i].bytes);
+  }
+  // Of each block the first and last access of each instance stand for all of them.
+  const auto instances = static_cast<std::size_t>(params_.instances);
+  std::vector<std::vector<std::int32_t>> first(blocks.size()), last(blocks.size());
+  std::vector<std::int64_t> change(runs_.size() + copies_.size() + 1);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    std::vector<std::int32_t> begins(instances, none), ends(instances, none);
+    const std::vector<std::int32_t>& accesses = storages_[static_cast<std::size_t>(blocks[i])].accesses;
+    for (const std::int32_t step : accesses) {
+      const auto instance = static_cast<std::size_t>(schedule_.instance(step));
+      if (begins[instance] == none || step < begins[instance]) begins[instance] = step;
+      ends[instance] = std::max(ends[instance], step);
+    }
+    std::erase(begins, none);
+    std::erase(ends, none);
+    const auto [from, to] = std::minmax_element(accesses.begin(), accesses.end());
+    change[static_cast<std::size_t>(*from)] += sizes[i];
+    change[static_cast<std::size_t>(*to) + 1] -= sizes[i];
+    first[i] = std::move(begins);
+    last[i] = std::move(ends);
+  }
+  std::int64_t live = 0;
+  for (const std::int64_t each : change) plan_.live_bytes = std::max(plan_.live_bytes, live += each);
+  const auto is_before = [&](std::size_t a, std::size_t b) {
+    return std::all_of(last[a].begin(), last[a].end(), [&](std::int32_t end) {
+      return std::all_of(first[b].begin(), first[b].end(),
+                         [&](std::int32_t begin) { return schedule_.happens_before(end, begin); });
+    });
+  };
+  const auto meet = [&](std::int32_t a, std::int32_t b) {
+    const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+    return !params_.reuse || (!is_before(x, y) && !is_before(y, x));
+  };
+  const ArenaLayout layout = lay_out(sizes, meet, plan_.live_bytes);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    storages_[static_cast<std::size_t>(blocks[i])].offset = layout.offsets[i];
+  }
+  plan_.arena_bytes = layout.bytes;
+}
+
+Place Planner::place_of(std::int32_t value) {
+  const ValueState& its = state(value);
+  const ValueInfo& root = program_.values()[static_cast<std::size_t>(its.root)];
+  Place place{.strides = its.strides};
+  if (is_constant({its.root})) {
+    place.memory = MemoryKind::constant;
+    place.index = its.root;
+  } else if (root.origin == Origin::input) {
+    place.memory = MemoryKind::input;
+    place.index = its.root;
+  } else if (const std::int32_t number = state(its.root).storage; number != none) {
+    const Storage& storage = storages_[static_cast<std::size_t>(number)];
+    place.memory = storage.memory;
+    place.index = storage.index;
+    place.offset = storage.offset;
+  } else {
+    return {};
+  }
+  place.offset += its.offset * static_cast<std::int64_t>(size_of(root.type));
+  return place;
+}
+
+void Planner::write_down() {
+  const auto values = static_cast<std::int32_t>(states_.size());
+  plan_.constants = constants_;
+  plan_.instances = params_.instances;
+  for (std::int32_t value = 0; value < values; ++value) plan_.places.push_back(place_of(value));
+  for (const CopyStep& copy : copies_) {
+    Place place = copy.to;
+    if (copy.storage != none) place.offset = storages_[static_cast<std::size_t>(copy.storage)].offset;
+    plan_.places.push_back(place);
+  }
+  // Views stand in front of the first step that follows them; steps are numbered anew.
+  std::vector<std::int32_t> numbers(runs_.size() + copies_.size(), none);
+  std::size_t step = 0;
+  const auto add = [&](Step made, std::size_t scheduled) {
+    numbers[scheduled] = static_cast<std::int32_t>(plan_.steps.size());
+    made.instance = schedule_.instance(static_cast<std::int32_t>(scheduled));
+    for (const std::int32_t each : schedule_.after(static_cast<std::int32_t>(scheduled))) {
+      made.after.push_back(numbers[static_cast<std::size_t>(each)]);
+    }
+    plan_.steps.push_back(std::move(made));
+  };
+  for (std::size_t number = 0; number < program_.calls().size(); ++number) {
+    if (needs_.calls[number] == 0) continue;
+    const auto its = static_cast<std::int32_t>(number);
+    if (is_view_[number] != 0) {
+      plan_.steps.push_back({.kind = Step::Kind::view, .call = its});
+    } else {
+      add({.kind = Step::Kind::run, .call = its}, step++);
+    }
+  }
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    add({.kind = Step::Kind::copy, .from = copies_[i].from, .to = values + static_cast<std::int32_t>(i)}, step++);
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const Program& program, const std::vector<std::uint8_t>& constants, const PlanParams& params) {
+  return Planner(program, constants, params).make();
+}
+
+}  // namespace portops::graph
