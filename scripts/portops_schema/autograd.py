@@ -260,8 +260,28 @@ def _call_body(schema: Schema, op: Operator, in_place: bool) -> list[str]:
     lines += [f"recording.change(params.{entry.name});" for entry in provided]
     # Outputs are kept as they are after the call, and stand behind the inputs.
     lines += [line for entry in gradient.inputs if op.output(entry.name) for line in _keep(op, gradient, entry)]
+    lines += _observe(op)
     lines += _finish(op)
     return lines
+
+
+def _observe(op: Operator) -> list[str]:
+    """Tells of the call whoever wants to know."""
+    inputs = [
+        f'{{"{entry.name}", {f"params.{entry.name}" if entry.optional and not entry.or_number else entry.name}}}'
+        for entry in op.inputs
+    ]
+    attributes = [
+        f'{{"{entry.name}", Attribute({CPP_TYPES[entry.type]}({_options_name(op)}.{entry.name}))}}' for entry in op.attributes
+    ]
+    outputs = [f'{{"{entry.name}", {entry.name}}}' for entry in op.outputs]
+    return [
+        "if (recording.is_observed()) {",
+        f"  recording.observe({{{', '.join(inputs)}}},",
+        f"                    {{{', '.join(attributes)}}},",
+        f"                    {{{', '.join(outputs)}}});",
+        "}",
+    ]
 
 
 def _is_plain_tensor(entry: Input) -> bool:

@@ -20,6 +20,7 @@
 
 namespace portops::impl {
 
+class CallObserver;
 class GradientCall;
 class Node;
 
@@ -164,6 +165,7 @@ struct Scopes {
   bool remembers = true;
   bool finds_nan = false;
   std::shared_ptr<const autograd::SavedTensorHooks::Pair> hooks;
+  CallObserver* observer = nullptr;  ///< as in observer.hpp
 };
 Scopes& scopes();
 

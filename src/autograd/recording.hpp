@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autograd/node.hpp"
+#include "autograd/observer.hpp"
 #include "core/exec/region.hpp"
 
 #include <initializer_list>
@@ -43,6 +44,13 @@ class Recording {
   void keep(const autograd::VariableOrNumber& operand, bool elements = true);
   void keep(const Levels& levels);
   void keep(const std::vector<autograd::Variable>& list, bool elements = true);
+
+  /// Whether somebody wants to hear of the call; then the observer does.
+  bool is_observed() const { return scopes().observer != nullptr; }
+  void observe(const std::vector<ObservedInput>& inputs, const std::vector<ObservedAttribute>& attributes,
+               const std::vector<ObservedOutput>& outputs) const {
+    scopes().observer->called(operation_->name, inputs, attributes, outputs);
+  }
 
   /// The call has written to memory that was there before.
   void change(const autograd::Variable& output) const;

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "portops/autograd/variable.hpp"
+#include "portops/core/context.hpp"
+#include "portops/core/macros.hpp"
+#include "portops/graph/program.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace portops::graph {
+
+/// Writes down, as a program, what the calls of portops::autograd do that this host thread makes from here on; they
+/// compute as ever. Recorders may be nested: the innermost one hears of the calls.
+///
+///   Recorder recorder(ctx);
+///   recorder.input("x", x);                    // what each run of the program is given
+///   recorder.output("scores", model(ctx, x));  // modules and functions of variables
+///   Program program = recorder.finish();
+///
+/// Variables that are read and that neither are inputs nor were made by recorded calls are constants: their elements
+/// are copied. Extents, levels and attributes are those of the recorded calls, also where they follow from the host's
+/// decisions: the program does not branch, and dropout without a `step` drops the same elements in every run. An input
+/// that is changed in place, such as the running statistics of a batch norm, gets an output of its name that is left in
+/// it. Calls of plain operators, and of `backward`, are not seen: a program is differentiated by `differentiate`.
+class Recorder {
+ public:
+  PORTOPS_EXPORT explicit Recorder(const Context& ctx);
+  PORTOPS_EXPORT ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Throws Error as Program::add_input does, and when the variable is empty or has been read or made already.
+  PORTOPS_EXPORT ValueId input(std::string_view name, const autograd::Variable& variable);
+  /// Throws Error as Program::add_output does, and when no recorded call made the variable and it is no input.
+  PORTOPS_EXPORT ValueId output(std::string_view name, const autograd::Variable& variable);
+  /// The value that a variable is by now, or none: for what is to be done with the program.
+  PORTOPS_EXPORT ValueId value(const autograd::Variable& variable) const;
+  /// Ends the recording. Throws Error when a constant was changed in place: the program would not remember it.
+  PORTOPS_EXPORT Program finish();
+
+ private:
+  class Observer;
+  std::unique_ptr<Observer> observer_;
+};
+
+}  // namespace portops::graph
