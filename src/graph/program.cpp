@@ -243,6 +243,36 @@ ValueId Program::call(std::string_view op, std::map<std::string, Operand, std::l
       .result(single->name);
 }
 
+ValueId Program::also_compute(std::int32_t number, std::string_view output) {
+  if (number < 0 || static_cast<std::size_t>(number) >= calls_.size()) fail(who, ": there is no call ", number);
+  Call& call = calls_[static_cast<std::size_t>(number)];
+  if (call.output(output) != nullptr) return call.result(output);
+  const OperatorInfo& info = find_operator(call.op);
+  const std::string name(output);
+  if (find_output(info, name).list) fail("portops::", info.name, ": ", name, " is a list");
+  CallRequest request{.op = call.op, .inputs = {}, .attributes = call.attributes};
+  for (const NamedOperand& input : call.inputs) request.inputs.emplace(input.name, input.operand);
+  const Arguments arguments = arguments_of(*this, request);
+  check_wanted(info, impl::NamedCall(info, arguments), {name});
+  const TensorSpec spec = infer(call.op, arguments).at(name);
+  const ValueId value = add_value({.name = free_name(call.op + "_" + std::to_string(number) + "." + name),
+                                   .type = spec.type,
+                                   .extents = spec.extents,
+                                   .levels = spec.levels,
+                                   .origin = Origin::call,
+                                   .call = number});
+  std::vector<NamedOperand> outputs;
+  for (const OutputInfo& each : info.outputs) {
+    if (each.name == name) {
+      outputs.push_back({name, value});
+    } else if (const Operand* computed = call.output(each.name)) {
+      outputs.push_back({each.name, *computed});
+    }
+  }
+  call.outputs = std::move(outputs);
+  return value;
+}
+
 void Program::add_output(std::string_view name, ValueId value, ValueId over) {
   const ValueInfo& info = this->value(value);
   if (name.empty()) fail(who, ": the name of a result is empty");

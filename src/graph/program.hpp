@@ -131,6 +131,9 @@ class Program {
   /// The same of an operator with one output that is always computed, and is no list: that output.
   PORTOPS_EXPORT ValueId call(std::string_view op, std::map<std::string, Operand, std::less<>> inputs,
                               std::map<std::string, Attribute, std::less<>> attributes = {});
+  /// Has a call compute an output that it may leave out, if it does not yet: that output. Throws Error when there is no
+  /// such call or output, when it is a list, and when it cannot be computed.
+  PORTOPS_EXPORT ValueId also_compute(std::int32_t call, std::string_view output);
   /// Names a result. With `over` it takes the place of an input: what a step makes of a parameter. A value may be a
   /// result more than once, and may be an input or a constant. Throws Error when the name is empty or another result
   /// has it; when `over` is no input, has another element type or other extents, or another result is left there.

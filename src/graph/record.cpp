@@ -133,6 +133,10 @@ class Recorder::Observer final : public impl::CallObserver {
       return found;
     }
     const TensorRef& tensor = variable.tensor();
+    if (!variable.is_leaf()) {
+      fail(who, ": a tensor of extents ", tensor.extents().to_string(),
+           " is read that a call made which was not recorded; its gradient is wanted, so it is no constant");
+    }
     if (!impl::is_contiguous(tensor)) {
       fail(who, ": a constant of extents ", tensor.extents().to_string(), " has strides ", tensor.strides().to_string(),
            ", expected a contiguous tensor");
@@ -158,6 +162,9 @@ Recorder::~Recorder() = default;
 
 ValueId Recorder::input(std::string_view name, const Variable& variable) {
   return observer_->add_input(name, variable);
+}
+void Recorder::inputs(const nn::State& state) {
+  for (const nn::NamedVariable& each : state) observer_->add_input(each.name, each.variable);
 }
 ValueId Recorder::output(std::string_view name, const Variable& variable) {
   return observer_->add_output(name, variable);

@@ -6,6 +6,7 @@
 #include "portops/core/context.hpp"
 #include "portops/core/macros.hpp"
 #include "portops/graph/program.hpp"
+#include "portops/nn/module.hpp"
 
 #include <memory>
 #include <string_view>
@@ -34,6 +35,8 @@ class Recorder {
 
   /// Throws Error as Program::add_input does, and when the variable is empty or has been read or made already.
   PORTOPS_EXPORT ValueId input(std::string_view name, const autograd::Variable& variable);
+  /// All parameters and buffers of a network, or some: an input each, by its name.
+  PORTOPS_EXPORT void inputs(const nn::State& state);
   /// Throws Error as Program::add_output does, and when no recorded call made the variable and it is no input.
   PORTOPS_EXPORT ValueId output(std::string_view name, const autograd::Variable& variable);
   /// The value that a variable is by now, or none: for what is to be done with the program.

@@ -3,6 +3,7 @@
 #include "nn/linear.hpp"
 
 #include "autograd/gradient_call.hpp"
+#include "autograd/observer.hpp"
 #include "autograd/recording.hpp"
 #include "nn/uniform_bound.hpp"
 #include "ops/products/linear/linear_rules.hpp"
@@ -41,6 +42,15 @@ constexpr impl::Operation linear_operation{
     .gradients = nullptr,
 };
 
+/// Whoever hears of calls hears of those of operators: the weight is exchanged by transpose.
+void observe(const Variable& x, const Variable& weight, const Variable& bias, const Variable& out) {
+  const TensorRef matrix = exchanged(weight.tensor());
+  const Variable turned(TensorRef::without_data(matrix.type(), matrix.extents()));
+  impl::CallObserver& observer = *impl::scopes().observer;
+  observer.called("transpose", {{"x", weight}}, {{"perm", std::vector<std::int64_t>{1, 0}}}, {{"out", turned}});
+  observer.called("linear", {{"x", x}, {"weight", turned}, {"bias", bias}}, {}, {{"out", out}});
+}
+
 }  // namespace
 
 Linear::Linear(const Context& ctx, Generator& random, std::int64_t in_features, std::int64_t out_features,
@@ -61,6 +71,7 @@ Variable Linear::operator()(const Context& ctx, const Variable& x) const {
   recording.keep(x, recording.wants(1));
   recording.keep(weight);
   portops::linear(ctx, x.tensor(), matrix, out.tensor(), options);
+  if (recording.is_observed()) observe(x, weight, bias, out);
   recording.finish({&out}, impl::NoParams{});
   return out;
 }
