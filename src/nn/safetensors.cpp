@@ -5,7 +5,7 @@
 #include "autograd/memory.hpp"
 #include "core/exec/tensor.hpp"
 #include "core/types/fail.hpp"
-#include "nn/file.hpp"
+#include "core/types/file.hpp"
 #include "nn/safetensors_header.hpp"
 
 #include <algorithm>

@@ -228,15 +228,6 @@ std::string write_header(const std::string& where, const FileHeader& header) {
   return text;
 }
 
-std::string shown(std::string_view name) {
-  constexpr std::size_t most = 120;
-  std::string text(name.substr(0, most));
-  for (char& each : text) {
-    if (static_cast<unsigned char>(each) < ' ' || each == '\x7f') each = '?';
-  }
-  return name.size() > most ? text + "…" : text;
-}
-
 std::string shown(const std::vector<std::int64_t>& extents) {
   std::string text = "[";
   for (std::size_t i = 0; i < extents.size() && i < 16; ++i) {

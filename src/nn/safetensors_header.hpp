@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/types/shown.hpp"
 #include "portops/core/tensor_ref.hpp"
 
 #include <cstdint>
@@ -39,8 +40,6 @@ FileHeader read_header(const std::string& where, std::string_view text, std::uin
 /// UTF-8, or it is too long.
 std::string write_header(const std::string& where, const FileHeader& header);
 
-/// A name as messages show it: of strangers' files, so without control characters, and not too long.
-std::string shown(std::string_view name);
 /// "[2, 3]"
 std::string shown(const std::vector<std::int64_t>& extents);
 

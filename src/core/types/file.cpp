@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "nn/file.hpp"
+#include "core/types/file.hpp"
 
 #include "core/types/fail.hpp"
 
