@@ -98,3 +98,17 @@ find_package(nlohmann_json 3.9 QUIET)
 if(nlohmann_json_FOUND)
   set(PORTOPS_HAS_JSON ON)
 endif()
+
+# --- programs as files (src/graph/onnx.hpp) ------------------------------------------------------------------
+
+# ONNX' own classes of its format, made by protobuf, and its declarations of the operators.
+if(PORTOPS_ENABLE_ONNX)
+  find_package(ONNX 1.16 CONFIG QUIET)
+  find_package(Protobuf QUIET)
+  if(ONNX_FOUND AND TARGET protobuf::libprotobuf-lite)
+    set(PORTOPS_HAS_ONNX ON)
+    set(PORTOPS_ONNX_LIBRARIES ONNX::onnx ONNX::onnx_proto protobuf::libprotobuf-lite)
+    get_target_property(PORTOPS_ONNX_INCLUDE_DIRS ONNX::onnx INTERFACE_INCLUDE_DIRECTORIES)
+    list(APPEND PORTOPS_ONNX_INCLUDE_DIRS ${Protobuf_INCLUDE_DIRS})
+  endif()
+endif()

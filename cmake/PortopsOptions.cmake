@@ -7,6 +7,7 @@ option(PORTOPS_ENABLE_APPS "Build the portops command and the applications" ${PR
 option(PORTOPS_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PORTOPS_ENABLE_BENCHMARKS "Build the benchmarks" OFF)
 option(PORTOPS_ENABLE_PYTHON "Build the Python package" OFF)
+option(PORTOPS_ENABLE_ONNX "Read and write programs as ONNX, where its library is found" ON)
 option(PORTOPS_ENABLE_WERROR "Make compiler warnings errors" OFF)
 set(PORTOPS_ELEMENT_TYPES f64 f32 f16 bf16 CACHE STRING "Element types that are compiled: a list")
 set(PORTOPS_OPERATORS all CACHE STRING "Operators, and families of operators, that are compiled: a list, or all")

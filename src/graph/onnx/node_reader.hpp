@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/tensor.hpp"
+#include "core/types/fail.hpp"
+#include "graph/program.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A node of a file while it is read.
+
+namespace portops::impl {
+
+/// How far a gelu has come that older operator sets write as x · (1 + erf(x / √2)) · 0.5, in some order.
+enum class GeluPart : std::uint8_t { none, erf, one_and_erf, half_of_these, x_times_these };
+
+/// What a name of a graph stands for: a value of the program, or elements that are known, which become one where a call
+/// wants them, or a part of a gelu.
+struct Known {
+  graph::ValueId value = {};  ///< of a part of a gelu: its x
+  std::optional<Tensor> elements = {};
+  const onnx::TensorProto* proto = nullptr;  ///< of elements that have not been read yet
+  GeluPart gelu = GeluPart::none;
+};
+
+/// The operator sets that nodes of a graph or function are of, by domain.
+using OperatorSets = std::map<std::string, std::int64_t, std::less<>>;
+
+/// The names of a graph, or of the body of a function.
+struct Scope {
+  std::map<std::string, Known, std::less<>> names;
+  OperatorSets sets;
+  std::string prefix = {};  ///< begins the places of its nodes: "node 'f' (F): "
+  /// Attributes of the call of a function, which its nodes may refer to.
+  std::map<std::string, onnx::AttributeProto, std::less<>> attributes = {};
+};
+
+/// What nodes are read into.
+struct ReadTarget {
+  graph::Program program;
+  std::string where;             ///< begins messages: "portops::graph::read_onnx: FILE: "
+  std::filesystem::path folder;  ///< of elements outside of the file
+};
+
+class NodeReader {
+ public:
+  /// Throws Error where attributes refer to none, or occur twice.
+  NodeReader(ReadTarget& target, Scope& scope, const onnx::NodeProto& node, std::int64_t operator_set);
+
+  const onnx::NodeProto& proto() const { return node_; }
+  /// The version of the node's operator set.
+  std::int64_t operator_set() const { return operator_set_; }
+  graph::Program& program() { return target_.program; }
+  /// "node 'conv1' (Conv)"
+  const std::string& place() const { return place_; }
+  /// Throws Error: "portops::graph::read_onnx: FILE: node 'conv1' (Conv): …".
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    fail(target_.where, place_, ": ", parts...);
+  }
+
+  // --- inputs and outputs, by their numbers. One that is not there is refused where it is asked for.
+
+  std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
+  bool has_input(std::size_t number) const;
+  graph::ValueId input(std::size_t number);
+  const Extents& extents(std::size_t number);
+  ElementType type(std::size_t number);
+  /// The elements of an input; null where they are not known.
+  const Tensor* elements(std::size_t number);
+  /// The elements of an input of integers. Refuses others than constants.
+  std::vector<std::int64_t> integers(std::size_t number);
+  /// What a name stands for.
+  const Known& known(std::size_t number);
+
+  std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
+  bool has_output(std::size_t number) const;
+  /// Says what an output is. Refuses a name that stands for something.
+  void give(std::size_t number, graph::ValueId value);
+  void give(std::size_t number, const Tensor& elements);
+  void give(std::size_t number, const Known& known);
+
+  // --- attributes
+
+  const onnx::AttributeProto* attribute(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  bool flag(std::string_view name, bool otherwise) const { return integer(name, otherwise ? 1 : 0) != 0; }
+  double number(std::string_view name, double otherwise) const;
+  std::string text(std::string_view name, const std::string& otherwise) const;
+  /// Those of an attribute; none where it is not there.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+
+  // --- helpers
+
+  /// A call of an operator, whose refusal is the node's.
+  const graph::Call& call(graph::CallRequest request);
+  /// Its output `out`.
+  graph::ValueId call(std::string op, std::map<std::string, graph::Operand, std::less<>> inputs,
+                      std::map<std::string, Attribute, std::less<>> attributes = {});
+  const Extents& extents_of(graph::ValueId value) { return program().value(value).extents; }
+  /// A constant of the program.
+  graph::ValueId constant(const Tensor& elements, const std::string& name = {});
+  /// The value with other extents, as many elements.
+  graph::ValueId reshaped(graph::ValueId value, const Extents& extents);
+  graph::ValueId transposed(graph::ValueId value, const std::vector<std::int64_t>& perm);
+  /// The number of an axis of `rank`, of which negative ones count from the end. Refuses others.
+  int axis(std::int64_t axis, int rank) const;
+  std::vector<int> axes(const std::vector<std::int64_t>& axes, int rank) const;
+
+ private:
+  Known& find(std::size_t number);
+  std::string free_name(const std::string& wished);
+
+  ReadTarget& target_;
+  Scope& scope_;
+  onnx::NodeProto node_;  ///< with the attributes of the function's call in place of references
+  std::int64_t operator_set_;
+  std::string place_;
+};
+
+/// What the reader does with a node.
+using NodeHandler = void (*)(NodeReader&);
+
+/// Of an operator of ONNX; null of one whose meaning no calls have.
+NodeHandler find_handler(std::string_view op);
+
+// The handlers, by the files that they stand in. Nodes have passed the check of ONNX' own declarations.
+void read_element_wise(NodeReader& node);
+void read_pow(NodeReader& node);
+void read_activation(NodeReader& node);
+void read_swish(NodeReader& node);
+void read_identity(NodeReader& node);
+void read_dropout(NodeReader& node);
+void read_cast(NodeReader& node);
+void read_sum_of_several(NodeReader& node);
+void read_negative(NodeReader& node);
+void read_sqrt(NodeReader& node);
+void read_erf(NodeReader& node);
+
+void read_matmul(NodeReader& node);
+void read_gemm(NodeReader& node);
+
+void read_conv(NodeReader& node);
+void read_deform_conv(NodeReader& node);
+void read_pool(NodeReader& node);
+void read_global_pool(NodeReader& node);
+
+void read_batch_normalization(NodeReader& node);
+void read_layer_normalization(NodeReader& node);
+void read_softmax(NodeReader& node);
+void read_reduction(NodeReader& node);
+
+void read_reshape(NodeReader& node);
+void read_flatten(NodeReader& node);
+void read_squeeze(NodeReader& node);
+void read_unsqueeze(NodeReader& node);
+void read_transpose(NodeReader& node);
+void read_concat(NodeReader& node);
+void read_split(NodeReader& node);
+void read_slice(NodeReader& node);
+void read_gather(NodeReader& node);
+void read_expand(NodeReader& node);
+
+void read_constant(NodeReader& node);
+void read_constant_of_shape(NodeReader& node);
+void read_shape(NodeReader& node);
+void read_size(NodeReader& node);
+void read_range(NodeReader& node);
+
+/// A node of the domain "portops".
+void read_own(NodeReader& node);
+
+/// Reads an Add or Mul that is a step of a gelu; false where it is none.
+bool read_gelu_step(NodeReader& node);
+/// The number that an input is: elements that are known, one of them, of no more axes than `rank`.
+std::optional<double> number_input(NodeReader& node, std::size_t number, int rank);
+
+/// Computes a node on integers that are known; false where it is none of these.
+bool fold_integers(NodeReader& node);
+
+}  // namespace portops::impl

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/types/shown.hpp"
+#include "graph/onnx/elements.hpp"
+#include "graph/onnx/node_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Element by element: arithmetic, activations, and what leaves elements as they are.
+
+namespace portops::impl {
+
+using graph::ValueId;
+
+std::optional<double> number_input(NodeReader& node, std::size_t number, int rank) {
+  const Tensor* elements = node.elements(number);
+  if (elements == nullptr || elements->ref().type() == ElementType::i64) return std::nullopt;
+  if (elements->ref().size() != 1 || elements->ref().rank() > rank) return std::nullopt;
+  return numbers_of(*elements).front();
+}
+
+namespace {
+
+std::string name_of_arithmetic(const std::string& op) {
+  if (op == "Add") return "add";
+  if (op == "Sub") return "subtract";
+  if (op == "Mul") return "multiply";
+  return "divide";
+}
+
+void give_arithmetic(NodeReader& node, const std::string& op, std::size_t x, std::size_t y) {
+  if (const auto number = number_input(node, y, node.extents(x).rank())) {
+    node.give(0, node.call(op, {{"x", node.input(x)}, {"y", *number}}));
+  } else {
+    node.give(0, node.call(op, {{"x", node.input(x)}, {"y", node.input(y)}}));
+  }
+}
+
+}  // namespace
+
+void read_element_wise(NodeReader& node) {
+  if (read_gelu_step(node)) return;
+  const std::string op = name_of_arithmetic(node.proto().op_type());
+  const bool swaps = (op == "add" || op == "multiply") && number_input(node, 0, node.extents(1).rank()).has_value() &&
+                     node.elements(1) == nullptr;
+  give_arithmetic(node, op, swaps ? 1 : 0, swaps ? 0 : 1);
+}
+
+void read_sum_of_several(NodeReader& node) {
+  ValueId sum = node.input(0);
+  for (std::size_t i = 1; i < node.inputs(); ++i) sum = node.call("add", {{"x", sum}, {"y", node.input(i)}});
+  node.give(0, sum);
+}
+
+void read_negative(NodeReader& node) { node.give(0, node.call("multiply", {{"x", node.input(0)}, {"y", -1.0}})); }
+
+void read_pow(NodeReader& node) {
+  const auto power = number_input(node, 1, node.extents(0).rank());
+  if (!power || !(*power == 1.0 || *power == 2.0 || *power == 3.0)) {
+    node.refuse("has a power that is no constant 1, 2 or 3, for which alone there are calls");
+  }
+  const ValueId x = node.input(0);
+  ValueId result = x;
+  for (int i = 1; i < static_cast<int>(*power); ++i) result = node.call("multiply", {{"x", result}, {"y", x}});
+  node.give(0, result);
+}
+
+void read_sqrt(NodeReader& node) {
+  const Tensor* elements = node.elements(0);
+  if (elements == nullptr || elements->ref().type() == ElementType::i64) {
+    node.refuse("no call has the meaning of this operator, but of constants");
+  }
+  std::vector<double> roots = numbers_of(*elements);
+  for (double& each : roots) each = std::sqrt(each);
+  const Tensor wide(ElementType::f64, elements->ref().extents());
+  std::copy(roots.begin(), roots.end(), wide.data<double>());
+  node.give(0, converted(wide, elements->ref().type()));
+}
+
+void read_activation(NodeReader& node) {
+  const std::string& op = node.proto().op_type();
+  std::map<std::string, Attribute, std::less<>> attributes;
+  if (op == "Gelu") attributes["approximate"] = node.text("approximate", "none");
+  std::string name = op;
+  std::transform(name.begin(), name.end(), name.begin(), [](char each) {
+    return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
+  });
+  node.give(0, node.call(name, {{"x", node.input(0)}}, attributes));
+}
+
+void read_swish(NodeReader& node) {
+  if (node.number("alpha", 1.0) != 1.0) node.refuse("has the alpha ", node.number("alpha", 1.0), ", expected 1");
+  node.give(0, node.call("silu", {{"x", node.input(0)}}));
+}
+
+void read_identity(NodeReader& node) { node.give(0, node.known(0)); }
+
+void read_dropout(NodeReader& node) {
+  if (node.has_input(2)) {
+    const std::vector<std::int64_t> training = node.integers(2);
+    if (training.size() != 1 || training[0] != 0) node.refuse("trains: it drops elements at random");
+  }
+  if (node.has_output(1)) node.refuse("gives a mask, which no call does");
+  node.give(0, node.known(0));
+}
+
+void read_cast(NodeReader& node) {
+  const int to = static_cast<int>(std::clamp<std::int64_t>(node.integer("to", 0), 0, INT32_MAX));
+  const auto type = element_type_of(to);
+  if (!type) node.refuse("converts to ", name_of_onnx_type(to), ", expected float, double, float16, bfloat16 or integers");
+  const ElementType from = node.type(0);
+  const Tensor* elements = node.elements(0);
+  if (from == *type && (elements == nullptr || from != ElementType::i64)) {
+    node.give(0, node.known(0));
+  } else if (elements == nullptr) {
+    node.refuse("converts ", name_of(from), " to ", name_of(*type), " when the program runs, which no call does");
+  } else if (from != ElementType::i64 && *type != ElementType::i64) {
+    node.give(0, converted(*elements, *type));
+  } else {
+    std::vector<double> numbers;
+    if (from == ElementType::i64) {
+      for (const std::int64_t each : integers_of(*elements)) numbers.push_back(static_cast<double>(each));
+    } else {
+      numbers = numbers_of(*elements);
+    }
+    const Tensor wide(ElementType::f64, elements->ref().extents());
+    std::copy(numbers.begin(), numbers.end(), wide.data<double>());
+    if (*type != ElementType::i64) {
+      node.give(0, converted(wide, *type));
+      return;
+    }
+    if (from == ElementType::i64) {
+      node.give(0, node.known(0));
+      return;
+    }
+    const Tensor whole(ElementType::i64, elements->ref().extents());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (!(std::abs(numbers[i]) < 0x1p63)) node.refuse("converts ", numbers[i], " to an integer");
+      whole.data<std::int64_t>()[i] = static_cast<std::int64_t>(numbers[i]);
+    }
+    node.give(0, whole);
+  }
+}
+
+}  // namespace portops::impl
