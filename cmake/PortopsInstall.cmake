@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include(CMakePackageConfigHelpers)
 
-install(TARGETS portops EXPORT portopsTargets)
+set(targets portops)
+if(TARGET portops_comm)
+  list(APPEND targets portops_comm)
+endif()
+install(TARGETS ${targets} EXPORT portopsTargets)
 install(EXPORT portopsTargets NAMESPACE portops:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/portopsConfig.cmake.in
   ${PROJECT_BINARY_DIR}/portopsConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/portops)

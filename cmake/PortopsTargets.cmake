@@ -42,7 +42,8 @@ endif()
 # Public headers live beside the code that implements them and are included as <portops/...>, in this tree as after
 # installation: portops_public_header(ops/lerp/lerp.hpp ops/lerp.hpp) gives <portops/ops/lerp.hpp>.
 set(PORTOPS_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
-file(REMOVE_RECURSE ${PORTOPS_INCLUDE_DIR}/portops/ops ${PORTOPS_INCLUDE_DIR}/portops/nn ${PORTOPS_INCLUDE_DIR}/portops/graph)  # an older configuration may have had more operators
+file(REMOVE_RECURSE ${PORTOPS_INCLUDE_DIR}/portops/ops ${PORTOPS_INCLUDE_DIR}/portops/nn ${PORTOPS_INCLUDE_DIR}/portops/graph
+  ${PORTOPS_INCLUDE_DIR}/portops/comm)  # an older configuration may have had more operators
 function(portops_public_header source target)
   cmake_path(GET target PARENT_PATH folder)
   file(MAKE_DIRECTORY ${PORTOPS_INCLUDE_DIR}/portops/${folder})
@@ -102,8 +103,13 @@ set(PORTOPS_CPP_TYPE_f16 portops::f16)
 set(PORTOPS_CPP_TYPE_bf16 portops::bf16)
 
 # Compiles a header's template for each backend and element type of the build: ops/lerp/lerp_kernels_impl.hpp holds
-# LerpKernels. The types share a translation unit, because much of its time goes into Kokkos' headers.
+# LerpKernels. The types share a translation unit, because much of its time goes into Kokkos' headers. They become part of
+# portops, or of the target that is named.
 function(portops_instantiate header)
+  set(target portops)
+  if(ARGC GREATER 1)
+    set(target ${ARGV1})
+  endif()
   cmake_path(GET header STEM template)
   string(REGEX REPLACE "_impl$" "" template ${template})
   string(REPLACE "_" ";" words ${template})
@@ -122,6 +128,6 @@ function(portops_instantiate header)
     endforeach()
     set(file ${PROJECT_BINARY_DIR}/instantiations/${template}_${backend}.cpp)
     file(CONFIGURE OUTPUT ${file} CONTENT "#include \"${header}\"\n\n${instantiations}" @ONLY)
-    target_sources(portops PRIVATE ${file})
+    target_sources(${target} PRIVATE ${file})
   endforeach()
 endfunction()

@@ -24,9 +24,9 @@ root_packages() {
                libonnx-dev libopenblas-dev libpng-dev libprotobuf-dev ninja-build nlohmann-json3-dev protobuf-compiler python3
                python3-yaml'
   case $1 in
-    sid) echo "$build" dataset-fashion-mnist gfortran libkokkos-dev nanobind-dev pkgconf python3-dev python3-nanobind python3-numpy \
-      python3-onnx python3-pil python3-pip python3-scikit-build-core ;;
-    experimental) echo "$build" libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev ;;
+    sid) echo "$build" dataset-fashion-mnist gfortran libkokkos-dev libopenmpi-dev nanobind-dev openmpi-bin pkgconf python3-dev \
+      python3-nanobind python3-numpy python3-onnx python3-pil python3-pip python3-scikit-build-core ;;
+    experimental) echo "$build" libmpich-dev libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev mpich ;;
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++. The Python packages are those of
     # scripts/sweep, and what the Python package that was built in sid is tested beside.
     lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev mypy nlohmann-json3-dev python3 python3-dev \

@@ -99,10 +99,16 @@ void Leaf::add(const Context& ctx, SparseValue&& term) {
   }
 }
 
-void Leaf::clear() {
+void Leaf::replace(Value gradient) {
+  const std::lock_guard lock(mutex_);
+  gradient_ = std::move(gradient);
+  sparse_ = {};
+}
+
+void Leaf::replace(SparseValue gradient) {
   const std::lock_guard lock(mutex_);
   gradient_ = {};
-  sparse_ = {};
+  sparse_ = std::move(gradient);
 }
 
 void Leaf::set_hook(std::function<void(const autograd::Variable&)> hook) {

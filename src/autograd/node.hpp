@@ -88,7 +88,9 @@ class Leaf final : public Node {
   /// Adds to the gradient, or takes the term over where there is none. A sparse gradient ends with the first dense one.
   void add(const Context& ctx, Value&& term);
   void add(const Context& ctx, SparseValue&& term);
-  void clear();
+  void replace(Value gradient);
+  void replace(SparseValue gradient);
+  void clear() { replace(Value()); }
   void set_hook(std::function<void(const autograd::Variable&)> hook);
   std::function<void(const autograd::Variable&)> hook() const;
 

@@ -35,6 +35,22 @@ Leaf* leaf_of(const VariableData* data) {
              : nullptr;
 }
 
+/// The same, where there is one.
+Leaf& need_leaf(const char* name, const VariableData* data) {
+  Leaf* leaf = leaf_of(data);
+  if (leaf == nullptr) fail(name, ": the variable is no leaf whose gradient is wanted");
+  return *leaf;
+}
+
+/// That a gradient of the leaf has its element type and the extents.
+void check_as_leaf(const char* name, const Leaf& leaf, const TensorRef& gradient, const Extents& extents) {
+  if (!gradient) fail(name, ": the gradient is empty, expected a tensor");
+  const ElementType type = leaf.value.tensor.type();
+  if (gradient.type() == type && gradient.extents() == extents) return;
+  fail(name, ": the gradient is ", name_of(gradient.type()), " ", gradient.extents().to_string(), ", expected ",
+       name_of(type), " ", extents.to_string(), " (as the variable)");
+}
+
 /// That of an empty variable is nothing.
 const Value& value_of(const VariableData* data) {
   static const Value& nothing = *new Value;  // variables may be asked while the program ends
@@ -92,12 +108,43 @@ void Variable::clear_grad() {
   if (impl::Leaf* leaf = impl::leaf_of(data_.get())) leaf->clear();
 }
 
+void Variable::set_grad(const Variable& gradient) {
+  constexpr const char* name = "portops::autograd::Variable::set_grad";
+  impl::Leaf& leaf = impl::need_leaf(name, data_.get());
+  impl::check_as_leaf(name, leaf, gradient.tensor(), tensor().extents());
+  leaf.replace(gradient.data()->value);
+}
+
+void Variable::set_grad(const SparseGradient& gradient) {
+  constexpr const char* name = "portops::autograd::Variable::set_grad";
+  impl::Leaf& leaf = impl::need_leaf(name, data_.get());
+  if (!leaf.is_sparse) impl::fail(name, ": the gradient is sparse, and the variable wants a dense one");
+  Extents expected = tensor().extents();
+  if (gradient.rows && expected.rank() > 0) expected[0] = gradient.rows.tensor().size();
+  impl::check_as_leaf(name, leaf, gradient.values.tensor(), expected);
+  leaf.replace(impl::SparseValue{gradient.rows.data()->value, gradient.values.data()->value,
+                                 gradient.count.data()->value});
+}
+
+bool Variable::wants_sparse_gradient() const {
+  const impl::Leaf* leaf = impl::leaf_of(data_.get());
+  return leaf != nullptr && leaf->is_sparse;
+}
+
+SparseGradient merge_sparse(const Context& ctx, std::int64_t height, const Variable& rows, const Variable& values) {
+  const TensorRef& its_rows = rows.tensor();
+  const TensorRef& its_values = values.tensor();
+  if (!its_rows || !its_values) impl::fail("portops::autograd::merge_sparse: rows or values are empty");
+  constexpr const char* label = "portops::autograd::merge_sparse";
+  const impl::SparseValue out{impl::make_value(ctx, label, ElementType::i64, its_rows.extents()),
+                              impl::make_value(ctx, label, its_values.type(), its_values.extents()),
+                              impl::make_value(ctx, label, ElementType::i64, {})};
+  impl::merge_rows_of(ctx, height, its_rows, its_values, out);
+  return {impl::make_variable(out.rows), impl::make_variable(out.values), impl::make_variable(out.count)};
+}
+
 void Variable::on_gradient(std::function<void(const Variable& leaf)> hook) {
-  impl::Leaf* leaf = impl::leaf_of(data_.get());
-  if (leaf == nullptr) {
-    impl::fail("portops::autograd::Variable::on_gradient: the variable is no leaf whose gradient is wanted");
-  }
-  leaf->set_hook(std::move(hook));
+  impl::need_leaf("portops::autograd::Variable::on_gradient", data_.get()).set_hook(std::move(hook));
 }
 
 Variable Variable::detach() const { return data_ != nullptr ? impl::make_variable(data_->value) : Variable(); }

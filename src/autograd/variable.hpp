@@ -37,7 +37,7 @@ struct SparseGradient;
 /// Variables that are made from one tensor do not hear of each other's changes; copies and detached ones do.
 ///
 /// Several host threads may use a variable at once, except to change it: by calls in place, `clear_grad`,
-/// `on_gradient`.
+/// `set_grad`, `on_gradient`.
 class Variable {
  public:
   /// Empty: an optional input that is not given, a gradient that is not there.
@@ -78,6 +78,14 @@ class Variable {
   PORTOPS_EXPORT SparseGradient sparse_grad() const;
   /// Gives up the gradient of a leaf, so that the next one is not added to it.
   PORTOPS_EXPORT void clear_grad();
+  /// Of a leaf: puts another gradient in the place of the one that it has, such as the sum over several processes; it is
+  /// shared, not copied. Throws Error where no gradient of it is wanted, it is no leaf, or the element type or the
+  /// extents are not those of the leaf.
+  PORTOPS_EXPORT void set_grad(const Variable& gradient);
+  /// The same where a sparse gradient is wanted; it is merged, as SparseGradient says.
+  PORTOPS_EXPORT void set_grad(const SparseGradient& gradient);
+  /// Of a leaf: whether its gradient is wanted sparse.
+  PORTOPS_EXPORT bool wants_sparse_gradient() const;
   /// Of a leaf: has `hook` called within `backward` once its gradient is complete, while others are still to come. An
   /// empty function takes the hook away. Throws Error where no gradient of it is wanted, or it is no leaf.
   PORTOPS_EXPORT void on_gradient(std::function<void(const Variable& leaf)> hook);
@@ -105,6 +113,17 @@ struct SparseGradient {
 
   explicit operator bool() const { return static_cast<bool>(rows); }
 };
+
+/// The sparse gradient of a table of `height` rows, merged from rows in any order, each of which may occur several
+/// times: rows of one place are added up in the order of their positions, in f32 (f64 for f64), rounded once. Where
+/// rows[i] is height there is no row.
+///
+/// rows     i64 [n], from 0 to height.
+/// values   [n, width], f64, f32, f16 or bf16.
+///
+/// Throws Error as the operator embedding_sparse_gradient does, and in a build without it.
+PORTOPS_EXPORT SparseGradient merge_sparse(const Context& ctx, std::int64_t height, const Variable& rows,
+                                           const Variable& values);
 
 /// A variable, or a number that stands for a tensor of that value and of extents [].
 class VariableOrNumber {

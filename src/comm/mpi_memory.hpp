@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "comm/mpi.hpp"
+#include "portops/core/context.hpp"
+#include "portops/core/tensor.hpp"
+#include "portops/core/tensor_ref.hpp"
+
+#include <vector>
+
+namespace portops::impl {
+
+/// Where MPI finds the elements of tensors: where they lie, or in memory of the host's that they are copied to and from.
+/// Such memory is kept for further transfers: a GPU's takes long to be page-locked.
+class MpiMemories {
+ public:
+  explicit MpiMemories(comm::MpiMemory policy) : policy_(policy) {}
+
+  /// A tensor's elements for MPI. Without `owner` they are the tensor's own.
+  struct Place {
+    TensorRef elements;
+    Tensor owner;
+  };
+
+  /// For elements that other processes send.
+  Place place(const Context& ctx, const TensorRef& tensor);
+  /// Enqueues what brings elements there, or back, where they are not the tensor's own.
+  static void bring(const Context& ctx, const TensorRef& tensor, const Place& place);
+  static void bring_back(const Context& ctx, const Place& place, const TensorRef& tensor);
+  /// Nobody reads or writes it any more.
+  void give_back(Place&& place);
+
+  /// Throws Error where MPI was said to reach a GPU's memory, and does not. All processes call it, once.
+  void try_gpu(const Context& ctx, MPI_Comm communicator) const;
+  bool is_gpu_aware() const { return policy_ == comm::MpiMemory::gpu_aware; }
+
+ private:
+  comm::MpiMemory policy_;
+  std::vector<Tensor> free_;
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "autograd/autograd_support.hpp"
+
+#include <portops/comm/world.hpp>
+
+// Tests that several processes run together: each of them runs all tests, in the same order.
+
+namespace portops::test {
+
+/// All processes of this run.
+const comm::Communicator& processes();
+
+/// On every backend whose tensors the processes can send: those of the host.
+inline std::vector<Backend> host_backends() {
+  std::vector<Backend> backends;
+  for (const Backend each : enabled_backends()) {
+    if (each != Backend::cuda) backends.push_back(each);
+  }
+  return backends;
+}
+
+#define PORTOPS_ON_HOSTS(Suite) \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::test::host_backends()), portops::test::backend_test_name)
+
+}  // namespace portops::test
