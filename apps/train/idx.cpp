@@ -37,18 +37,23 @@ class GzipFile {
     const int found = gzread(file_.get(), data, static_cast<unsigned>(bytes));
     int status = Z_OK;
     const char* const problem = gzerror(file_.get(), &status);
-    // At the end of a file that is cut off there is a status too, but what was unpacked counts.
+    // Said once, as soon as what is packed ends too early: what was unpacked before counts all the same.
+    is_cut_off_ = is_cut_off_ || status == Z_BUF_ERROR;
     if (found < 0 || (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)) {
       fail(std::string("cannot be read: ") + (status == Z_ERRNO ? std::strerror(errno) : problem));
     }
     return static_cast<std::size_t>(found);
   }
 
+  /// Whether gzip's checksum, or what is before it, is missing, as far as the file has been read.
+  bool is_cut_off() const { return is_cut_off_; }
+
   [[noreturn]] void fail(const std::string& problem) const { throw Error(name_ + ": " + problem); }
 
  private:
   std::string name_;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+  bool is_cut_off_ = false;
 };
 
 std::string list_of(const std::vector<std::int64_t>& extents) {
@@ -104,6 +109,7 @@ IdxArray read_idx(const std::string& name, int rank) {
     file.fail("is longer than its header says: extents " + list_of(array.extents) + " are " +
               std::to_string(expected) + " elements");
   }
+  if (file.is_cut_off()) file.fail("truncated: the end of what gzip has packed is missing");
   return array;
 }
 
