@@ -28,6 +28,13 @@ Tensor random_tensor(const Context& ctx, const Extents& extents, unsigned seed, 
   return tensor_of(ctx, extents, elements);
 }
 
+/// Of each value whether the program holds its elements.
+inline std::vector<std::uint8_t> constants_of(const graph::Program& program) {
+  std::vector<std::uint8_t> constants;
+  for (const graph::ValueInfo& value : program.values()) constants.push_back(value.origin == graph::Origin::constant);
+  return constants;
+}
+
 /// The bytes of a tensor on the host. Waits.
 inline std::vector<unsigned char> bytes_of(const Context& ctx, const TensorRef& tensor) {
   const Tensor host(tensor.type(), tensor.extents());

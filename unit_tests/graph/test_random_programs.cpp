@@ -26,12 +26,6 @@
 namespace portops::test {
 namespace {
 
-std::vector<std::uint8_t> constants_of(const graph::Program& program) {
-  std::vector<std::uint8_t> constants;
-  for (const graph::ValueInfo& value : program.values()) constants.push_back(value.origin == graph::Origin::constant);
-  return constants;
-}
-
 std::string verdict(const graph::Program& program, const graph::Plan& plan) {
   return message_of([&] { graph::verify(program, plan); });
 }
