@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "common/order.hpp"
 #include "common/program.hpp"
 #include "common/values.hpp"
 #include "learn.hpp"
-#include "common/order.hpp"
 #include "speaking_words.hpp"
 #include "text.hpp"
 

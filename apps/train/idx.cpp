@@ -106,8 +106,8 @@ IdxArray read_idx(const std::string& name, int rank) {
   }
   std::uint8_t more = 0;
   if (file.read(&more, 1) != 0) {
-    file.fail("is longer than its header says: extents " + list_of(array.extents) + " are " +
-              std::to_string(expected) + " elements");
+    file.fail("is longer than its header says: extents " + list_of(array.extents) + " are " + std::to_string(expected) +
+              " elements");
   }
   if (file.is_cut_off()) file.fail("truncated: the end of what gzip has packed is missing");
   return array;

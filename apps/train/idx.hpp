@@ -20,9 +20,9 @@ struct IdxArray {
 ///   extents                           of each axis, 32 bits, the most significant byte first
 ///   elements
 ///
-/// Files may come from anywhere: memory grows with what a file holds, not with what its header promises, and stays below
-/// 2 GiB. Throws Error, which names the file, where it cannot be read, is no such file, has another type or rank, is
-/// cut off, or is longer than its header says.
+/// Files may come from anywhere: memory grows with what a file holds, not with what its header promises, and stays
+/// below 2 GiB. Throws Error, which names the file, where it cannot be read, is no such file, has another type or rank,
+/// is cut off, or is longer than its header says.
 IdxArray read_idx(const std::string& name, int rank);
 
 }  // namespace portops::apps

@@ -43,7 +43,9 @@ Context make_context(const Options& options, const portops::Device& device) {
 
 void print_set_up(const Options& options, const ImageData& data, Trainer& trainer, const portops::Device& device) {
   std::int64_t numbers = 0;
-  for (const portops::nn::NamedVariable& each : trainer.network().parameters()) numbers += each.variable.tensor().size();
+  for (const portops::nn::NamedVariable& each : trainer.network().parameters()) {
+    numbers += each.variable.tensor().size();
+  }
   const TrainOptions& train = options.train;
   std::cout << "data     " << options.data << ": " << data.train.items() << " images to learn from, "
             << data.test.items() << " to test, " << data.train.width << " x " << data.train.height << ", "

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "common/measures.hpp"
 #include "common/picture.hpp"
 #include "images.hpp"
-#include "common/measures.hpp"
 
 #include <cstdint>
 #include <span>

@@ -42,9 +42,8 @@ nn::DeformConv2dPack deformable(const Context& ctx, nn::Generator& random, const
 }
 
 nn::BatchNorm2d norm(const Context& ctx, const NetworkOptions& options, double width) {
-  return {ctx,
-          channels(options, width),
-          {.type = options.type == ElementType::f64 ? ElementType::f64 : ElementType::f32}};
+  return {
+      ctx, channels(options, width), {.type = options.type == ElementType::f64 ? ElementType::f64 : ElementType::f32}};
 }
 
 nn::Variable pool(const Context& ctx, const nn::Variable& x) { return ag::pool2d(ctx, x, {.kernel_size = {2, 2}}); }

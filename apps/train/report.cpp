@@ -82,9 +82,9 @@ void print_confusion(std::span<const Told> told, std::span<const std::int64_t> l
     for (std::size_t other = 0; has_columns && other < classes; ++other) {
       std::cout << formatted("%6lld", static_cast<long long>(row[other]));
     }
-    std::cout << (items == 0 ? std::string("         -")
-                             : formatted("  %6.2f %%", 100.0 * static_cast<double>(row[label]) /
-                                                            static_cast<double>(items)))
+    std::cout << (items == 0
+                      ? std::string("         -")
+                      : formatted("  %6.2f %%", 100.0 * static_cast<double>(row[label]) / static_cast<double>(items)))
               << '\n';
   }
   Measures all;

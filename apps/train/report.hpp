@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "images.hpp"
 #include "common/measures.hpp"
+#include "images.hpp"
 
 #include <chrono>
 #include <cstdint>

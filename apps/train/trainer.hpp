@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "common/measures.hpp"
 #include "device_images.hpp"
 #include "images.hpp"
-#include "common/measures.hpp"
 #include "network.hpp"
 
 #include <portops/core/context.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "classify/batches.hpp"
 #include "classify/model.hpp"
-#include "common/order.hpp"
 #include "classify/speaking_words.hpp"
 #include "classify/text.hpp"
+#include "common/order.hpp"
 #include "support/support.hpp"
 
 #include <gmock/gmock.h>

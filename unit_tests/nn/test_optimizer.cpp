@@ -248,8 +248,9 @@ TEST_P(OptimizerTest, Errors) {
   if (has_type<bf16>()) {
     const Variable table = leaf_of<bf16>({1}, ag::Gradient::sparse);
     EXPECT_EQ(message_of([&] { nn::Sgd(ctx, {{"table", table}}, 0.5); }),
-              name + "table is of bf16 and wants a sparse gradient, expected f32 or f64, or has_masters = false: the "
-                     "sparse steps have no masters");
+              name +
+                  "table is of bf16 and wants a sparse gradient, expected f32 or f64, or has_masters = false: the "
+                  "sparse steps have no masters");
   }
 }
 
