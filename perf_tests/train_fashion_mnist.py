@@ -175,12 +175,15 @@ class Training:
         enqueued = time.perf_counter() - begin
         wait()
         elapsed = time.perf_counter() - begin
-        memory = f"{torch.cuda.max_memory_allocated() / 2**20:.1f} MiB" if on_gpu else "unknown"
+        memory = "unknown"
+        if on_gpu:
+            memory = f"{(torch.cuda.max_memory_allocated() - self.image_bytes) / 2**20:.1f} MiB"
         each = 1e3 / self.given.timing
-        print(f"{what:8} {elapsed * each:8.3f} ms, of which the host took {enqueued * each:.3f}; memory at most {memory}")
+        print(f"{what:8} {elapsed * each:8.3f} ms, of which the host took {enqueued * each:.3f}; memory at most {memory} beside the images")
 
     def measure_times(self, train: Batch, test: Batch) -> None:
         batch = self.given.batch
+        self.image_bytes = sum(part[0].nbytes for part in (train, test))
         whole = max(len(train[0]) // batch, 1)
         order = torch.randperm(len(train[0]), device=train[0].device)
 

@@ -9,6 +9,7 @@
 #include <portops/core/element_type.hpp>
 #include <portops/core/tensor.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -40,6 +41,9 @@ class DeviceImages {
 
   /// Rows of the table for items: each shifted and mirrored by chance.
   std::vector<std::int64_t> rows_of(const std::vector<std::size_t>& items, std::mt19937_64& random) const;
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(elements_.ref().size()) * size_of(elements_.ref().type());
+  }
   /// The images in these rows of the table, i64 [items].
   ImageBatch gather(const Context& ctx, const TensorRef& rows) const;
 

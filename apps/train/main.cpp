@@ -137,7 +137,8 @@ std::vector<Told> train(const Options& options, const ImageData& data, Trainer& 
 
 void print_timing(const char* what, const TimedCalls& calls) {
   std::array<char, 160> text;
-  std::snprintf(text.data(), text.size(), "%s %8.3f ms, of which the host took %.3f; memory at most %.1f MiB\n", what,
+  std::snprintf(text.data(), text.size(),
+                "%s %8.3f ms, of which the host took %.3f; memory at most %.1f MiB beside the images\n", what,
                 1e3 * calls.each, 1e3 * calls.enqueued, static_cast<double>(calls.peak_bytes) / (1 << 20));
   std::cout << text.data();
 }

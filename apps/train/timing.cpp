@@ -14,7 +14,7 @@ namespace {
 
 /// `call(i)` makes the call of number i. The first ones are not counted.
 template <class Call>
-TimedCalls time_calls(const Context& ctx, std::int64_t count, Call&& call) {
+TimedCalls time_calls(const Context& ctx, const Trainer& trainer, std::int64_t count, Call&& call) {
   using Clock = std::chrono::steady_clock;
   constexpr std::int64_t warming_up = 20;
   const MemorySpace space = default_memory_space(ctx.backend());
@@ -27,7 +27,7 @@ TimedCalls time_calls(const Context& ctx, std::int64_t count, Call&& call) {
   ctx.fence();
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   return {elapsed.count() / static_cast<double>(count), enqueued.count() / static_cast<double>(count),
-          memory_use(space).peak_bytes};
+          memory_use(space).peak_bytes - trainer.image_bytes()};
 }
 
 }  // namespace
@@ -35,14 +35,14 @@ TimedCalls time_calls(const Context& ctx, std::int64_t count, Call&& call) {
 TimedCalls time_steps(const Context& ctx, Trainer& trainer, std::int64_t steps) {
   const std::int64_t whole = std::max<std::int64_t>(trainer.steps_per_epoch() - 1, 1);  // the last one may be smaller
   trainer.begin_epoch();
-  return time_calls(ctx, steps, [&](std::int64_t i) {
+  return time_calls(ctx, trainer, steps, [&](std::int64_t i) {
     if (i % whole == 0) trainer.rewind_epoch();
     trainer.step();
   });
 }
 
 TimedCalls time_inference(const Context& ctx, Trainer& trainer, std::int64_t items, std::int64_t batches) {
-  return time_calls(ctx, batches, [&](std::int64_t) { trainer.infer(0, items); });
+  return time_calls(ctx, trainer, batches, [&](std::int64_t) { trainer.infer(0, items); });
 }
 
 }  // namespace portops::apps

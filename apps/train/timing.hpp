@@ -15,7 +15,7 @@ namespace portops::apps {
 struct TimedCalls {
   double each = 0.0;
   double enqueued = 0.0;
-  std::size_t peak_bytes = 0;  ///< of all memory that the library held, where the backend has its tensors
+  std::size_t peak_bytes = 0;  ///< of all memory that the library held but for the images, where tensors lie
 };
 
 /// Steps of training, on the whole batches of an epoch, after 20 that are not counted.

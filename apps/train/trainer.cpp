@@ -74,6 +74,7 @@ void Trainer::begin_epoch() {
 
 void Trainer::step() {
   const std::int64_t items = std::min(options_.batch, this->items() - learned_);
+  if (!network_.is_training()) network_.train(true);
   const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, learned_, {items}));
   const nn::Variable logits = network_(ctx_, batch.images);
   const nn::Variable loss = ag::cross_entropy_with_softmax(ctx_, logits, slice(device_labels_, learned_, {items}));
@@ -106,11 +107,9 @@ Measures Trainer::measure() {
 
 nn::Variable Trainer::infer(std::int64_t first, std::int64_t items) {
   const ag::NoGradients scope;
-  network_.train(false);
+  if (network_.is_training()) network_.train(false);
   const ImageBatch batch = test_images_.gather(ctx_, slice(test_rows_, first, {items}));
-  nn::Variable logits = network_(ctx_, batch.images);
-  network_.train(true);
-  return logits;
+  return network_(ctx_, batch.images);
 }
 
 std::vector<Told> Trainer::test() {

@@ -15,8 +15,8 @@
 #include <portops/nn/module.hpp>
 #include <portops/nn/schedule.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -45,6 +45,8 @@ class Trainer {
   std::int64_t steps() const { return step_; }
   std::int64_t epochs_done() const { return step_ / steps_per_epoch(); }
   nn::Module& network() { return network_; }
+  /// Of all images where the backend has its tensors.
+  std::size_t image_bytes() const { return train_images_.bytes() + test_images_.bytes(); }
 
   /// Puts the items of the next epoch into an order by chance, which follows from the seed and the epoch alone.
   void begin_epoch();
