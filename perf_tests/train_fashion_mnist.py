@@ -108,7 +108,7 @@ class Training:
         self.model = network(given.width, given.classes).to(given.device)
         self.forward: Callable[[Tensor], Tensor] = torch.compile(self.model) if given.compile else self.model
         self.optimizer = torch.optim.Adam(self.model.parameters(), given.learning_rate)
-        self.type = {"f32": None, "f16": torch.float16, "bf16": torch.bfloat16}[given.dtype]
+        self.type = {"f32": None, "f16": torch.float16}[given.dtype]
         self.scaler = torch.amp.GradScaler(given.device, enabled=given.dtype == "f16")
 
     def logits(self, images: Tensor) -> Tensor:
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--width", type=float, default=1.0)
     parser.add_argument("--augment", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dtype", default="f32", choices=("f32", "f16", "bf16"))
+    parser.add_argument("--dtype", default="f32", choices=("f32", "f16"))
     parser.add_argument("--math", default="ieee", choices=("ieee", "tf32"))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--timing", type=int, default=0, help="measure so many steps, and as many batches of inference")
