@@ -135,7 +135,7 @@ ValueId Program::add_value(ValueInfo info) {
     if (extent < 0) fail(who, ": ", info.name, " has extents ", info.extents.to_string());
   }
   // The bytes are added up later on: neither they nor their sums may overflow.
-  constexpr std::int64_t most = std::int64_t{1} << 56;
+  constexpr std::int64_t most = std::int64_t{1} << 44;
   if (info.extents.product() > most) {
     fail(who, ": ", info.name, " has extents ", info.extents.to_string(), ", more elements than memory can hold");
   }

@@ -121,7 +121,9 @@ std::string Program::to_dot() const {
   }
   for (std::size_t number = 0; number < calls_.size(); ++number) {
     std::string label = calls_[number].op;
-    for (const auto& [name, attribute] : attributes_of(calls_[number])) label += "\n" + name + " = " + attribute;
+    for (const auto& [name, attribute] : attributes_of(calls_[number])) {
+      label.append("\n").append(name).append(" = ").append(attribute);
+    }
     text << "  call" << number << " [label=" << quoted(label) << "];\n";
     for (const NamedOperand& input : calls_[number].inputs) {
       for (const ValueId each : input.operand.values()) {
