@@ -122,8 +122,8 @@ void Variable::set_grad(const SparseGradient& gradient) {
   Extents expected = tensor().extents();
   if (gradient.rows && expected.rank() > 0) expected[0] = gradient.rows.tensor().size();
   impl::check_as_leaf(name, leaf, gradient.values.tensor(), expected);
-  leaf.replace(impl::SparseValue{gradient.rows.data()->value, gradient.values.data()->value,
-                                 gradient.count.data()->value});
+  leaf.replace(
+      impl::SparseValue{gradient.rows.data()->value, gradient.values.data()->value, gradient.count.data()->value});
 }
 
 bool Variable::wants_sparse_gradient() const {

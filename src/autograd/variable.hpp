@@ -78,8 +78,8 @@ class Variable {
   PORTOPS_EXPORT SparseGradient sparse_grad() const;
   /// Gives up the gradient of a leaf, so that the next one is not added to it.
   PORTOPS_EXPORT void clear_grad();
-  /// Of a leaf: puts another gradient in the place of the one that it has, such as the sum over several processes; it is
-  /// shared, not copied. Throws Error where no gradient of it is wanted, it is no leaf, or the element type or the
+  /// Of a leaf: puts another gradient in the place of the one that it has, such as the sum over several processes; it
+  /// is shared, not copied. Throws Error where no gradient of it is wanted, it is no leaf, or the element type or the
   /// extents are not those of the leaf.
   PORTOPS_EXPORT void set_grad(const Variable& gradient);
   /// The same where a sparse gradient is wanted; it is merged, as SparseGradient says.
