@@ -37,7 +37,7 @@ root_packages() {
 root_suites() { case $1 in experimental) echo sid experimental ;; *) echo sid ;; esac; }
 
 # What the root takes, and what its packages take besides while it is made; rounded up, in MiB.
-root_size() { case $1 in lint) echo 3900 ;; sid) echo 1800 ;; *) echo 1300 ;; esac; }
+root_size() { case $1 in lint) echo 3900 ;; sid) echo 2500 ;; *) echo 2000 ;; esac; }
 
 root_is_ready() { [[ -r $cache/$1/portops-stamp && $(<"$cache/$1/portops-stamp") == "$(root_key "$1")" ]]; }
 

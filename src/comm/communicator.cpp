@@ -31,8 +31,8 @@ void check_tensor(const std::string& op, const char* name, const TensorRef& tens
 }
 
 void check_place(const std::string& op, const Context& ctx, const char* name, const TensorRef& tensor) {
-  const bool is_reached = ctx.backend() == Backend::cuda ? tensor.space() != MemorySpace::host
-                                                         : tensor.space() != MemorySpace::cuda;
+  const bool is_reached =
+      ctx.backend() == Backend::cuda ? tensor.space() != MemorySpace::host : tensor.space() != MemorySpace::cuda;
   if (!is_reached) {
     impl::fail(op, ": ", name, " lies in ", name_of(tensor.space()), " memory, which the context's backend ",
                name_of(ctx.backend()), " cannot reach");

@@ -31,9 +31,9 @@ using TransferPtr = std::unique_ptr<Transfer>;
 
 /// A step in which every process sends something to every other one.
 struct Exchange {
-  TensorRef send;                ///< [count]: process q is sent the elements share_of(count, q, size)
-  TensorRef receive;             ///< [size · own]: what processes send, each `own` elements, in the order of ranks
-  std::vector<bool> is_sender;   ///< by ranks: others send nothing, and what lies there is left as it is or not
+  TensorRef send;               ///< [count]: process q is sent the elements share_of(count, q, size)
+  TensorRef receive;            ///< [size · own]: what processes send, each `own` elements, in the order of ranks
+  std::vector<bool> is_sender;  ///< by ranks: others send nothing, and what lies there is left as it is or not
 };
 
 /// What carries data between processes: MPI or NCCL. Transfers of a kind are begun in the same order by all processes;

@@ -7,6 +7,7 @@
 #include "comm/partial_sums.hpp"
 #include "comm/sparse_terms.hpp"
 #include "core/types/fail.hpp"
+#include "portops/core/tensor.hpp"
 
 #include <algorithm>
 #include <string>
@@ -46,9 +47,18 @@ class GradientSum::Impl {
     impl::SparseTerms terms;
   };
 
+  struct Statistic {
+    nn::NamedVariable its;
+    autograd::Variable before;  ///< the step
+    impl::PartialSums sums;
+  };
+
   void check(const nn::State& parameters) const;
   void agree(const Context& ctx) const;
   void make_buckets();
+  void keep_statistics(const Context& ctx);
+  template <class Each>
+  void add_buckets(std::size_t count, const Each& tensor_of);
   bool is_alone() const { return communicator_.size() == 1 && params_.micro_batches == 1; }
   bool is_last_pass() const { return computed_ + 1 == share_.count; }
   impl::SumRules rules() const {
@@ -60,11 +70,13 @@ class GradientSum::Impl {
   void begin_step();
   void has_come(const Context& ctx, std::size_t number);
   void take(const Context& ctx, Parameter& parameter);
+  void take_statistics(const Context& ctx);
   void end_pass(const Context& ctx);
   void send_full_buckets(const Context& ctx);
-  void send(const Context& ctx, impl::Bucket& bucket);
+  void send_gradients(const Context& ctx, impl::Bucket& bucket);
+  void send_statistics(const Context& ctx, impl::Bucket& bucket);
   void find_unused();
-  void finish_dense(const Context& ctx);
+  void finish_buckets(const Context& ctx);
   void finish_sparse(const Context& ctx);
 
   Communicator communicator_;
@@ -72,8 +84,10 @@ class GradientSum::Impl {
   bool has_tree_;
   Range share_;
   std::vector<Parameter> parameters_;
-  std::vector<impl::Bucket> buckets_;
-  std::vector<std::size_t> missing_;  ///< by buckets: parameters whose last gradient is still to come
+  std::vector<Statistic> statistics_;
+  std::vector<impl::Bucket> buckets_;  ///< of gradients, then of statistics
+  std::size_t gradient_buckets_ = 0;
+  std::vector<std::size_t> missing_;  ///< by buckets: of how many the last micro-batch is still to come
   std::size_t sent_ = 0;              ///< buckets
   std::int64_t computed_ = 0;         ///< passes of this step
   const Context* ctx_ = nullptr;      ///< of the pass at hand
@@ -90,9 +104,11 @@ GradientSum::Impl::Impl(const Context& ctx, const Communicator& communicator, co
     if (!each.variable.wants_gradient()) continue;
     parameters_.push_back({.its = each, .is_sparse = each.variable.wants_sparse_gradient(), .sums = {}, .terms = {}});
   }
+  for (const nn::NamedVariable& each : params_.statistics) statistics_.push_back({each, {}, {}});
   agree(ctx);
   if (is_alone()) return;
   make_buckets();
+  keep_statistics(ctx);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].its.variable.on_gradient([this, i](const autograd::Variable&) {
       if (ctx_ != nullptr) has_come(*ctx_, i);  // else another backward pass than ours
@@ -113,8 +129,8 @@ GradientSum::Impl::~Impl() {
 void GradientSum::Impl::check(const nn::State& parameters) const {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (params_.micro_batches < communicator_.size() || params_.micro_batches > most) {
-    impl::fail(name, ": micro_batches is ", params_.micro_batches, ", expected one for each of ",
-               communicator_.size(), " processes or more, and no more than ", most);
+    impl::fail(name, ": micro_batches is ", params_.micro_batches, ", expected one for each of ", communicator_.size(),
+               " processes or more, and no more than ", most);
   }
   if (params_.bucket_bytes < 1) {
     impl::fail(name, ": bucket_bytes is ", params_.bucket_bytes, ", expected 1 or more");
@@ -130,15 +146,17 @@ void GradientSum::Impl::agree(const Context& ctx) const {
                      (params_.may_be_unused ? ", may_be_unused" : "") + (has_tree_ ? ", deterministic" : "") + ", by " +
                      std::string(communicator_.engine_name(ctx)) + "\n";
   for (const Parameter& each : parameters_) text += text_of(each.its) + (each.is_sparse ? ", sparse\n" : "\n");
+  for (const Statistic& each : statistics_) text += text_of(each.its) + ", statistic\n";
   impl::agree(communicator_.engine(), name, text);
 }
 
-/// In the order in which backward passes bring gradients, more or less.
-void GradientSum::Impl::make_buckets() {
+/// Buckets of so many things; tensor_of says of each what it is, empty for those that are not sent.
+template <class Each>
+void GradientSum::Impl::add_buckets(std::size_t count, const Each& tensor_of) {
   std::vector<impl::Bucket> open;  // one for each element type
-  for (std::size_t i = parameters_.size(); i-- > 0;) {
-    if (parameters_[i].is_sparse) continue;
-    const TensorRef& tensor = parameters_[i].its.variable.tensor();
+  for (std::size_t i = count; i-- > 0;) {
+    const TensorRef tensor = tensor_of(i);
+    if (!tensor) continue;
     auto bucket = std::find_if(open.begin(), open.end(), [&](const auto& each) { return each.type() == tensor.type(); });
     if (bucket == open.end()) bucket = open.emplace(open.end(), tensor.type());
     bucket->add(i, tensor.extents());
@@ -147,15 +165,47 @@ void GradientSum::Impl::make_buckets() {
     open.erase(bucket);
   }
   for (impl::Bucket& each : open) buckets_.push_back(std::move(each));
+}
+
+/// The last ones first: in the order in which backward passes bring gradients, more or less.
+void GradientSum::Impl::make_buckets() {
+  add_buckets(parameters_.size(), [this](std::size_t i) {
+    return parameters_[i].is_sparse ? TensorRef() : parameters_[i].its.variable.tensor();
+  });
+  gradient_buckets_ = buckets_.size();
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     for (const std::size_t each : buckets_[i].parameters()) parameters_[each].bucket = i;
   }
+  add_buckets(statistics_.size(), [this](std::size_t i) { return statistics_[i].its.variable.tensor(); });
+}
+
+void GradientSum::Impl::keep_statistics(const Context& ctx) {
+  for (Statistic& each : statistics_) {
+    const TensorRef& tensor = each.its.variable.tensor();
+    each.before = autograd::Variable(ctx, tensor.type(), tensor.extents());
+    copy(ctx, tensor, each.before.tensor());
+  }
+}
+
+/// What the micro-batch has made of them; the next one begins where this one did.
+void GradientSum::Impl::take_statistics(const Context& ctx) {
+  for (Statistic& each : statistics_) {
+    const TensorRef& tensor = each.its.variable.tensor();
+    const autograd::Variable after(ctx, tensor.type(), tensor.extents());
+    copy(ctx, tensor, after.tensor());
+    each.sums.add(ctx, share_.first + computed_, after);
+    copy(ctx, each.before.tensor(), tensor);
+    each.its.variable.mark_changed(name);
+  }
+  if (!is_last_pass()) return;
+  for (std::size_t i = gradient_buckets_; i < buckets_.size(); ++i) missing_[i] = 0;
 }
 
 void GradientSum::Impl::begin_step() {
   missing_.clear();
   for (const impl::Bucket& each : buckets_) missing_.push_back(each.parameters().size());
   sent_ = 0;
+  for (Statistic& each : statistics_) each.sums.clear();
   for (Parameter& each : parameters_) {
     each.its.variable.clear_grad();
     each.was_used = false;
@@ -221,18 +271,33 @@ void GradientSum::Impl::end_pass(const Context& ctx) {
     }
     take(ctx, each);
   }
+  take_statistics(ctx);
   if (is_last_pass()) send_full_buckets(ctx);
 }
 
 /// Processes send buckets in the same order, so one that is full waits for those before it.
 void GradientSum::Impl::send_full_buckets(const Context& ctx) {
-  for (; sent_ < buckets_.size() && missing_[sent_] == 0; ++sent_) send(ctx, buckets_[sent_]);
+  for (; sent_ < buckets_.size() && missing_[sent_] == 0; ++sent_) {
+    sent_ < gradient_buckets_ ? send_gradients(ctx, buckets_[sent_]) : send_statistics(ctx, buckets_[sent_]);
+  }
   for (std::size_t i = 0; i < sent_; ++i) {
     if (!buckets_[i].advance()) break;
   }
 }
 
-void GradientSum::Impl::send(const Context& ctx, impl::Bucket& bucket) {
+void GradientSum::Impl::send_statistics(const Context& ctx, impl::Bucket& bucket) {
+  std::vector<std::vector<autograd::Variable>> lists;
+  for (const std::size_t number : bucket.parameters()) {
+    const impl::PartialSums& sums = statistics_[number].sums;
+    lists.resize(sums.size());
+    for (std::size_t node = 0; node < sums.size(); ++node) lists[node].push_back(sums[node]);
+  }
+  const std::int64_t items = params_.micro_batches;
+  bucket.send(communicator_.engine(ctx), ctx, lists,
+              {.items = items, .factor = 1.0 / static_cast<double>(items), .has_tree = true});
+}
+
+void GradientSum::Impl::send_gradients(const Context& ctx, impl::Bucket& bucket) {
   std::vector<std::vector<autograd::Variable>> lists;
   for (const std::size_t number : bucket.parameters()) {
     Parameter& parameter = parameters_[number];
@@ -251,12 +316,13 @@ void GradientSum::Impl::send(const Context& ctx, impl::Bucket& bucket) {
 
 void GradientSum::Impl::finish(const Context& ctx) {
   if (computed_ != share_.count) {
-    impl::fail(name, ": finish is called after ", computed_, " of the ", share_.count, " micro-batches of this process");
+    impl::fail(name, ": finish is called after ", computed_, " of the ", share_.count,
+               " micro-batches of this process");
   }
   computed_ = 0;
   if (is_alone()) return;
   if (params_.may_be_unused) find_unused();
-  finish_dense(ctx);
+  finish_buckets(ctx);
   finish_sparse(ctx);
 }
 
@@ -275,14 +341,22 @@ void GradientSum::Impl::find_unused() {
   }
 }
 
-void GradientSum::Impl::finish_dense(const Context& ctx) {
+void GradientSum::Impl::finish_buckets(const Context& ctx) {
   for (impl::Bucket& each : buckets_) each.wait();
   communicator_.engine(ctx).end(ctx);
-  for (impl::Bucket& each : buckets_) {
-    const std::vector<autograd::Variable> gradients = each.take(ctx);
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      Parameter& parameter = parameters_[each.parameters()[i]];
-      if (parameter.was_used) parameter.its.variable.set_grad(gradients[i]);
+  for (std::size_t number = 0; number < buckets_.size(); ++number) {
+    impl::Bucket& bucket = buckets_[number];
+    const std::vector<autograd::Variable> taken = bucket.take(ctx);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (number >= gradient_buckets_) {
+        Statistic& statistic = statistics_[bucket.parameters()[i]];
+        statistic.before = taken[i];
+        copy(ctx, taken[i].tensor(), statistic.its.variable.tensor());
+        statistic.its.variable.mark_changed(name);
+        continue;
+      }
+      Parameter& parameter = parameters_[bucket.parameters()[i]];
+      if (parameter.was_used) parameter.its.variable.set_grad(taken[i]);
     }
   }
 }
@@ -318,12 +392,8 @@ void GradientSum::Impl::finish_sparse(const Context& ctx) {
     autograd::Variable& variable = each.its.variable;
     switch (impl::SparseTerms::kind_of(rows)) {
       case impl::SparseTerms::Kind::none: break;
-      case impl::SparseTerms::Kind::sparse:
-        each.terms.sum_rows(ctx, engine, counts, rules().factor, variable);
-        break;
-      case impl::SparseTerms::Kind::dense:
-        each.terms.sum_dense(ctx, engine, share_.first, rules(), variable);
-        break;
+      case impl::SparseTerms::Kind::sparse: each.terms.sum_rows(ctx, engine, counts, rules().factor, variable); break;
+      case impl::SparseTerms::Kind::dense: each.terms.sum_dense(ctx, engine, share_.first, rules(), variable); break;
       case impl::SparseTerms::Kind::mixed:
         impl::fail(name, ": the gradient of ", each.its.name,
                    " is sparse in some micro-batches and dense in others, expected one of both in all");
@@ -338,8 +408,7 @@ GradientSum::GradientSum(const Context& ctx, const Communicator& communicator, c
 GradientSum::~GradientSum() = default;
 
 Range GradientSum::micro_batches() const { return impl_->micro_batches(); }
-void GradientSum::backward(const Context& ctx, const autograd::Variable& loss,
-                           const autograd::BackwardParams& params) {
+void GradientSum::backward(const Context& ctx, const autograd::Variable& loss, const autograd::BackwardParams& params) {
   impl_->backward(ctx, loss, params);
 }
 void GradientSum::finish(const Context& ctx) { impl_->finish(ctx); }

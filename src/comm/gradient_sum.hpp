@@ -25,6 +25,10 @@ struct GradientSumParams {
   /// Whether a parameter may get no gradient in some backward passes, which then counts as zeros; of all, and it has
   /// none. Processes have to agree on this in every step, for which they wait.
   bool may_be_unused = false;
+  /// Running statistics, of batch_norm, which forward passes change: every micro-batch begins with what they were at the
+  /// start of the step, and then they are the mean of what all micro-batches have made of them, summed by the tree in
+  /// any mode. Without this each process has its own.
+  nn::State statistics = {};
 };
 
 /// Gradients of a step whose micro-batches are computed by several processes: after `finish`, every process has, for
@@ -50,13 +54,13 @@ struct GradientSumParams {
 ///
 /// One process with one micro-batch: nothing is done, gradients are those of autograd::backward.
 ///
-/// Works with parameters alone. Statistics of batch_norm are those of the micro-batches that the process computes.
+/// What batch_norm normalises by are the statistics of a micro-batch, wherever it is computed.
 class GradientSum {
  public:
   /// Finds out whether all processes have the same parameters (names, element types, extents, kinds of gradients), the
   /// same options and the same mode, and throws Error on every one where they do not: it names the first that differs.
-  /// Those of which no gradient is wanted are left out. Takes their hooks (Variable::on_gradient) until it is destroyed,
-  /// before the runtime is. Throws Error too where a parameter is no leaf, or an option is out of range.
+  /// Those of which no gradient is wanted are left out. Takes their hooks (Variable::on_gradient) until it is
+  /// destroyed, before the runtime is. Made after a checkpoint has been read, because it keeps the statistics. Throws Error too where a parameter is no leaf, or an option is out of range.
   PORTOPS_EXPORT GradientSum(const Context& ctx, const Communicator& communicator, const nn::State& parameters,
                              const GradientSumParams& params = {});
   PORTOPS_EXPORT ~GradientSum();
@@ -73,8 +77,8 @@ class GradientSum {
                                const autograd::BackwardParams& params = {});
 
   /// After the last micro-batch: waits (the context's instance, and with MPI the host) until the parameters have their
-  /// gradients. Throws Error where micro-batches are missing, and, on every process, where the gradient of one parameter
-  /// is sparse on some and dense on others.
+  /// gradients. Throws Error where micro-batches are missing, and, on every process, where the gradient of one
+  /// parameter is sparse on some and dense on others.
   PORTOPS_EXPORT void finish(const Context& ctx);
 
  private:

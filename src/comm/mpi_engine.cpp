@@ -128,10 +128,10 @@ TransferPtr MpiEngine::exchange(const Context& wire, const Exchange& its) {
   }
   const MPI_Datatype type = type_of(its.send.type());
   const MpiType stretch(std::max<std::int64_t>(own, 1), type);
-  check_mpi(MPI_Ialltoallv(send.data(), send_counts.data(), send_places.data(), type, receive.data(),
-                           receive_counts.data(), receive_places.data(), stretch.get(), exchanges_,
-                           transfer->request()),
-            "MPI_Ialltoallv");
+  check_mpi(
+      MPI_Ialltoallv(send.data(), send_counts.data(), send_places.data(), type, receive.data(), receive_counts.data(),
+                     receive_places.data(), stretch.get(), exchanges_, transfer->request()),
+      "MPI_Ialltoallv");
   return transfer;
 }
 

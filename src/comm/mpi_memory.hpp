@@ -11,8 +11,8 @@
 
 namespace portops::impl {
 
-/// Where MPI finds the elements of tensors: where they lie, or in memory of the host's that they are copied to and from.
-/// Such memory is kept for further transfers: a GPU's takes long to be page-locked.
+/// Where MPI finds the elements of tensors: where they lie, or in memory of the host's that they are copied to and
+/// from. Such memory is kept for further transfers: a GPU's takes long to be page-locked.
 class MpiMemories {
  public:
   explicit MpiMemories(comm::MpiMemory policy) : policy_(policy) {}

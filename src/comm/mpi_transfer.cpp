@@ -32,8 +32,9 @@ TensorRef MpiTransfer::sends_and_receives(const TensorRef& x, const TensorRef& o
   const TensorRef elements = receives(x);
   if (elements.data() != x.data() && own.size() > 0) {
     const std::ptrdiff_t at = static_cast<std::byte*>(own.data()) - static_cast<std::byte*>(x.data());
-    copy(ctx_, own, TensorRef(static_cast<std::byte*>(elements.data()) + at, own.type(), own.extents(), own.strides(),
-                              elements.space()));
+    copy(ctx_, own,
+         TensorRef(static_cast<std::byte*>(elements.data()) + at, own.type(), own.extents(), own.strides(),
+                   elements.space()));
   }
   return elements;
 }

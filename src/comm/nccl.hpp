@@ -15,8 +15,8 @@ namespace portops::comm {
 struct NcclParams {
   int rank = 0;
   int size = 1;
-  std::string rendezvous;   ///< the path of the file
-  double timeout = 300;     ///< seconds that the others wait for it
+  std::string rendezvous;  ///< the path of the file
+  double timeout = 300;    ///< seconds that the others wait for it
 };
 
 /// From the environment: PORTOPS_RANK, PORTOPS_SIZE, PORTOPS_RENDEZVOUS, and PORTOPS_TIMEOUT. Throws Error where one of
@@ -24,8 +24,8 @@ struct NcclParams {
 PORTOPS_EXPORT NcclParams nccl_params();
 
 /// Processes with a GPU each, and NCCL between these. All processes call this; NCCL is started by the first call, which
-/// all of them make, with the GPU that is the current one then: Kokkos', where the application chooses no other. Tensors
-/// of other backends' contexts cannot be sent.
+/// all of them make, with the GPU that is the current one then: Kokkos', where the application chooses no other.
+/// Tensors of other backends' contexts cannot be sent.
 ///
 /// Throws Error in a build without NCCL, where rank and size do not fit, where the file is there already or cannot be
 /// written (process 0), and where it has not come in time or is not one of ours (the others).

@@ -88,9 +88,9 @@ class NcclEngine final : public Engine {
                    "ncclSend");
       }
       if (its.is_sender[static_cast<std::size_t>(other)] && own > 0) {
-        check_nccl(ncclRecv(at(its.receive, other * own), static_cast<std::size_t>(own), type, other, communicator_,
-                            stream_),
-                   "ncclRecv");
+        check_nccl(
+            ncclRecv(at(its.receive, other * own), static_cast<std::size_t>(own), type, other, communicator_, stream_),
+            "ncclRecv");
       }
     }
     check_nccl(ncclGroupEnd(), "ncclGroupEnd");
@@ -105,9 +105,9 @@ class NcclEngine final : public Engine {
     const ncclDataType_t type = type_of(all.type());
     if (std::all_of(counts.begin(), counts.end(), [&](std::int64_t each) { return each == counts[0]; })) {
       const std::int64_t own = counts[0] * width;
-      check_nccl(ncclAllGather(at(all, rank * own), all.data(), static_cast<std::size_t>(own), type, communicator_,
-                               stream_),
-                 "ncclAllGather");
+      check_nccl(
+          ncclAllGather(at(all, rank * own), all.data(), static_cast<std::size_t>(own), type, communicator_, stream_),
+          "ncclAllGather");
       return nullptr;
     }
     check_nccl(ncclGroupStart(), "ncclGroupStart");

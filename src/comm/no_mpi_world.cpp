@@ -7,9 +7,10 @@
 namespace portops::impl {
 
 std::shared_ptr<void> begin_mpi() {
-  fail("portops::comm::World: the program was started as one of several processes (or PORTOPS_COMM is mpi), and this "
-       "build has no MPI: configure portops where CMake finds one, or set PORTOPS_COMM=none for processes that each "
-       "work alone");
+  fail(
+      "portops::comm::World: the program was started as one of several processes (or PORTOPS_COMM is mpi), and this "
+      "build has no MPI: configure portops where CMake finds one, or set PORTOPS_COMM=none for processes that each "
+      "work alone");
 }
 
 comm::Communicator mpi_world() { return {}; }

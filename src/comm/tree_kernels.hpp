@@ -10,8 +10,8 @@ namespace portops::impl {
 
 /// The nodes that the processes have of one stretch of elements, and what they are added up to.
 struct TreeNodes {
-  const void* nodes;   ///< node n of process p, `count` elements, begins at element (n · size + p) · count
-  void* out;           ///< `count` elements; may be those of the first node
+  const void* nodes;  ///< node n of process p, `count` elements, begins at element (n · size + p) · count
+  void* out;          ///< `count` elements; may be those of the first node
   std::int64_t count;
   std::int64_t items;  ///< of the tree
   int size;            ///< processes, each with its share_of(items)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comm/world.hpp"
 
-#include "comm/nccl.hpp"
 #include "comm/mpi_world.hpp"
+#include "comm/nccl.hpp"
 #include "core/types/fail.hpp"
 
 #include <cstdlib>

@@ -139,9 +139,9 @@ TEST_P(CollectivesTest, ProcessesThatDisagreeAreNamed) {
   const bool is_last = rank == size - 1;
   const std::string last = std::to_string(size - 1) + " of " + std::to_string(size);
   const TestTensor<float> x(ctx, {is_last ? 5 : 4});
-  expect_error([&] { comm::all_reduce(ctx, all, x); },
-               "portops::comm::all_reduce: process " + last + " has portops::comm::all_reduce of x f32 [5], process 0 has "
-               "portops::comm::all_reduce of x f32 [4]");
+  expect_error([&] { comm::all_reduce(ctx, all, x); }, "portops::comm::all_reduce: process " + last +
+                                                           " has portops::comm::all_reduce of x f32 [5], process 0 has "
+                                                           "portops::comm::all_reduce of x f32 [4]");
   const TestTensor<double> y(ctx, {4});
   EXPECT_THAT(message_of([&] { comm::all_reduce(ctx, all, is_last ? TensorRef(y) : TensorRef(x)); }),
               HasSubstr("x f64 [4], process 0 has portops::comm::all_reduce of x f32 [4]"));
@@ -149,7 +149,8 @@ TEST_P(CollectivesTest, ProcessesThatDisagreeAreNamed) {
               HasSubstr("x f64 [4] and root 1, process 0 has"));
   // Another call altogether.
   EXPECT_THAT(message_of([&] { is_last ? comm::broadcast(ctx, all, y) : comm::all_reduce(ctx, all, y); }),
-              HasSubstr("process " + last + " has portops::comm::broadcast of x f64 [4] and root 0, process 0 has "
+              HasSubstr("process " + last +
+                        " has portops::comm::broadcast of x f64 [4] and root 0, process 0 has "
                         "portops::comm::all_reduce of x f64 [4]"));
   const nn::State state{{is_last ? "bias" : "weight", variable_of(ctx, {1}, {1})}};
   expect_error([&] { comm::broadcast(ctx, all, state); },

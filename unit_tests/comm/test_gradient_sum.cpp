@@ -103,8 +103,7 @@ TEST_P(GradientSumTest, SameBitsForAnyNumberOfProcessesAndAnyBuckets) {
     for (const std::int64_t micro_batches : {4, 6, 7}) {
       const Result expected = train(fixed, {}, sparse, {.micro_batches = micro_batches});
       for (const std::int64_t bucket_bytes : {1, 100, 1 << 20}) {
-        const Result found =
-            train(fixed, all, sparse, {.micro_batches = micro_batches, .bucket_bytes = bucket_bytes});
+        const Result found = train(fixed, all, sparse, {.micro_batches = micro_batches, .bucket_bytes = bucket_bytes});
         ASSERT_TRUE(found == expected) << micro_batches << " micro-batches, buckets of " << bucket_bytes
                                        << (sparse ? ", sparse" : "");
       }
@@ -141,6 +140,30 @@ TEST_P(GradientSumTest, MeansAndSums) {
       EXPECT_EQ(elements_of(ctx, w.grad()), (std::vector<double>{each, each}));
     }
   }
+}
+
+/// Running statistics, which every micro-batch changes, have the same bits for any number of processes.
+TEST_P(GradientSumTest, Statistics) {
+  const auto run = [&](const Context& on, const comm::Communicator& communicator) {
+    const Variable w = variable_of(on, {3}, {1, 2, 3}), running = variable_of(on, {3}, {1, 1, 1}, ag::Gradient::none);
+    comm::GradientSum sum(on, communicator, {{"w", w}}, {.micro_batches = 6, .statistics = {{"running", running}}});
+    for (int step = 0; step < 3; ++step) {
+      const comm::Range mine = sum.micro_batches();
+      for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) {
+        const TensorRef& its = running.tensor();
+        multiply(on, its, 0.9 + 0.01 * static_cast<double>(i), its);
+        sum.backward(on, ag::sum(on, w));
+      }
+      sum.finish(on);
+    }
+    return elements_of(on, running);
+  };
+  const std::vector<double> expected = run(fixed, {});
+  double factor = 0;
+  for (int i = 0; i < 6; ++i) factor += (0.9 + 0.01 * i) / 6;
+  EXPECT_NEAR(expected[0], factor * factor * factor, 1e-14);
+  EXPECT_EQ(run(fixed, all), expected);
+  EXPECT_EQ(run(Context(ctx).deterministic(false), all), expected);
 }
 
 /// Of each element type, several buckets of different sizes, and a parameter without elements.

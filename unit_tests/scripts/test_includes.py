@@ -25,7 +25,7 @@ ROOMS = (
     ("ops",),
     ("autograd",),
     ("nn",),
-    ("graph",),
+    ("graph", "comm"),
     ("c_api",),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
@@ -48,7 +48,7 @@ class House:
             folder_name, _, name = file.rpartition("/")
             if file.startswith("core/"):
                 self.public.setdefault(f"portops/core/{name}", file)
-            elif folder_name in ("autograd", "nn", "graph"):
+            elif folder_name in ("autograd", "nn", "graph", "comm"):
                 self.public[f"portops/{file}"] = file
             elif folder_name.endswith(f"/{name[: -len('.hpp')]}"):
                 self.public[f"portops/ops/{name}"] = file
@@ -65,7 +65,7 @@ class House:
             target = self.public.get(name, name)
             if target in self.files:
                 found.append(target)
-            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "nn", "graph", "portops", "apps"):
+            elif "/" in name and name.split("/")[0] in ("core", "blas", "ops", "autograd", "nn", "graph", "comm", "portops", "apps"):
                 self.problems.append(f"{file} includes {name}, which is not there")
         return found
 
@@ -213,6 +213,11 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(self.problems_of(files), ["autograd/b.hpp includes graph/a.hpp: autograd stands below graph"])
         files = {"graph/a.hpp": "", "nn/b.hpp": '#include "graph/a.hpp"\n'}
         self.assertEqual(self.problems_of(files), ["nn/b.hpp includes graph/a.hpp: nn stands below graph"])
+    def test_the_comm_room(self):
+        files = {"comm/a.hpp": '#include "portops/nn/b.hpp"\n', "nn/b.hpp": ""}
+        self.assertEqual(self.problems_of(files), [])
+        files = {"comm/a.hpp": "", "nn/b.hpp": '#include "portops/comm/a.hpp"\n'}
+        self.assertEqual(self.problems_of(files), ["nn/b.hpp includes comm/a.hpp: nn stands below comm"])
 
     def test_a_circle(self):
         files = {"blas/a.hpp": '#include "blas/b.hpp"\n', "blas/b.hpp": '#include "blas/c.hpp"\n'}
