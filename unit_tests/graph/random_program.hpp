@@ -4,6 +4,23 @@
 
 #include "graph/graph_support.hpp"
 
+#include <portops/ops/add.hpp>
+#include <portops/ops/concat.hpp>
+#include <portops/ops/gelu.hpp>
+#include <portops/ops/layer_norm.hpp>
+#include <portops/ops/lerp.hpp>
+#include <portops/ops/matmul.hpp>
+#include <portops/ops/momentum.hpp>
+#include <portops/ops/multiply.hpp>
+#include <portops/ops/relu.hpp>
+#include <portops/ops/reshape.hpp>
+#include <portops/ops/slice.hpp>
+#include <portops/ops/softmax.hpp>
+#include <portops/ops/split.hpp>
+#include <portops/ops/subtract.hpp>
+#include <portops/ops/sum.hpp>
+#include <portops/ops/transpose.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>

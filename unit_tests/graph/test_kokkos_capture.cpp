@@ -5,21 +5,6 @@
 #include "graph/graph_support.hpp"
 #include "graph/random_program.hpp"
 
-#include <portops/ops/add.hpp>
-#include <portops/ops/concat.hpp>
-#include <portops/ops/gelu.hpp>
-#include <portops/ops/layer_norm.hpp>
-#include <portops/ops/lerp.hpp>
-#include <portops/ops/matmul.hpp>
-#include <portops/ops/momentum.hpp>
-#include <portops/ops/multiply.hpp>
-#include <portops/ops/slice.hpp>
-#include <portops/ops/softmax.hpp>
-#include <portops/ops/split.hpp>
-#include <portops/ops/subtract.hpp>
-#include <portops/ops/sum.hpp>
-#include <portops/ops/transpose.hpp>
-
 // Runs that are captured in CUDA graphs, of one instance and of several.
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -29,7 +14,10 @@ namespace {
 
 class GraphCaptureTest : public testing::Test {
  protected:
-  GraphCaptureTest() : ctx_(Backend::cuda, static_cast<cudaStream_t>(stream_)) { need_type<float>(); }
+  GraphCaptureTest() : ctx_(Backend::cuda, static_cast<cudaStream_t>(stream_)) {
+    need_type<float>();
+    ctx_.deterministic(true);
+  }
 
   Stream stream_;
   Context ctx_;

@@ -4,9 +4,11 @@
 
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/linear.hpp>
+#include <portops/ops/multiply.hpp>
 #include <portops/ops/pool2d.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/sequence_pool.hpp>
+#include <portops/ops/softmax.hpp>
 #include <portops/ops/split.hpp>
 
 // Programs that are built by hand: what is inferred, what is refused, how they print.

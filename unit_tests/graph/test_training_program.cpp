@@ -13,12 +13,15 @@
 #include <portops/nn/linear.hpp>
 #include <portops/ops/adam.hpp>
 #include <portops/ops/add.hpp>
+#include <portops/ops/batch_norm.hpp>
 #include <portops/ops/concat.hpp>
+#include <portops/ops/conv2d.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/layer_norm.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/linear.hpp>
 #include <portops/ops/matmul.hpp>
 #include <portops/ops/mean.hpp>
 #include <portops/ops/multiply.hpp>
