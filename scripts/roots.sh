@@ -21,16 +21,15 @@ check_root_name() {
 root_packages() {
   # bible-kjv and its text are for scripts/demo, and so is dataset-fashion-mnist, which tests use too where it is.
   local build='bible-kjv bible-kjv-text ccache cmake g++ git libbenchmark-dev libcli11-dev libgmock-dev libgtest-dev
-               libonnx-dev libopenblas-dev libpng-dev libprotobuf-dev ninja-build nlohmann-json3-dev protobuf-compiler python3
-               python3-yaml'
+               libonnx-dev libopenblas-dev libpng-dev libprotobuf-dev ninja-build nlohmann-json3-dev python3 python3-yaml'
   case $1 in
     sid) echo "$build" dataset-fashion-mnist gfortran libkokkos-dev libopenmpi-dev nanobind-dev openmpi-bin pkgconf python3-dev \
       python3-nanobind python3-numpy python3-onnx python3-pil python3-pip python3-scikit-build-core ;;
     experimental) echo "$build" libmpich-dev libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev mpich ;;
     # Large, and of no use to a newcomer; clang does not find the omp.h of g++. The Python packages are those of
     # scripts/sweep, and what the Python package that was built in sid is tested beside.
-    lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libopenblas-dev mypy nlohmann-json3-dev python3 python3-dev \
-      python3-jinja2 python3-matplotlib python3-pandas python3-rich python3-torch python3-torchvision ruff shellcheck ;;
+    lint) echo clang-format clang-tidy g++ git libkokkos-dev libomp-dev libonnx-dev libopenblas-dev libprotobuf-dev mypy nlohmann-json3-dev \
+      python3 python3-dev python3-jinja2 python3-matplotlib python3-pandas python3-rich python3-torch python3-torchvision ruff shellcheck ;;
   esac
 }
 

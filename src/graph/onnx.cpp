@@ -22,19 +22,29 @@ std::int64_t onnx_schema_version() {
   return 1000 * number(version.substr(0, dot)) + number(version.substr(dot + 1));
 }
 
+namespace {
+
+std::string bytes_of(const std::string& where, const std::filesystem::path& path) {
+  const impl::OldFile file(where, path);
+  if (file.bytes() > INT_MAX) {
+    impl::fail(where, "it has ", file.bytes(), " bytes, more than the 2 GB that the format allows");
+  }
+  std::string bytes(file.bytes(), '\0');
+  file.read(bytes.data(), bytes.size(), 0);
+  return bytes;
+}
+
+}  // namespace
+
 Program read_onnx(const std::filesystem::path& path, const ReadOnnxParams& params) {
   const std::string where = "portops::graph::read_onnx: " + path.string() + ": ";
-  std::string bytes;
-  {
-    const impl::OldFile file(where, path);
-    if (file.bytes() > INT_MAX) {
-      impl::fail(where, "it has ", file.bytes(), " bytes, more than the 2 GB that the format allows");
-    }
-    bytes.resize(file.bytes());
-    file.read(bytes.data(), bytes.size(), 0);
-  }
   const std::filesystem::path own = path.has_parent_path() ? path.parent_path() : ".";
-  return impl::read_model(where, bytes, params, params.folder.empty() ? own : params.folder);
+  return impl::read_model(where, bytes_of(where, path), params, params.folder.empty() ? own : params.folder);
+}
+
+std::vector<std::string> onnx_inputs(const std::filesystem::path& path) {
+  const std::string where = "portops::graph::onnx_inputs: " + path.string() + ": ";
+  return impl::inputs_of_model(where, bytes_of(where, path));
 }
 
 Program parse_onnx(std::string_view model, const ReadOnnxParams& params) {

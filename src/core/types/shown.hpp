@@ -7,7 +7,8 @@
 
 namespace portops::impl {
 
-/// A name as messages show it: of strangers' files, so without control characters, and cut where it is longer than `most` bytes.
+/// A name as messages show it: of strangers' files, so without control characters, and cut where it is longer than
+/// `most` bytes.
 std::string shown(std::string_view name, std::size_t most = 120);
 
 }  // namespace portops::impl

@@ -11,10 +11,7 @@
 namespace portops::impl {
 
 ModelTarget::ModelTarget(std::string where, const graph::Program& program)
-    : where_(std::move(where)),
-      program_(program),
-      names_(program.values().size()),
-      used_(program.values().size()) {
+    : where_(std::move(where)), program_(program), names_(program.values().size()), used_(program.values().size()) {
   const auto index = [](graph::ValueId value) { return static_cast<std::size_t>(value.index); };
   for (const graph::Call& call : program.calls()) {
     for (const graph::NamedOperand& input : call.inputs) {

@@ -71,8 +71,8 @@ class CallWriter {
   }
 
   /// A node, called as its first output.
-  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                        std::string_view domain = "");
+  onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs, std::string_view domain = "");
   /// The name of a constant that the node needs.
   std::string constant(const TensorRef& elements, std::string_view role);
   std::string constant(const std::vector<std::int64_t>& integers, std::string_view role);

@@ -19,8 +19,8 @@ using onnx::TensorProto;
 
 static_assert(std::endian::native == std::endian::little, "numbers lie in files as they do in memory");
 
-/// Bytes of an element where it lies as it is in memory; 0 of types that are not read.
-std::size_t bytes_of(int onnx_type) {
+/// Bytes of an element in a file; 0 of types that are not read.
+std::size_t stored_size_of(int onnx_type) {
   switch (onnx_type) {
     case TensorProto::DOUBLE:
     case TensorProto::INT64: return 8;
@@ -49,7 +49,8 @@ std::int64_t count_of(const std::string& where, const TensorProto& proto) {
     if (extent < 0) fail(where, "has an extent of ", extent);
     is_empty = is_empty || extent == 0;
     // An extent of 0 excuses no other one.
-    is_too_large = is_too_large || (extent != 0 && __builtin_mul_overflow(count, extent, &count)) || count > INT64_MAX / 8;
+    is_too_large =
+        is_too_large || (extent != 0 && __builtin_mul_overflow(count, extent, &count)) || count > INT64_MAX / 8;
   }
   if (is_too_large) fail(where, "has more elements than memory can hold");
   return is_empty ? 0 : count;
@@ -70,7 +71,7 @@ void widen(const char* bytes, std::int64_t count, std::int64_t* out) {
 }
 
 Tensor from_bytes(int onnx_type, const Extents& extents, std::int64_t count, const char* bytes) {
-  const Tensor tensor(*element_type_of(onnx_type), extents);
+  Tensor tensor(*element_type_of(onnx_type), extents);
   auto* integers = tensor.data<std::int64_t>();
   switch (onnx_type) {
     case TensorProto::INT32: widen<std::int32_t>(bytes, count, integers); break;
@@ -81,7 +82,8 @@ Tensor from_bytes(int onnx_type, const Extents& extents, std::int64_t count, con
     case TensorProto::UINT8:
     case TensorProto::BOOL: widen<std::uint8_t>(bytes, count, integers); break;
     default:
-      if (count > 0) std::memcpy(tensor.ref().data(), bytes, static_cast<std::size_t>(count) * bytes_of(onnx_type));
+      if (count > 0)
+        std::memcpy(tensor.ref().data(), bytes, static_cast<std::size_t>(count) * stored_size_of(onnx_type));
   }
   return tensor;
 }
@@ -98,18 +100,21 @@ Tensor from_field(const std::string& where, ElementType type, const Extents& ext
                   const google::protobuf::RepeatedField<T>& field) {
   // Before anything is allocated.
   if (field.size() != count) fail(where, "has ", field.size(), " elements, but extents for ", count);
-  const Tensor tensor(type, extents);
+  Tensor tensor(type, extents);
   switch (type) {
     case ElementType::f64:
-      take_entries(where, field, count, [&](std::int64_t i, T value) { tensor.data<double>()[i] = static_cast<double>(value); });
+      take_entries(where, field, count,
+                   [&](std::int64_t i, T value) { tensor.data<double>()[i] = static_cast<double>(value); });
       break;
     case ElementType::f32:
-      take_entries(where, field, count, [&](std::int64_t i, T value) { tensor.data<float>()[i] = static_cast<float>(value); });
+      take_entries(where, field, count,
+                   [&](std::int64_t i, T value) { tensor.data<float>()[i] = static_cast<float>(value); });
       break;
     case ElementType::f16:
     case ElementType::bf16:  // their bits, in integers of 32
-      take_entries(where, field, count,
-                   [&](std::int64_t i, T value) { tensor.data<std::uint16_t>()[i] = static_cast<std::uint16_t>(value); });
+      take_entries(where, field, count, [&](std::int64_t i, T value) {
+        tensor.data<std::uint16_t>()[i] = static_cast<std::uint16_t>(value);
+      });
       break;
     case ElementType::i64:
       take_entries(where, field, count,
@@ -163,18 +168,21 @@ std::filesystem::path path_within(const std::string& where, const std::filesyste
 }
 
 Tensor read_external(const std::string& where, const TensorProto& proto, std::int64_t count,
-                     const std::filesystem::path& folder) {
+                     const std::filesystem::path& folder, ElementBudget& budget) {
   const ExternalPlace place = external_place(where, proto);
   if (folder.empty()) fail(where, "lies in '", shown(place.location), "', but no folder was given");
-  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * bytes_of(proto.data_type());
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * stored_size_of(proto.data_type());
   if (place.length.value_or(bytes) != bytes) {
     fail(where, "has ", *place.length, " bytes, but extents for ", bytes);
   }
-  const OldFile file(where + "its elements in '" + shown(place.location) + "': ", path_within(where, folder, place.location));
+  const std::filesystem::path path = path_within(where, folder, place.location);
+  const OldFile file(where + "its elements in '" + shown(place.location) + "': ", path);
   if (place.offset > file.bytes() || bytes > file.bytes() - place.offset) {
     fail(where, "lies from byte ", place.offset, " on in '", shown(place.location), "' and has ", bytes,
          " bytes, but that ends at ", file.bytes());
   }
+  budget.add_file(path.string(), file.bytes());
+  budget.take(where, 2 * bytes);
   std::string data(bytes, '\0');
   file.read(data.data(), data.size(), place.offset);
   return from_bytes(proto.data_type(), extents_of(proto), count, data.data());
@@ -210,7 +218,7 @@ std::optional<ElementType> element_type_of(int onnx_type) {
     case TensorProto::FLOAT: return ElementType::f32;
     case TensorProto::FLOAT16: return ElementType::f16;
     case TensorProto::BFLOAT16: return ElementType::bf16;
-    default: return bytes_of(onnx_type) != 0 ? std::optional(ElementType::i64) : std::nullopt;
+    default: return stored_size_of(onnx_type) != 0 ? std::optional(ElementType::i64) : std::nullopt;
   }
 }
 
@@ -228,24 +236,39 @@ int onnx_type_of(ElementType type) {
 std::string name_of_onnx_type(int onnx_type) {
   if (!onnx::TensorProto_DataType_IsValid(onnx_type)) return "type " + std::to_string(onnx_type);
   std::string name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(onnx_type));
-  std::transform(name.begin(), name.end(), name.begin(), [](char each) {
-    return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
-  });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each; });
   return name;
 }
 
-Tensor read_elements(const std::string& where, const TensorProto& proto, const std::filesystem::path& folder) {
+void ElementBudget::take(const std::string& where, std::uint64_t bytes) {
+  if (bytes > bytes_) fail(where, "makes more of the file than eight times its bytes and 64 MiB");
+  bytes_ -= bytes;
+}
+
+void ElementBudget::add_file(const std::string& path, std::uint64_t file_bytes) {
+  if (files_.insert(path).second) bytes_ += 4 * std::min(file_bytes, UINT64_MAX / 64);
+}
+
+Tensor read_elements(const std::string& where, const TensorProto& proto, const std::filesystem::path& folder,
+                     ElementBudget& budget) {
   if (!element_type_of(proto.data_type())) {
-    fail(where, "is of ", name_of_onnx_type(proto.data_type()), ", expected float, double, float16, bfloat16 or integers");
+    fail(where, "is of ", name_of_onnx_type(proto.data_type()),
+         ", expected float, double, float16, bfloat16 or integers");
   }
   if (proto.has_segment()) fail(where, "is a part of a tensor");
   const std::int64_t count = count_of(where, proto);
-  if (proto.data_location() == TensorProto::EXTERNAL) return read_external(where, proto, count, folder);
-  if (!proto.has_raw_data()) return read_fields(where, proto, count);
-  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * bytes_of(proto.data_type());
+  if (proto.data_location() == TensorProto::EXTERNAL) return read_external(where, proto, count, folder, budget);
+  if (!proto.has_raw_data()) {
+    Tensor tensor = read_fields(where, proto, count);
+    budget.take(where, bytes_of(tensor));
+    return tensor;
+  }
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * stored_size_of(proto.data_type());
   if (proto.raw_data().size() != bytes) {
     fail(where, "has ", proto.raw_data().size(), " bytes, but extents for ", bytes);
   }
+  budget.take(where, static_cast<std::uint64_t>(count) * size_of(*element_type_of(proto.data_type())));
   return from_bytes(proto.data_type(), extents_of(proto), count, proto.raw_data().data());
 }
 
@@ -256,13 +279,13 @@ void write_elements(const TensorRef& tensor, TensorProto& proto) {
 }
 
 Tensor number_tensor(double number) {
-  const Tensor tensor(ElementType::f64, {});
+  Tensor tensor(ElementType::f64, {});
   *tensor.data<double>() = number;
   return tensor;
 }
 
 Tensor integers_tensor(const std::vector<std::int64_t>& values) {
-  const Tensor tensor(ElementType::i64, {static_cast<std::int64_t>(values.size())});
+  Tensor tensor(ElementType::i64, {static_cast<std::int64_t>(values.size())});
   std::copy(values.begin(), values.end(), tensor.data<std::int64_t>());
   return tensor;
 }
@@ -282,7 +305,7 @@ std::vector<double> numbers_of(const Tensor& tensor) {
 }
 
 Tensor with_extents(const Tensor& tensor, const Extents& extents) {
-  const Tensor other(tensor.ref().type(), extents);
+  Tensor other(tensor.ref().type(), extents);
   const std::size_t bytes = static_cast<std::size_t>(tensor.ref().size()) * size_of(tensor.ref().type());
   if (bytes > 0) std::memcpy(other.ref().data(), tensor.ref().data(), bytes);
   return other;
@@ -290,7 +313,7 @@ Tensor with_extents(const Tensor& tensor, const Extents& extents) {
 
 Tensor converted(const Tensor& tensor, ElementType type) {
   const std::vector<double> numbers = numbers_of(tensor);
-  const Tensor other(type, tensor.ref().extents());
+  Tensor other(type, tensor.ref().extents());
   with_float_type(type, [&](auto sample) {
     using T = decltype(sample);
     for (std::size_t i = 0; i < numbers.size(); ++i) other.data<T>()[i] = static_cast<T>(numbers[i]);

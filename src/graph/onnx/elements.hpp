@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,35 @@ int onnx_type_of(ElementType type);
 /// "float16", or "type 42".
 std::string name_of_onnx_type(int onnx_type);
 
+/// How many bytes may be made of a file: some times as many as it has. Nodes make elements of elements, functions are
+/// called any number of times, and many constants may lie in one place of another file: so a small file could ask for
+/// all memory there is.
+class ElementBudget {
+ public:
+  explicit ElementBudget(std::uint64_t file_bytes) : bytes_(8 * file_bytes + (std::uint64_t{64} << 20)) {}
+
+  /// Throws Error, beginning with `where`, where there are not so many left.
+  void take(const std::string& where, std::uint64_t bytes);
+  /// Another file, of which constants are read: counts once.
+  void add_file(const std::string& path, std::uint64_t file_bytes);
+
+ private:
+  std::uint64_t bytes_;
+  std::set<std::string> files_;
+};
+
 /// The elements of a tensor of a file, in host memory. Those that lie outside of the file are read from `folder`, where
 /// that is given. Throws Error, beginning with `where`, where type, extents and bytes do not fit each other, or a place
 /// lies outside of the folder; nothing of the size of the extents is allocated before the elements have been found.
-Tensor read_elements(const std::string& where, const onnx::TensorProto& proto, const std::filesystem::path& folder);
+Tensor read_elements(const std::string& where, const onnx::TensorProto& proto, const std::filesystem::path& folder,
+                     ElementBudget& budget);
 
 /// Fills `proto`, but for its name, from a contiguous tensor in memory that the host reads.
 void write_elements(const TensorRef& tensor, onnx::TensorProto& proto);
+
+inline std::uint64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.ref().size()) * size_of(tensor.ref().type());
+}
 
 /// One number.
 Tensor number_tensor(double number);

@@ -18,8 +18,8 @@ std::string place_of(const Scope& scope, const onnx::NodeProto& node) {
   return place + " (" + shown(node.op_type()) + ")";
 }
 
-/// The node with attributes of its own alone: references are replaced by what the call of the function gives, or removed
-/// where it gives nothing.
+/// The node with attributes of its own alone: references are replaced by what the call of the function gives, or
+/// removed where it gives nothing.
 onnx::NodeProto with_attributes(const Scope& scope, const onnx::NodeProto& node) {
   onnx::NodeProto copy = node;
   auto* attributes = copy.mutable_attribute();
@@ -46,6 +46,8 @@ NodeReader::NodeReader(ReadTarget& target, Scope& scope, const onnx::NodeProto& 
       node_(with_attributes(scope, node)),
       operator_set_(operator_set),
       place_(place_of(scope, node)) {
+  // Nodes of functions are copied at every call.
+  if (!scope.prefix.empty()) target.budget.take(target.where + place_ + ": ", node_.ByteSizeLong());
   std::set<std::string_view> names;
   for (const onnx::AttributeProto& each : node_.attribute()) {
     if (!names.insert(each.name()).second) refuse("two attributes are named '", shown(each.name()), "'");
@@ -65,12 +67,14 @@ Known& NodeReader::find(std::size_t number) {
   const std::string& name = node_.input(static_cast<int>(number));
   const auto at = scope_.names.find(name);
   if (at == scope_.names.end()) {
-    refuse("reads '", shown(name), "', which nothing before it gives: it is missing, or the nodes are in no order in which "
+    refuse("reads '", shown(name),
+           "', which nothing before it gives: it is missing, or the nodes are in no order in which "
            "they can run");
   }
   Known& known = at->second;
   if (known.proto != nullptr) {
-    known.elements = read_elements(target_.where + "constant '" + shown(name) + "' ", *known.proto, target_.folder);
+    known.elements =
+        read_elements(target_.where + "constant '" + shown(name) + "' ", *known.proto, target_.folder, target_.budget);
     known.proto = nullptr;
   }
   return known;
@@ -80,7 +84,10 @@ const Known& NodeReader::known(std::size_t number) { return find(number); }
 
 graph::ValueId NodeReader::input(std::size_t number) {
   Known& its = find(number);
-  if (its.gelu != GeluPart::none) refuse("reads an erf that is no part of x · (1 + erf(x / √2)) / 2, for which alone there is a call");
+  if (its.piece == Piece::deviation)
+    refuse("reads a square root that is no part of a layer normalisation, for which alone there is a call");
+  if (its.piece != Piece::none)
+    refuse("reads an erf that is no part of x · (1 + erf(x / √2)) / 2, for which alone there is a call");
   if (!its.value) its.value = constant(*its.elements, node_.input(static_cast<int>(number)));
   return its.value;
 }
@@ -126,7 +133,10 @@ void NodeReader::give(std::size_t number, graph::ValueId value) {
   if (program().value(value).origin == graph::Origin::call && !program().find(name)) program().rename(value, name);
 }
 
-void NodeReader::give(std::size_t number, const Tensor& elements) { give(number, Known{.elements = elements}); }
+void NodeReader::give(std::size_t number, const Tensor& elements) {
+  target_.budget.take(target_.where + place_ + ": ", bytes_of(elements));
+  give(number, Known{.elements = elements});
+}
 
 // --- attributes ---------------------------------------------------------------------------------------------
 
@@ -180,10 +190,7 @@ const graph::Call& NodeReader::call(graph::CallRequest request) {
 
 graph::ValueId NodeReader::call(std::string op, std::map<std::string, graph::Operand, std::less<>> inputs,
                                 std::map<std::string, Attribute, std::less<>> attributes) {
-  return call({.op = std::move(op),
-               .inputs = std::move(inputs),
-               .attributes = std::move(attributes),
-               .place = place_})
+  return call({.op = std::move(op), .inputs = std::move(inputs), .attributes = std::move(attributes), .place = place_})
       .result("out");
 }
 
@@ -193,8 +200,15 @@ std::string NodeReader::free_name(const std::string& wished) {
   return name;
 }
 
+Tensor NodeReader::elements_of(const onnx::AttributeProto& attribute) {
+  return read_elements(target_.where + place_ + ": the attribute " + shown(attribute.name()) + " ", attribute.t(), {},
+                       target_.budget);
+}
+
 graph::ValueId NodeReader::constant(const Tensor& elements, const std::string& name) {
-  const std::string wished = name.empty() ? "constant_" + std::to_string(program().values().size()) : name;
+  // Names within functions occur at every call.
+  const std::string wished =
+      name.empty() || !scope_.prefix.empty() ? "constant_" + std::to_string(program().values().size()) : name;
   try {
     return program().add_constant(free_name(wished), elements);
   } catch (const Error& error) {

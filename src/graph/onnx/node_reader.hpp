@@ -4,6 +4,7 @@
 
 #include "core/exec/tensor.hpp"
 #include "core/types/fail.hpp"
+#include "graph/onnx/elements.hpp"
 #include "graph/program.hpp"
 
 #include <onnx/onnx_pb.h>
@@ -21,16 +22,18 @@
 
 namespace portops::impl {
 
-/// How far a gelu has come that older operator sets write as x · (1 + erf(x / √2)) · 0.5, in some order.
-enum class GeluPart : std::uint8_t { none, erf, one_and_erf, half_of_these, x_times_these };
+/// What has come so far of what older operator sets write in pieces, some of which no call computes: a gelu, x · (1 +
+/// erf(x / √2)) · 0.5 with its factors in any order, or a layer normalisation, (x − mean) / √(variance + epsilon).
+enum class Piece : std::uint8_t { none, erf, one_and_erf, half_of_these, x_times_these, deviation };
 
 /// What a name of a graph stands for: a value of the program, or elements that are known, which become one where a call
-/// wants them, or a part of a gelu.
+/// wants them, or a piece of a gelu or of a layer normalisation.
 struct Known {
-  graph::ValueId value = {};  ///< of a part of a gelu: its x
+  graph::ValueId value = {};  ///< of a piece: the x of the gelu, or x − mean
   std::optional<Tensor> elements = {};
   const onnx::TensorProto* proto = nullptr;  ///< of elements that have not been read yet
-  GeluPart gelu = GeluPart::none;
+  Piece piece = Piece::none;
+  double epsilon = 0.0;  ///< of a deviation
 };
 
 /// The operator sets that nodes of a graph or function are of, by domain.
@@ -50,6 +53,7 @@ struct ReadTarget {
   graph::Program program;
   std::string where;             ///< begins messages: "portops::graph::read_onnx: FILE: "
   std::filesystem::path folder;  ///< of elements outside of the file
+  ElementBudget budget;
 };
 
 class NodeReader {
@@ -102,6 +106,8 @@ class NodeReader {
 
   // --- helpers
 
+  /// The elements of an attribute.
+  Tensor elements_of(const onnx::AttributeProto& attribute);
   /// A call of an operator, whose refusal is the node's.
   const graph::Call& call(graph::CallRequest request);
   /// Its output `out`.
@@ -180,8 +186,12 @@ void read_range(NodeReader& node);
 /// A node of the domain "portops".
 void read_own(NodeReader& node);
 
-/// Reads an Add or Mul that is a step of a gelu; false where it is none.
+/// Reads an Add, Mul or Div that is a step of a gelu; false where it is none.
 bool read_gelu_step(NodeReader& node);
+/// Reads a Sqrt or Div that is a step of a layer normalisation; false where it is none.
+bool read_layer_norm_step(NodeReader& node);
+/// The call that makes a value; null where none does.
+const graph::Call* maker_of(NodeReader& node, graph::ValueId value);
 /// The number that an input is: elements that are known, one of them, of no more axes than `rank`.
 std::optional<double> number_input(NodeReader& node, std::size_t number, int rank);
 

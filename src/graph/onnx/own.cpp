@@ -131,10 +131,10 @@ class OwnReader {
     }
   }
 
-  double number_of(const std::string& name) const {
+  double number_of(const std::string& name) {
     const onnx::AttributeProto* its = node_.attribute(name);
     if (its->type() != onnx::AttributeProto::TENSOR) node_.refuse("the attribute ", name, " is no tensor of a double");
-    const Tensor number = read_elements(node_.place() + ": the attribute " + name + " ", its->t(), {});
+    const Tensor number = node_.elements_of(*its);
     if (number.ref().type() != ElementType::f64 || number.ref().size() != 1) {
       node_.refuse("the attribute ", name, " is no tensor of a double");
     }

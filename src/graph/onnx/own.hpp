@@ -14,8 +14,8 @@
 //
 // A node of the domain has the inputs and outputs of the schema, in its order: an empty name stands for one that is not
 // given or not computed, and a list takes as many as the attribute NAME.count says. The schema's attributes are of the
-// types INT (booleans too), INTS and STRING; a number is a TENSOR of one double, because a FLOAT would lose digits. The same
-// stands for an input that is a number, under the input's name. Levels given alone are a STRING of the name
+// types INT (booleans too), INTS and STRING; a number is a TENSOR of one double, because a FLOAT would lose digits. The
+// same stands for an input that is a number, under the input's name. Levels given alone are a STRING of the name
 // NAME.levels.
 //
 // Texts of the model (metadata_props): of an input its levels, as their offsets, "0,2,5;0,3,3,4,7,9"; of an

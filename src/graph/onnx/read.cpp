@@ -11,6 +11,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <climits>
 #include <set>
 #include <tuple>
@@ -27,13 +28,22 @@ constexpr int most_results = 10'000;
 /// Of functions that call each other.
 constexpr int most_depth = 64;
 
+/// Where the nodes of a function are: of many calls of one another the innermost ones.
+std::string outer_place(const std::string& place) {
+  constexpr std::size_t most = 400;
+  return place.size() <= most ? place : "…" + place.substr(place.size() - most);
+}
+
 bool is_standard(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 class ModelReader {
  public:
-  ModelReader(std::string where, const onnx::ModelProto& model, const graph::ReadOnnxParams& params,
+  ModelReader(std::string where, const onnx::ModelProto& model, std::size_t bytes, const graph::ReadOnnxParams& params,
               const std::filesystem::path& folder)
-      : model_(model), params_(params), texts_(texts_of(model)), target_{.program = {}, .where = std::move(where), .folder = folder} {}
+      : model_(model),
+        params_(params),
+        texts_(texts_of(model)),
+        target_{.program = {}, .where = std::move(where), .folder = folder, .budget = ElementBudget(bytes)} {}
 
   graph::Program read() {
     if (!model_.has_graph()) fail(target_.where, "it has no graph: it is no ONNX model");
@@ -62,7 +72,8 @@ class ModelReader {
     OperatorSets sets;
     for (const onnx::OperatorSetIdProto& each : imports) {
       const std::string domain = is_standard(each.domain()) ? "" : each.domain();
-      if (!sets.emplace(domain, each.version()).second) refuse("it asks for two versions of the domain '", shown(domain), "'");
+      if (!sets.emplace(domain, each.version()).second)
+        refuse("it asks for two versions of the domain '", shown(domain), "'");
       if (domain.empty()) check_standard(each.version());
       if (domain == own_domain) check_own(each.version());
     }
@@ -107,7 +118,8 @@ class ModelReader {
     if (depth >= most_depth || !open_.insert(&function).second) {
       node.refuse("is a function that calls itself, or is called through more than ", most_depth, " others");
     }
-    Scope scope{.names = {}, .sets = operator_sets(function.opset_import()), .prefix = node.place() + ": "};
+    Scope scope{
+        .names = {}, .sets = operator_sets(function.opset_import()), .prefix = outer_place(node.place()) + ": "};
     if (scope.sets.empty()) scope.sets = outer.sets;
     for (const onnx::AttributeProto& each : function.attribute_proto()) scope.attributes[each.name()] = each;
     for (const onnx::AttributeProto& each : node.proto().attribute()) scope.attributes[each.name()] = each;
@@ -164,7 +176,8 @@ class ModelReader {
       const auto& type = each.type().tensor_type();
       const auto element_type = element_type_of(type.elem_type());
       if (!element_type || onnx_type_of(*element_type) != type.elem_type()) {
-        refuse(where, "is of ", name_of_onnx_type(type.elem_type()), ", expected float, double, float16, bfloat16 or int64");
+        refuse(where, "is of ", name_of_onnx_type(type.elem_type()),
+               ", expected float, double, float16, bfloat16 or int64");
       }
       const Extents extents = extents_of_input(each, where);
       try {
@@ -217,11 +230,13 @@ class ModelReader {
   template <class Nodes>
   void read_nodes(const Nodes& nodes, Scope& scope, int depth) {
     for (const onnx::NodeProto& each : nodes) {
-      if (++nodes_ > most_nodes) refuse("it has more than ", most_nodes, " nodes, those of functions counted at every call");
+      if (++nodes_ > most_nodes)
+        refuse("it has more than ", most_nodes, " nodes, those of functions counted at every call");
       const std::string domain = is_standard(each.domain()) ? "" : each.domain();
       const auto set = scope.sets.find(domain);
       NodeReader node(target_, scope, each, set != scope.sets.end() ? set->second : 0);
-      if (set == scope.sets.end()) node.refuse("is of the domain '", shown(domain), "', of which the model says no version");
+      if (set == scope.sets.end())
+        node.refuse("is of the domain '", shown(domain), "', of which the model says no version");
       if (domain == own_domain) {
         read_own(node);
       } else if (const onnx::FunctionProto* function = find_function(each)) {
@@ -229,7 +244,8 @@ class ModelReader {
       } else if (domain.empty()) {
         read_standard(node);
       } else {
-        node.refuse("is of the domain '", shown(domain), "', whose operators are not known, and the model has no function of "
+        node.refuse("is of the domain '", shown(domain),
+                    "', whose operators are not known, and the model has no function of "
                     "its name");
       }
     }
@@ -257,7 +273,8 @@ class ModelReader {
 
   void read_outputs(const onnx::GraphProto& graph, Scope& scope) {
     if (graph.output_size() == 0) refuse("it has no outputs");
-    if (graph.output_size() > most_results) refuse("it has ", graph.output_size(), " outputs, expected at most ", most_results);
+    if (graph.output_size() > most_results)
+      refuse("it has ", graph.output_size(), " outputs, expected at most ", most_results);
     onnx::NodeProto none;
     for (const onnx::ValueInfoProto& each : graph.output()) {
       // As a node that reads it: constants become values.
@@ -271,7 +288,8 @@ class ModelReader {
       const std::string over = find_text(texts_, text_of_over, each.name());
       const std::string own_name = find_text(texts_, text_of_name, each.name());
       const graph::ValueId below = over.empty() ? graph::ValueId() : target_.program.find(over);
-      if (!over.empty() && !below) refuse("output '", shown(each.name()), "' is left in '", shown(over), "', which is no input");
+      if (!over.empty() && !below)
+        refuse("output '", shown(each.name()), "' is left in '", shown(over), "', which is no input");
       try {
         target_.program.add_output(own_name.empty() ? each.name() : own_name, value, below);
       } catch (const Error& error) {
@@ -291,15 +309,35 @@ class ModelReader {
 
 }  // namespace
 
-graph::Program read_model(const std::string& where, std::string_view bytes, const graph::ReadOnnxParams& params,
-                          const std::filesystem::path& folder) {
+namespace {
+
+onnx::ModelProto parse_model(const std::string& where, std::string_view bytes) {
   onnx::ModelProto model;
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                                static_cast<int>(bytes.size()));
+                                                static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
   if (bytes.size() > INT_MAX || !model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     fail(where, "it is no ONNX model, or was cut off");
   }
-  return ModelReader(where, model, params, folder).read();
+  return model;
+}
+
+}  // namespace
+
+graph::Program read_model(const std::string& where, std::string_view bytes, const graph::ReadOnnxParams& params,
+                          const std::filesystem::path& folder) {
+  const onnx::ModelProto model = parse_model(where, bytes);
+  return ModelReader(where, model, bytes.size(), params, folder).read();
+}
+
+std::vector<std::string> inputs_of_model(const std::string& where, std::string_view bytes) {
+  const onnx::ModelProto model = parse_model(where, bytes);
+  std::set<std::string_view> constants;
+  for (const onnx::TensorProto& each : model.graph().initializer()) constants.insert(each.name());
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& each : model.graph().input()) {
+    if (!constants.contains(each.name())) names.push_back(each.name());
+  }
+  return names;
 }
 
 }  // namespace portops::impl

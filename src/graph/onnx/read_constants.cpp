@@ -19,7 +19,8 @@ constexpr std::int64_t most_folded = 65'536;
 }  // namespace
 
 void read_constant(NodeReader& node) {
-  if (node.proto().attribute_size() != 1) node.refuse("has ", node.proto().attribute_size(), " attributes, expected one");
+  if (node.proto().attribute_size() != 1)
+    node.refuse("has ", node.proto().attribute_size(), " attributes, expected one");
   const onnx::AttributeProto& its = node.proto().attribute(0);
   const auto integers = [](const auto& values) { return integers_tensor(Integers(values.begin(), values.end())); };
   const auto floats = [](const auto& values) {
@@ -28,7 +29,7 @@ void read_constant(NodeReader& node) {
     return tensor;
   };
   if (its.name() == "value" && its.has_t()) {
-    node.give(0, Known{.elements = read_elements(node.place() + ": its value ", its.t(), {})});
+    node.give(0, Known{.elements = node.elements_of(its)});
   } else if (its.name() == "value_int") {
     node.give(0, with_extents(integers(std::vector{its.i()}), {}));
   } else if (its.name() == "value_ints") {
@@ -54,7 +55,7 @@ void read_constant_of_shape(NodeReader& node) {
   const onnx::AttributeProto* value = node.attribute("value");
   Tensor number(ElementType::f32, {1});
   *number.data<float>() = 0.0F;
-  if (value != nullptr) number = read_elements(node.place() + ": its value ", value->t(), {});
+  if (value != nullptr) number = node.elements_of(*value);
   if (number.ref().size() != 1) node.refuse("has a value of ", number.ref().size(), " elements");
   const Tensor all(number.ref().type(), Extents(std::span(shape)));
   const std::size_t bytes = size_of(number.ref().type());
@@ -74,9 +75,7 @@ void read_shape(NodeReader& node) {
   node.give(0, integers_tensor(Integers(x.begin() + start, x.begin() + end)));
 }
 
-void read_size(NodeReader& node) {
-  node.give(0, with_extents(integers_tensor({node.extents(0).product()}), {}));
-}
+void read_size(NodeReader& node) { node.give(0, with_extents(integers_tensor({node.extents(0).product()}), {})); }
 
 void read_range(NodeReader& node) {
   const auto one = [&](std::size_t number) {
@@ -120,7 +119,8 @@ void fold_arithmetic(NodeReader& node) {
   Integers result(spreads_a ? b.size() : a.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::int64_t left = a[spreads_a ? 0 : i], right = b[spreads_b ? 0 : i];
-    if (!function(left, right, &result[i])) node.refuse("computes ", left, " and ", right, ", which gives no integer of 64 bits");
+    if (!function(left, right, &result[i]))
+      node.refuse("computes ", left, " and ", right, ", which gives no integer of 64 bits");
   }
   node.give(0, with_extents(integers_tensor(result), spreads_a ? y : x));
 }
@@ -139,7 +139,8 @@ void fold_gather(NodeReader& node) {
   node.axis(node.integer("axis", 0), 1);
   const Integers all = node.integers(0);
   Integers taken;
-  for (const std::int64_t each : node.integers(1)) taken.push_back(all[static_cast<std::size_t>(node.axis(each, static_cast<int>(all.size())))]);
+  for (const std::int64_t each : node.integers(1))
+    taken.push_back(all[static_cast<std::size_t>(node.axis(each, static_cast<int>(all.size())))]);
   node.give(0, with_extents(integers_tensor(taken), node.extents(1)));
 }
 

@@ -40,7 +40,7 @@ void give_arithmetic(NodeReader& node, const std::string& op, std::size_t x, std
 }  // namespace
 
 void read_element_wise(NodeReader& node) {
-  if (read_gelu_step(node)) return;
+  if (read_gelu_step(node) || read_layer_norm_step(node)) return;
   const std::string op = name_of_arithmetic(node.proto().op_type());
   const bool swaps = (op == "add" || op == "multiply") && number_input(node, 0, node.extents(1).rank()).has_value() &&
                      node.elements(1) == nullptr;
@@ -55,7 +55,17 @@ void read_sum_of_several(NodeReader& node) {
 
 void read_negative(NodeReader& node) { node.give(0, node.call("multiply", {{"x", node.input(0)}, {"y", -1.0}})); }
 
+const graph::Call* maker_of(NodeReader& node, ValueId value) {
+  const graph::ValueInfo& info = node.program().value(value);
+  return info.origin == graph::Origin::call ? &node.program().calls()[static_cast<std::size_t>(info.call)] : nullptr;
+}
+
 void read_pow(NodeReader& node) {
+  const auto number = number_input(node, 0, 0), exponent = number_input(node, 1, 0);
+  if (number && exponent) {
+    node.give(0, converted(number_tensor(std::pow(*number, *exponent)), node.type(0)));
+    return;
+  }
   const auto power = number_input(node, 1, node.extents(0).rank());
   if (!power || !(*power == 1.0 || *power == 2.0 || *power == 3.0)) {
     node.refuse("has a power that is no constant 1, 2 or 3, for which alone there are calls");
@@ -67,9 +77,11 @@ void read_pow(NodeReader& node) {
 }
 
 void read_sqrt(NodeReader& node) {
+  if (read_layer_norm_step(node)) return;
   const Tensor* elements = node.elements(0);
   if (elements == nullptr || elements->ref().type() == ElementType::i64) {
-    node.refuse("no call has the meaning of this operator, but of constants");
+    node.refuse(
+        "no call has the meaning of this operator, but of constants, and in (x − mean) / √(variance + epsilon)");
   }
   std::vector<double> roots = numbers_of(*elements);
   for (double& each : roots) each = std::sqrt(each);
@@ -83,9 +95,8 @@ void read_activation(NodeReader& node) {
   std::map<std::string, Attribute, std::less<>> attributes;
   if (op == "Gelu") attributes["approximate"] = node.text("approximate", "none");
   std::string name = op;
-  std::transform(name.begin(), name.end(), name.begin(), [](char each) {
-    return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
-  });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each; });
   node.give(0, node.call(name, {{"x", node.input(0)}}, attributes));
 }
 
@@ -108,7 +119,8 @@ void read_dropout(NodeReader& node) {
 void read_cast(NodeReader& node) {
   const int to = static_cast<int>(std::clamp<std::int64_t>(node.integer("to", 0), 0, INT32_MAX));
   const auto type = element_type_of(to);
-  if (!type) node.refuse("converts to ", name_of_onnx_type(to), ", expected float, double, float16, bfloat16 or integers");
+  if (!type)
+    node.refuse("converts to ", name_of_onnx_type(to), ", expected float, double, float16, bfloat16 or integers");
   const ElementType from = node.type(0);
   const Tensor* elements = node.elements(0);
   if (from == *type && (elements == nullptr || from != ElementType::i64)) {

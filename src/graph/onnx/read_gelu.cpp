@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-// A gelu in pieces, as operator sets before 20 have it: 0.5 · x · (1 + erf(x / √2)), the factors in any order. There is no call
-// of erf; the pieces are remembered until they are a gelu.
+// A gelu in pieces, as operator sets before 20 have it: 0.5 · x · (1 + erf(x / √2)), the factors in any order. There is
+// no call of erf; the pieces are remembered until they are a gelu.
 
 namespace portops::impl {
 
@@ -18,13 +18,11 @@ bool is_about(double number, double expected) { return std::abs(number - expecte
 
 /// The x of which `value` is x times `factor`; none where it is none.
 ValueId multiplicand(NodeReader& node, ValueId value, double factor) {
-  const graph::ValueInfo& info = node.program().value(value);
-  if (info.origin != graph::Origin::call) return {};
-  const graph::Call& call = node.program().calls()[static_cast<std::size_t>(info.call)];
-  if (call.op != "multiply" && call.op != "divide") return {};
-  const graph::Operand* y = call.input("y");
-  if (!y->is_number() || !is_about(call.op == "multiply" ? y->number() : 1.0 / y->number(), factor)) return {};
-  return call.input("x")->value();
+  const graph::Call* call = maker_of(node, value);
+  if (call == nullptr || (call->op != "multiply" && call->op != "divide")) return {};
+  const graph::Operand* y = call->input("y");
+  if (!y->is_number() || !is_about(call->op == "multiply" ? y->number() : 1.0 / y->number(), factor)) return {};
+  return call->input("x")->value();
 }
 
 bool is_number(NodeReader& node, std::size_t input, double number) {
@@ -32,7 +30,7 @@ bool is_number(NodeReader& node, std::size_t input, double number) {
   return its && is_about(*its, number);
 }
 
-void give_part(NodeReader& node, GeluPart part, ValueId x) { node.give(0, Known{.value = x, .gelu = part}); }
+void give_part(NodeReader& node, Piece part, ValueId x) { node.give(0, Known{.value = x, .piece = part}); }
 
 void give_gelu(NodeReader& node, ValueId x) { node.give(0, node.call("gelu", {{"x", x}})); }
 
@@ -41,7 +39,7 @@ void give_gelu(NodeReader& node, ValueId x) { node.give(0, node.call("gelu", {{"
 void read_erf(NodeReader& node) {
   const ValueId x = multiplicand(node, node.input(0), std::sqrt(0.5));
   if (!x) node.refuse("no call has the meaning of this operator, but in x · (1 + erf(x / √2)) / 2");
-  give_part(node, GeluPart::erf, x);
+  give_part(node, Piece::erf, x);
 }
 
 bool read_gelu_step(NodeReader& node) {
@@ -50,20 +48,21 @@ bool read_gelu_step(NodeReader& node) {
     const std::size_t other = 1 - here;
     // A copy: reading the other input may move what is known.
     const Known part = node.known(here);
-    if (part.gelu == GeluPart::none) continue;
-    if (op == "Add" && part.gelu == GeluPart::erf && is_number(node, other, 1.0)) {
-      return give_part(node, GeluPart::one_and_erf, part.value), true;
+    if (part.piece == Piece::none || part.piece == Piece::deviation) continue;
+    if (op == "Add" && part.piece == Piece::erf && is_number(node, other, 1.0)) {
+      return give_part(node, Piece::one_and_erf, part.value), true;
     }
-    const bool halves = (op == "Mul" && is_number(node, other, 0.5)) || (op == "Div" && here == 0 && is_number(node, other, 2.0));
-    if (part.gelu == GeluPart::one_and_erf && halves) return give_part(node, GeluPart::half_of_these, part.value), true;
-    if (part.gelu == GeluPart::x_times_these && halves) return give_gelu(node, part.value), true;
+    const bool halves =
+        (op == "Mul" && is_number(node, other, 0.5)) || (op == "Div" && here == 0 && is_number(node, other, 2.0));
+    if (part.piece == Piece::one_and_erf && halves) return give_part(node, Piece::half_of_these, part.value), true;
+    if (part.piece == Piece::x_times_these && halves) return give_gelu(node, part.value), true;
     if (op != "Mul" || node.elements(other) != nullptr) return false;
     const ValueId factor = node.input(other);
-    if (part.gelu == GeluPart::one_and_erf && factor == part.value) {
-      return give_part(node, GeluPart::x_times_these, part.value), true;
+    if (part.piece == Piece::one_and_erf && factor == part.value) {
+      return give_part(node, Piece::x_times_these, part.value), true;
     }
-    if (part.gelu == GeluPart::half_of_these && factor == part.value) return give_gelu(node, part.value), true;
-    if (part.gelu == GeluPart::one_and_erf && multiplicand(node, factor, 0.5) == part.value) {
+    if (part.piece == Piece::half_of_these && factor == part.value) return give_gelu(node, part.value), true;
+    if (part.piece == Piece::one_and_erf && multiplicand(node, factor, 0.5) == part.value) {
       return give_gelu(node, part.value), true;
     }
     return false;

@@ -65,7 +65,8 @@ void read_reshape(NodeReader& node) {
   if (open != shape.end()) {
     for (auto each = shape.begin(); each != shape.end(); ++each) {
       if (each == open) continue;
-      if (*each == 0 || rest % *each != 0) node.refuse("leaves an extent open that ", x.to_string(), " does not determine");
+      if (*each == 0 || rest % *each != 0)
+        node.refuse("leaves an extent open that ", x.to_string(), " does not determine");
       rest /= *each;
     }
     *open = rest;
@@ -152,8 +153,10 @@ void read_split(NodeReader& node) {
   for (const std::int64_t each : sections) {
     if (each < 0) node.refuse("has a part of extent ", each);
   }
-  const graph::Call call = node.call(
-      {.op = "split", .inputs = {{"x", node.input(0)}}, .attributes = {{"sections", sections}, {"axis", axis}}, .place = node.place()});
+  const graph::Call call = node.call({.op = "split",
+                                      .inputs = {{"x", node.input(0)}},
+                                      .attributes = {{"sections", sections}, {"axis", axis}},
+                                      .place = node.place()});
   for (std::size_t i = 0; i < node.outputs(); ++i) node.give(i, call.results("out")[i]);
 }
 
@@ -165,7 +168,8 @@ void read_slice(NodeReader& node) {
   if (node.has_input(3)) axes = node.integers(3);
   if (node.has_input(4)) steps = node.integers(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
-    node.refuse("has ", starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
+    node.refuse("has ", starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(),
+                " steps");
   }
   const std::vector<int> numbers = node.axes(axes, x.rank());
   axes.assign(numbers.begin(), numbers.end());
@@ -252,7 +256,7 @@ void read_gather(NodeReader& node) {
 
 /// Axes of extent 1 repeated: their one element joined to itself.
 void read_expand(NodeReader& node) {
-  constexpr std::int64_t most_parts = 4096;
+  constexpr std::int64_t most_parts = 256;
   const Extents x = node.extents(0);
   const Extents shape = checked_extents(node, node.integers(1));
   const int rank = std::max(x.rank(), shape.rank());
@@ -268,7 +272,8 @@ void read_expand(NodeReader& node) {
   ValueId out = node.reshaped(node.input(0), extents);
   for (int i = rank - 1; i >= 0; --i) {
     if (extents[i] == target[i]) continue;
-    if (target[i] < 1 || target[i] > most_parts) node.refuse("repeats axis ", i, " ", target[i], " times, expected at most ", most_parts);
+    if (target[i] < 1 || target[i] > most_parts)
+      node.refuse("repeats axis ", i, " ", target[i], " times, expected at most ", most_parts);
     out = node.call("concat", {{"x", std::vector<ValueId>(static_cast<std::size_t>(target[i]), out)}}, {{"axis", i}});
   }
   node.give(0, out);

@@ -10,9 +10,7 @@ namespace portops::impl {
 
 using graph::ValueId;
 
-void read_matmul(NodeReader& node) {
-  node.give(0, node.call("matmul", {{"x", node.input(0)}, {"y", node.input(1)}}));
-}
+void read_matmul(NodeReader& node) { node.give(0, node.call("matmul", {{"x", node.input(0)}, {"y", node.input(1)}})); }
 
 /// alpha · A · B + beta · C.
 void read_gemm(NodeReader& node) {
@@ -29,14 +27,17 @@ void read_gemm(NodeReader& node) {
     node.give(0, node.call("linear", {{"x", x}, {"weight", weight}, {"bias", node.input(2)}}));
     return;
   }
-  ValueId out = node.call("matmul", {{"x", a}, {"y", b}}, {{"transpose_x", transposes_a}, {"transpose_y", transposes_b}});
+  ValueId out =
+      node.call("matmul", {{"x", a}, {"y", b}}, {{"transpose_x", transposes_a}, {"transpose_y", transposes_b}});
   if (alpha != 1.0) out = node.call("multiply", {{"x", out}, {"y", alpha}});
   if (has_bias) {
     const Extents& its = node.extents(2);
-    const bool fits = its.rank() <= 2 && (its.rank() < 1 || its[its.rank() - 1] == 1 || its[its.rank() - 1] == columns) &&
+    const bool fits = its.rank() <= 2 &&
+                      (its.rank() < 1 || its[its.rank() - 1] == 1 || its[its.rank() - 1] == columns) &&
                       (its.rank() < 2 || its[0] == 1 || its[0] == rows);
     if (!fits) {
-      node.refuse("adds C of extents ", its.to_string(), ", which does not broadcast to ", Extents{rows, columns}.to_string());
+      node.refuse("adds C of extents ", its.to_string(), ", which does not broadcast to ",
+                  Extents{rows, columns}.to_string());
     }
     ValueId c = node.input(2);
     if (beta != 1.0) c = node.call("multiply", {{"x", c}, {"y", beta}});

@@ -107,7 +107,8 @@ void read_reduction(NodeReader& node) {
                             {"keepdim", keeps},
                             {"asvector", axes.empty()}}));
   } else {
-    node.give(0, node.call(op == "ReduceSum" ? "sum" : "mean", {{"x", node.input(0)}}, {{"axis", axes}, {"keepdim", keeps}}));
+    node.give(
+        0, node.call(op == "ReduceSum" ? "sum" : "mean", {{"x", node.input(0)}}, {{"axis", axes}, {"keepdim", keeps}}));
   }
 }
 

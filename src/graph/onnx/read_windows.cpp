@@ -156,7 +156,8 @@ void check_ceil_mode(const NodeReader& node, const Extents& x, const Windows& wi
       node.refuse("ceil_mode gives a window that begins behind the image, which is not the same everywhere");
     }
     if (counts_padding) {
-      node.refuse("ceil_mode gives an average whose window reaches beyond the padding, and count_include_pad counts that");
+      node.refuse(
+          "ceil_mode gives an average whose window reaches beyond the padding, and count_include_pad counts that");
     }
   }
 }
@@ -188,9 +189,8 @@ void read_pool(NodeReader& node) {
 void read_global_pool(NodeReader& node) {
   const bool is_max = node.proto().op_type() == "GlobalMaxPool";
   const std::size_t count = spatial_axes(node, node.extents(0));
-  const ValueId out =
-      node.call("pool2d", {{"x", as_images(node, node.input(0))}},
-                {{"pooltype", std::string(is_max ? "max" : "avg")}, {"global_pooling", true}});
+  const ValueId out = node.call("pool2d", {{"x", as_images(node, node.input(0))}},
+                                {{"pooltype", std::string(is_max ? "max" : "avg")}, {"global_pooling", true}});
   node.give(0, from_images(node, out, count));
 }
 

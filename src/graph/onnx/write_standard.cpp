@@ -131,16 +131,17 @@ std::vector<std::string> without_trailing(std::vector<std::string> names) {
 
 bool write_conv(CallWriter& writer) {
   if (!has_elements(writer)) return false;
-  set_windows(writer, writer.node("Conv", without_trailing({writer.in("x"), writer.in("weight"), writer.in("bias")}), {writer.out()}));
+  set_windows(writer, writer.node("Conv", without_trailing({writer.in("x"), writer.in("weight"), writer.in("bias")}),
+                                  {writer.out()}));
   return true;
 }
 
 bool write_deform_conv(CallWriter& writer) {
   if (!has_elements(writer)) return false;
-  onnx::NodeProto& node = writer.node(
-      "DeformConv",
-      without_trailing({writer.in("x"), writer.in("weight"), writer.in("offset"), writer.in("bias"), writer.in("mask")}),
-      {writer.out()});
+  onnx::NodeProto& node = writer.node("DeformConv",
+                                      without_trailing({writer.in("x"), writer.in("weight"), writer.in("offset"),
+                                                        writer.in("bias"), writer.in("mask")}),
+                                      {writer.out()});
   set_windows(writer, node);
   set_integer(node, "offset_group", writer.attribute<std::int64_t>("deformable_groups"));
   return true;
@@ -203,7 +204,8 @@ bool write_layer_norm(CallWriter& writer) {
   const std::int64_t given = writer.attribute<std::int64_t>("begin_norm_axis");
   const std::int64_t axis = given < 0 ? given + x.extents.rank() : given;
   const Extents normalised(std::span(x.extents.begin() + axis, x.extents.end()));
-  const std::string scale = writer.has("scale") ? writer.in("scale") : writer.constant(filled(x.type, normalised, 1.0), "scale");
+  const std::string scale =
+      writer.has("scale") ? writer.in("scale") : writer.constant(filled(x.type, normalised, 1.0), "scale");
   onnx::NodeProto& node =
       writer.node("LayerNormalization", without_trailing({writer.in("x"), scale, writer.in("bias")}), {writer.out()});
   set_integer(node, "axis", axis);
@@ -237,7 +239,8 @@ bool write_norm(CallWriter& writer) {
   const Extents& x = writer.info("x").extents;
   if ((order != 1.0 && order != 2.0) || x.rank() == 0) return false;
   const bool takes_all = writer.attribute<bool>("asvector") || writer.integers("axis").empty();
-  write_over_axes(writer, order == 1.0 ? "ReduceL1" : "ReduceL2", takes_all ? in_order(x.rank()) : writer.integers("axis"));
+  write_over_axes(writer, order == 1.0 ? "ReduceL1" : "ReduceL2",
+                  takes_all ? in_order(x.rank()) : writer.integers("axis"));
   return true;
 }
 
@@ -295,14 +298,30 @@ bool write_embedding(CallWriter& writer) {
 bool write_standard(CallWriter& writer) {
   using Writer = bool (*)(CallWriter&);
   static const std::map<std::string_view, Writer> writers = {
-      {"add", write_arithmetic},        {"batch_norm", write_batch_norm}, {"concat", write_concat},
-      {"conv2d", write_conv},           {"deform_conv2d", write_deform_conv}, {"divide", write_arithmetic},
-      {"embedding", write_embedding},   {"gelu", write_activation},       {"layer_norm", write_layer_norm},
-      {"linear", write_linear},         {"matmul", write_matmul},         {"mean", write_reduction},
-      {"multiply", write_arithmetic},   {"p_norm", write_norm},           {"pool2d", write_pool},
-      {"relu", write_activation},       {"reshape", write_reshape},       {"sigmoid", write_activation},
-      {"slice", write_slice},           {"softmax", write_softmax},       {"split", write_split},
-      {"subtract", write_arithmetic},   {"sum", write_reduction},         {"tanh", write_activation},
+      {"add", write_arithmetic},
+      {"batch_norm", write_batch_norm},
+      {"concat", write_concat},
+      {"conv2d", write_conv},
+      {"deform_conv2d", write_deform_conv},
+      {"divide", write_arithmetic},
+      {"embedding", write_embedding},
+      {"gelu", write_activation},
+      {"layer_norm", write_layer_norm},
+      {"linear", write_linear},
+      {"matmul", write_matmul},
+      {"mean", write_reduction},
+      {"multiply", write_arithmetic},
+      {"p_norm", write_norm},
+      {"pool2d", write_pool},
+      {"relu", write_activation},
+      {"reshape", write_reshape},
+      {"sigmoid", write_activation},
+      {"slice", write_slice},
+      {"softmax", write_softmax},
+      {"split", write_split},
+      {"subtract", write_arithmetic},
+      {"sum", write_reduction},
+      {"tanh", write_activation},
       {"transpose", write_transpose},
   };
   const auto at = writers.find(writer.call().op);
