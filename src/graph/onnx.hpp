@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-// Programs as files in the format ONNX (https://onnx.ai). In builds with its library (PORTOPS_HAS_ONNX); others have no such
-// header.
+// Programs as files in the format ONNX (https://onnx.ai). In builds with its library (PORTOPS_HAS_ONNX); others have no
+// such header.
 
 namespace portops::graph {
 

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph/onnx/onnx_support.hpp"
+
+#include <portops/ops/add.hpp>
+#include <portops/ops/relu.hpp>
+#include <portops/ops/tanh.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+// Files that are refused, and what is said of them.
+
+namespace portops::test {
+namespace {
+
+class OnnxRefusalTest : public testing::Test {
+ protected:
+  void SetUp() override { need_type<float>(); }
+};
+
+constexpr const char* relu = "(float[2] x) => (float[2] y) { y = Relu(x) }";
+
+TEST_F(OnnxRefusalTest, WhatIsNoModel) {
+  EXPECT_EQ(refusal_of(""), "it has no graph: it is no ONNX model");
+  EXPECT_EQ(refusal_of("no model"), "it is no ONNX model, or was cut off");
+  const std::string model = bytes_of_graph(17, relu);
+  EXPECT_EQ(refusal_of(model.substr(0, model.size() - 3)), "it is no ONNX model, or was cut off");
+  EXPECT_EQ(message_of([] { graph::read_onnx("/none/x.onnx"); }),
+            "portops::graph::read_onnx: /none/x.onnx: it cannot be opened: No such file or directory");
+}
+
+TEST_F(OnnxRefusalTest, OtherVersions) {
+  EXPECT_EQ(refusal_of_graph(10, relu).substr(0, 50), "it asks for operator set 10 of ONNX, expected 11 t");
+  EXPECT_EQ(refusal_of_graph(1000, relu).substr(0, 40), "it asks for operator set 1000 of ONNX, e");
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"portops\" : 99007]> g (float[2] x) => (float[2] y) { y = "
+      "portops.relu(x) }");
+  const std::int64_t own = graph::onnx_schema_version();
+  EXPECT_EQ(refusal_of(model.SerializeAsString()),
+            "it asks for the operators of portops 99.7, and these are those of " + std::to_string(own / 1000) + "." +
+                std::to_string(own % 1000));
+  model.mutable_opset_import(1)->set_version(own);
+  EXPECT_EQ(graph::parse_onnx(model.SerializeAsString()).calls()[0].op, "relu");
+  model.set_ir_version(1000);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()).substr(0, 44), "it asks for version 1000 of the format, and ");
+}
+
+TEST_F(OnnxRefusalTest, NodesThatDoNotFitTogether) {
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Relu(z) }"),
+            "node (Relu): reads 'z', which nothing before it gives: it is missing, or the nodes are in no order in "
+            "which they can run");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { a = Add(x, b) b = Relu(a) y = Relu(b) }"),
+            "node (Add): reads 'b', which nothing before it gives: it is missing, or the nodes are in no order in "
+            "which they can run");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Relu(x) y = Tanh(x) }"),
+            "node (Tanh): gives 'y', which is there already");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { z = Relu(x) }"), "output 'y' is given by no node");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x, float[2] x) => (float[2] y) { y = Relu(x) }"),
+            "two inputs are named 'x'");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x, float[3] w) => (float[2] y) { y = Add(x, w) }").substr(0, 26),
+            "node (Add): portops::add: ");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Relu<slope = 2.0>(x) }").substr(0, 12),
+            "node (Relu):");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Relu(x, x) }").substr(0, 12), "node (Relu):");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Mystery(x) }"),
+            "node (Mystery): operator set 17 of ONNX has no such operator");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = Cos(x) }"),
+            "node (Cos): no call has the meaning of this operator");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = portops.mystery(x) }"),
+            "node (mystery): there is no such operator in this version of portops");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (float[2] y) { y = elsewhere.Relu(x) }"),
+            "node (Relu): is of the domain 'elsewhere', of which the model says no version");
+}
+
+TEST_F(OnnxRefusalTest, SubgraphsAndFunctionsThatCallThemselves) {
+  EXPECT_EQ(refusal_of_graph(
+                17,
+                "(bool c, float[2] x) => (float[2] y) { y = If(c) <then_branch = t () => (float[2] z) { z = Relu(x) }, "
+                "else_branch = e () => (float[2] z) { z = Tanh(x) }> }"),
+            "input 'c' is of bool, expected float, double, float16, bfloat16 or int64");
+  EXPECT_EQ(refusal_of_graph(
+                17,
+                "(float[2] x) => (float[2] y) <bool c = {1}> { y = If(c) <then_branch = t () => (float[2] z) { z = "
+                "Relu(x) }, else_branch = e () => (float[2] z) { z = Tanh(x) }> }"),
+            "node (If): has subgraphs, which programs have not");
+  const std::string head =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"l\" : 1]> g (float[2] x) => (float[2] y) { y = l.f(x) } ";
+  EXPECT_NE(
+      refusal_of(model_of(head + "<domain: \"l\", opset_import: [\"\" : 17, \"l\" : 1]> f (a) => (b) { b = l.f(a) }")
+                     .SerializeAsString())
+          .find("is a function that calls itself"),
+      std::string::npos);
+  // Ten that call the next one ten times each.
+  std::string text = head;
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = i == 0 ? "f" : "f" + std::to_string(i);
+    text += "<domain: \"l\", opset_import: [\"\" : 17, \"l\" : 1]> " + name + " (a) => (b) { v0 = Relu(a) ";
+    for (int j = 1; j <= 10; ++j) {
+      const std::string call = i < 9 ? "l.f" + std::to_string(i + 1) : "Relu";
+      text += (j < 10 ? "v" + std::to_string(j) : "b") + " = " + call + "(v" + std::to_string(j - 1) + ") ";
+    }
+    text += "} ";
+  }
+  EXPECT_EQ(refusal_of(model_of(text).SerializeAsString()),
+            "it has more than 250000 nodes, those of functions counted at every call");
+}
+
+TEST_F(OnnxRefusalTest, ConstantsThatAreNotWhatTheySay) {
+  const auto refused = [](const auto& change) {
+    onnx::ModelProto model = model_of(
+        "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> "
+        "{ y = Add(x, w) }");
+    change(*model.mutable_graph()->mutable_initializer(0));
+    return refusal_of(model.SerializeAsString());
+  };
+  EXPECT_EQ(refused([](auto& w) { w.set_dims(0, 3); }), "constant 'w' has 2 elements, but extents for 3");
+  EXPECT_EQ(refused([](auto& w) { w.set_dims(0, -1); }), "constant 'w' has an extent of -1");
+  EXPECT_EQ(refused([](auto& w) { w.set_dims(0, INT64_MAX); }), "constant 'w' has more elements than memory can hold");
+  EXPECT_EQ(refused([](auto& w) {
+              w.set_dims(0, 0);
+              w.add_dims(INT64_MAX);
+              w.add_dims(INT64_MAX);
+            }),
+            "constant 'w' has more elements than memory can hold");
+  EXPECT_EQ(refused([](auto& w) { w.set_data_type(onnx::TensorProto::STRING); }),
+            "constant 'w' is of string, expected float, double, float16, bfloat16 or integers");
+  EXPECT_EQ(refused([](auto& w) {
+              w.clear_float_data();
+              w.set_raw_data("abc");
+            }),
+            "constant 'w' has 3 bytes, but extents for 8");
+  EXPECT_EQ(refused([](auto& w) {
+              for (int i = 0; i < 20; ++i) w.add_dims(1);
+            }),
+            "constant 'w' has 21 axes, expected 8 or fewer");
+}
+
+TEST_F(OnnxRefusalTest, SmallFilesThatMakeMuch) {
+  std::string text = "(float[1] x) => (float[1] y) <int64[1] n = {65536}> { y = Relu(x) ";
+  for (int i = 0; i < 400; ++i) text += "a" + std::to_string(i) + " = ConstantOfShape(n) ";
+  EXPECT_NE(refusal_of_graph(17, text + "}").find("makes more of the file than eight times its bytes and 64 MiB"),
+            std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, ElementsOutsideOfTheFolder) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("portops_onnx_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "model");
+  std::ofstream(folder / "model" / "w.bin", std::ios::binary) << std::string(16, '\0');
+  std::ofstream(folder / "secret", std::ios::binary) << std::string(16, '\0');
+  std::filesystem::create_symlink("../secret", folder / "model" / "link");
+  const auto refused = [&](const std::string& location, const std::string& offset, const std::string& length) {
+    onnx::ModelProto model = model_of(
+        "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> "
+        "{ y = Add(x, w) }");
+    auto& w = *model.mutable_graph()->mutable_initializer(0);
+    w.clear_float_data();
+    w.set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto add = [&](const char* key, const std::string& value) {
+      if (value.empty()) return;
+      auto* entry = w.add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    };
+    add("location", location);
+    add("offset", offset);
+    add("length", length);
+    return refusal_of(model.SerializeAsString(), {.folder = folder / "model"});
+  };
+  EXPECT_EQ(refused("w.bin", "8", "8"), "?");
+  EXPECT_EQ(refused("", "", ""), "constant 'w' lies outside of the file, but nothing says where");
+  for (const char* location : {"../secret", "link", "/etc/passwd", "a/../../secret", ".."}) {
+    EXPECT_EQ(refused(location, "", ""),
+              "constant 'w' lies in '" + std::string(location) + "', which leads out of the folder of the file");
+  }
+  EXPECT_EQ(refused("w.bin", "12", ""),
+            "constant 'w' lies from byte 12 on in 'w.bin' and has 8 bytes, but that ends at 16");
+  EXPECT_EQ(refused("w.bin", "18446744073709551615", ""),
+            "constant 'w' lies from byte 18446744073709551615 on in 'w.bin' and has 8 bytes, but that ends at 16");
+  EXPECT_EQ(refused("w.bin", "-8", ""), "constant 'w' has the offset '-8', expected a number of bytes");
+  EXPECT_EQ(refused("w.bin", "", "4"), "constant 'w' has 4 bytes, but extents for 8");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(OnnxRefusalTest, AbsurdExtents) {
+  EXPECT_NE(refusal_of_graph(17, "(float[9223372036854775807, 4] x) => (float[2] y) { y = Relu(x) }").find("input 'x'"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal_of_graph(17, "(float[9] x) => (float y) <int64[1] n = {9223372036854775807}> { y = ConstantOfShape(n) }")
+          .find("makes more than 65536 elements"),
+      std::string::npos);
+  EXPECT_NE(refusal_of_graph(17,
+                             "(float[1, 1, 4, 4] x, float[1, 1, 3, 3] w) => (float y) { y = Conv<pads = "
+                             "[9223372036854775807, 0, 0, 0]>(x, w) }")
+                .find("pads has a 9223372036854775807"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_graph(17, "(float[1] x) => (float y) <int64[1] n = {1000000}> { y = Expand(x, n) }")
+                .find("repeats axis 0"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_graph(
+                17, "(float[1] x) => (float y) <int64 a = {9223372036854775807}> { b = Add(a, a) y = Reshape(x, b) }")
+                .find("which gives no integer of 64 bits"),
+            std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, WhatHasNoCall) {
+  EXPECT_EQ(
+      refusal_of_graph(17, "(float[1, 1, 4, 4] x) => (float y, int64 i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"),
+      "node (MaxPool): gives the places of the maxima, which calls count otherwise");
+  EXPECT_EQ(refusal_of_graph(
+                17, "(float[1, 1, 4, 4] x) => (float y) { y = MaxPool<kernel_shape = [2, 2], dilations = [2, 2]>(x) }"),
+            "node (MaxPool): has dilations, which no call of a pool has");
+  EXPECT_EQ(refusal_of_graph(17, "(float[1, 1, 4, 4, 4] x, float[1, 1, 1, 1, 1] w) => (float y) { y = Conv(x, w) }"),
+            "node (Conv): has x of extents [1, 1, 4, 4, 4], expected images of one or two spatial axes");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x, int64[1] n) => (float y) { y = Reshape(x, n) }"),
+            "node (Reshape): input 1, 'n', is computed when the program runs, expected a constant: extents and axes "
+            "are fixed when a file "
+            "is read");
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (double y) { y = Cast<to = 11>(x) }"),
+            "node (Cast): converts f32 to f64 when the program runs, which no call does");
+  EXPECT_EQ(refusal_of_graph(15,
+                             "(float[2, 3] x, float[3] s) => (float y) { y, m, v = BatchNormalization<training_mode = "
+                             "1>(x, s, s, s, s) }"),
+            "node (BatchNormalization): trains, and programs of files infer");
+}
+
+}  // namespace
+}  // namespace portops::test
