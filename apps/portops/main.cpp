@@ -3,6 +3,7 @@
 #include "common/program.hpp"
 #include "common/values.hpp"
 #include "describe.hpp"
+#include "program.hpp"
 #include "run.hpp"
 
 #include <portops/core/config.hpp>
@@ -31,9 +32,15 @@ constexpr const char* run_help =
     "1,2, without items '[]'. What an operator leaves alone in an output is 0.\n"
     "Outputs in bf16 are written as float32. portops info OP tells the names.\n";
 
+constexpr const char* program_help =
+    "NAME=FILE.npy: an input is read from the file; an output is written to it, and by\n"
+    "check compared with it. NAME=2,3,16,16: the extents of an input that the file\n"
+    "leaves open, or by its name one of them: batch=2.\n";
+
 struct CommandLine {
   std::optional<std::string> info_op;
   std::string op;
+  std::string file;
   std::vector<std::string> arguments;
   std::optional<std::string> backend;
   std::optional<std::string> type;
@@ -54,6 +61,27 @@ void run(const CommandLine& line) {
   run_request(request);
 }
 
+#if defined(PORTOPS_HAS_ONNX)
+ProgramRequest program_request(const CommandLine& line) {
+  ProgramRequest request;
+  request.file = line.file;
+  request.arguments = line.arguments;
+  if (line.backend) request.backend = parse_backend(*line.backend);
+  request.deterministic = line.deterministic;
+  if (line.math) request.math = parse_math(*line.math);
+  if (line.products) request.products = parse_products(*line.products);
+  return request;
+}
+#endif
+
+/// The options of calls.
+void add_call_options(CLI::App& app, CommandLine& line) {
+  app.add_option("--backend", line.backend, "cuda, openmp or serial; the first whose device is present");
+  app.add_flag("--deterministic", line.deterministic, "the same bits on every run and number of threads");
+  app.add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32");
+  app.add_option("--products", line.products, "automatic, own or kokkos_kernels: who computes matrix products");
+}
+
 int command(int argc, char** argv) {
   CommandLine line;
   CLI::App app("Differentiable machine-learning operators on CUDA, OpenMP and Serial.", "portops");
@@ -66,12 +94,22 @@ int command(int argc, char** argv) {
   CLI::App* run_app = app.add_subcommand("run", "run an operator on .npy files");
   run_app->add_option("OP", line.op, "the operator")->required();
   run_app->add_option("ARGUMENTS", line.arguments, "NAME=FILE.npy, ATTR=VALUE");
-  run_app->add_option("--backend", line.backend, "cuda, openmp or serial; the first whose device is present");
   run_app->add_option("--dtype", line.type, "f64, f32, f16 or bf16; converts the inputs, each element rounded once");
-  run_app->add_flag("--deterministic", line.deterministic, "the same bits on every run and number of threads");
-  run_app->add_option("--math", line.math, "ieee or tf32: the arithmetic of matrix products of f32");
-  run_app->add_option("--products", line.products, "automatic, own or kokkos_kernels: who computes matrix products");
+  add_call_options(*run_app, line);
   run_app->footer(run_help);
+  CLI::App* program = app.add_subcommand("program", "tell about a program in an ONNX file, run it or check it");
+  program->require_subcommand(1);
+  const auto add_program = [&](const char* name, const char* what) {
+    CLI::App* its = program->add_subcommand(name, what);
+    its->add_option("FILE", line.file, "the .onnx file")->required();
+    its->add_option("ARGUMENTS", line.arguments, "NAME=FILE.npy, NAME=EXTENTS, EXTENT=NUMBER");
+    add_call_options(*its, line);
+    its->footer(program_help);
+    return its;
+  };
+  const CLI::App* program_info = add_program("info", "tell its inputs, outputs, operators and memory");
+  const CLI::App* program_run = add_program("run", "run it on .npy files");
+  const CLI::App* program_check = add_program("check", "compare its plan with plain calls, on files or random numbers");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -79,7 +117,7 @@ int command(int argc, char** argv) {
     if (app.get_subcommands().empty()) {
       const std::vector<std::string> found = app.remaining();
       throw portops::Error((found.empty() ? "no command is given" : "'" + found.front() + "' is not a command") +
-                           ", expected list, info, devices or run");
+                           ", expected list, info, devices, run or program");
     }
     throw portops::Error(std::string(error.what()) + " (portops --help tells more)");
   }
@@ -92,6 +130,15 @@ int command(int argc, char** argv) {
     describe_devices(std::cout);
   }
   if (run_app->parsed()) run(line);
+#if defined(PORTOPS_HAS_ONNX)
+  if (program_info->parsed()) describe_program(program_request(line), std::cout);
+  if (program_run->parsed()) run_program_file(program_request(line));
+  if (program_check->parsed()) check_program(program_request(line), std::cout);
+#else
+  if (program_info->parsed() || program_run->parsed() || program_check->parsed()) {
+    throw portops::Error("program: this build reads no programs: it was made without ONNX (PORTOPS_ENABLE_ONNX)");
+  }
+#endif
   return 0;
 }
 
