@@ -11,6 +11,7 @@ namespace portops::apps {
 nn::Metadata settings_of(const TrainOptions& options, const LabelledImages& train) {
   return {{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(train.checksum())},
           {"batch", std::to_string(options.batch)},
+          {"micro-batches", std::to_string(options.micro_batches)},
           {"epochs", std::to_string(options.epochs)},
           {"learning-rate", to_string(options.learning_rate)},
           {"augment", options.augmentation.flips ? "on" : "off"},

@@ -12,6 +12,7 @@
 #include "timing.hpp"
 #include "trainer.hpp"
 
+#include <portops/comm/world.hpp>
 #include <portops/core/error.hpp>
 #include <portops/core/runtime.hpp>
 
@@ -21,6 +22,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <streambuf>
 #include <string>
 #include <vector>
 
@@ -64,13 +66,14 @@ Measures measures_of(const std::vector<Told>& told, const LabelledImages& images
   return measures;
 }
 
-Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress) {
+/// Several processes measure when all of them do.
+Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress, bool is_alone) {
   const std::int64_t epoch = trainer.epochs_done() + 1, steps = trainer.steps_per_epoch();
   Measures all;
   trainer.begin_epoch();
   for (std::int64_t step = 1; step <= steps; ++step) {
     trainer.step();
-    if (step < steps && !progress.is_due()) continue;
+    if (step < steps && !(is_alone && progress.is_due())) continue;
     const Measures latest = trainer.measure();
     all.add(latest);
     if (step < steps) progress.show(epoch, step, epochs * steps - trainer.steps(), latest);
@@ -119,18 +122,19 @@ class Checkpoints {
   std::string problem_;
 };
 
-std::vector<Told> train(const Options& options, const ImageData& data, Trainer& trainer, Checkpoints& checkpoints) {
+std::vector<Told> train(const Options& options, const ImageData& data, Trainer& trainer, Checkpoints& checkpoints,
+                        const portops::comm::Communicator& processes) {
   std::cout << '\n';
   std::vector<Told> told;
   if (trainer.epochs_done() == options.train.epochs) told = trainer.test();
   if (told.empty()) print_epoch_head();
   while (trainer.epochs_done() < options.train.epochs) {
     Progress progress(trainer.steps_per_epoch());
-    const Measures learned = train_epoch(trainer, options.train.epochs, progress);
+    const Measures learned = train_epoch(trainer, options.train.epochs, progress, processes.size() == 1);
     const double seconds = progress.seconds();
     told = trainer.test();
     print_epoch(trainer.epochs_done(), learned, measures_of(told, data.test), seconds);
-    checkpoints.save(trainer);
+    if (processes.rank() == 0) checkpoints.save(trainer);
   }
   return told;
 }
@@ -149,21 +153,40 @@ void measure_times(const Context& ctx, const Options& options, const ImageData& 
   print_timing("infer   ", time_inference(ctx, trainer, items, options.timed_steps));
 }
 
-void run(const Options& options) {
+/// What process 0 says is enough.
+void be_quiet() {
+  static struct : std::streambuf {
+    int overflow(int c) override { return traits_type::not_eof(c); }
+  } nowhere;
+  std::cout.rdbuf(&nowhere);
+}
+
+/// As many micro-batches as processes, unless the user has said how many.
+void choose_micro_batches(TrainOptions& options, std::int64_t processes) {
+  if (options.micro_batches == 0) options.micro_batches = processes;
+  if (options.micro_batches >= processes && options.micro_batches <= options.batch) return;
+  throw Error("--micro-batches is " + std::to_string(options.micro_batches) + ", expected one for each of " +
+              std::to_string(processes) + " processes or more, and no more than the " + std::to_string(options.batch) +
+              " images of a batch");
+}
+
+void run(Options options, const portops::comm::Communicator& processes) {
+  choose_micro_batches(options.train, processes.size());
   const ImageData data = read_data(options);
   std::deque<OutputFile> outputs;
-  if (options.timed_steps == 0) outputs.emplace_back(options.picture);
+  if (options.timed_steps == 0 && processes.rank() == 0) outputs.emplace_back(options.picture);
 
   const portops::Runtime runtime;
   const portops::Device device = choose_device(options.backend);
   const Context ctx = make_context(options, device);
   Checkpoints checkpoints(ctx, options, data.train);
-  Trainer trainer(ctx, options.train, data.train, data.test);
+  Trainer trainer(ctx, options.train, data.train, data.test, processes);
   print_set_up(options, data, trainer, device);
   if (options.timed_steps > 0) return measure_times(ctx, options, data, trainer);
 
   checkpoints.resume(trainer);
-  const std::vector<Told> told = train(options, data, trainer, checkpoints);
+  const std::vector<Told> told = train(options, data, trainer, checkpoints, processes);
+  if (processes.rank() > 0) return;
   std::cout << '\n';
   print_confusion(told, data.test.labels, class_names(options.data, options.train.network.classes));
   constexpr std::int64_t mistakes = 8;  // of each class
@@ -176,7 +199,20 @@ void run(const Options& options) {
 }
 
 int command(int argc, char** argv) {
-  if (const auto options = parse_options(argc, argv)) run(*options);
+  const auto options = parse_options(argc, argv);
+  if (!options) return 0;
+  const portops::comm::World world;
+  const portops::comm::Communicator& processes = world.communicator();
+  if (processes.size() == 1) {
+    run(*options, processes);
+    return 0;
+  }
+  if (processes.rank() > 0) be_quiet();
+  try {
+    run(*options, processes);
+  } catch (const std::exception& error) {
+    processes.end_job(error.what());
+  }
   return 0;
 }
 

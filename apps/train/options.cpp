@@ -21,7 +21,8 @@ constexpr const char* train_help =
     "rate rises over a twentieth of the steps, and falls along a cosine to 0. f16 has a scale\n"
     "of the loss, f16 and bf16 have masters of the parameters in f32. --checkpoint is written\n"
     "after each epoch; with --deterministic training that --resume takes up ends in the same\n"
-    "bits. --timing learns nothing: it measures.\n";
+    "bits, by any number of processes (mpirun -n 4 portops_train ...) that share as many\n"
+    "micro-batches. --timing learns nothing: it measures.\n";
 
 /// What is checked and read beyond what CLI11 does.
 struct Texts {
@@ -53,6 +54,7 @@ void read_texts(const Texts& texts, Options& options) {
 
 std::optional<Options> parse_options(int argc, char** argv) {
   Options options;
+  options.train.micro_batches = 0;  // as many as there are processes
   Texts texts;
   constexpr std::int64_t many = std::int64_t{1} << 30;
   CLI::App app("Trains a deformable network to tell small grey images apart, with portops::nn.", "portops_train");
@@ -66,6 +68,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   number("--items", options.items, 0, many, "learn from so many of the first images; 0: from all");
   number("--test-items", options.test_items, 0, many, "test so many of the first images; 0: all");
   number("--epochs", options.train.epochs, 1, 1000000, "how often each image is learned from");
+  number("--micro-batches", options.train.micro_batches, 0, 1000000,
+         "that a step's images are divided into, for the processes to share; 0: one each");
   number("--batch", options.train.batch, 1, 1000000, "the images of a step");
   app.add_option("--learning-rate", texts.learning_rate, "the highest one of Adam")->capture_default_str();
   app.add_option("--width", texts.width, "a factor of the channels of all layers")->capture_default_str();

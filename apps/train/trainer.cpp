@@ -9,11 +9,13 @@
 #include <portops/autograd/backward.hpp>
 #include <portops/autograd/operators.hpp>
 #include <portops/autograd/scopes.hpp>
+#include <portops/comm/share.hpp>
 #include <portops/core/error.hpp>
 #include <portops/core/runtime.hpp>
 #include <portops/ops/adam.hpp>
 #include <portops/ops/count_nonfinite.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
+#include <portops/ops/multiply.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -43,9 +45,10 @@ void check_losses(std::span<const Told> told, const std::string& when) {
 }  // namespace
 
 Trainer::Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train,
-                 const LabelledImages& test)
+                 const LabelledImages& test, const comm::Communicator& processes)
     : ctx_(ctx),
       options_(options),
+      processes_(processes),
       random_(options.seed),
       network_(ctx, random_, options.network),
       optimizer_(ctx, network_.parameters(), options.learning_rate),
@@ -69,22 +72,31 @@ void Trainer::begin_epoch() {
   for (const std::size_t item : order) labels_.push_back(train_labels_[item]);
   device_labels_ = indices_on_backend(ctx_, labels_);
   rows_ = indices_on_backend(ctx_, train_images_.rows_of(order, random));
+  // What the other processes learn from stays 0 here, until all of it is added up.
+  if (processes_.size() > 1) logits_ = zeros(ctx_, logits_.ref().type(), logits_.ref().extents());
   learned_ = measured_ = 0;
 }
 
+/// Once all that the network begins with is there.
+void Trainer::begin_sum() {
+  comm::GradientSumParams params{.micro_batches = options_.micro_batches};
+  for (const nn::NamedVariable& each : network_.state()) {
+    if (!each.variable.wants_gradient()) params.statistics.push_back(each);
+  }
+  sum_.emplace(ctx_, processes_, network_.parameters(), params);
+}
+
 void Trainer::step() {
+  if (!sum_) begin_sum();
   const std::int64_t items = std::min(options_.batch, this->items() - learned_);
   if (!network_.is_training()) network_.train(true);
-  const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, learned_, {items}));
-  const nn::Variable logits = network_(ctx_, batch.images);
-  const nn::Variable loss = ag::cross_entropy_with_softmax(ctx_, logits, slice(device_labels_, learned_, {items}));
-  copy(ctx_, logits.tensor(), slice(logits_, learned_ * options_.network.classes, logits.tensor().extents()));
+  const comm::Range mine = sum_->micro_batches();
+  for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) learn(i, items);
+  sum_->finish(ctx_);
   optimizer_.set_learning_rate(ctx_, schedule_(step_));
   if (scale_) {
-    ag::backward(ctx_, loss, {.loss_grads = {scale_->loss_grad(ctx_, loss)}});
     optimizer_.step(ctx_, *scale_);
   } else {
-    ag::backward(ctx_, loss);
     optimizer_.step(ctx_);
   }
   optimizer_.clear_grads();
@@ -92,9 +104,37 @@ void Trainer::step() {
   ++step_;
 }
 
+/// The gradients of a micro-batch of the next items.
+void Trainer::learn(std::int64_t micro_batch, std::int64_t items) {
+  const auto micro_batches = static_cast<int>(options_.micro_batches);
+  comm::Range part = comm::share_of(items, static_cast<int>(micro_batch), micro_batches);
+  // The mean over micro-batches is that over items where each counts by how many it has. The last batch of an epoch may
+  // have too few for all: then an item is computed that does not count.
+  const double weight = static_cast<double>(part.count * micro_batches) / static_cast<double>(items);
+  if (part.count == 0) part = {std::min(part.first, items - 1), 1};
+  const std::int64_t first = learned_ + part.first;
+  const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, first, {part.count}));
+  const nn::Variable logits = network_(ctx_, batch.images);
+  nn::Variable loss = ag::cross_entropy_with_softmax(ctx_, logits, slice(device_labels_, first, {part.count}));
+  if (weight > 0) {
+    copy(ctx_, logits.tensor(), slice(logits_, first * options_.network.classes, logits.tensor().extents()));
+  }
+  if (weight != 1) loss = ag::multiply(ctx_, loss, weight);
+  ag::BackwardParams params;
+  if (scale_) params.loss_grads = {scale_->loss_grad(ctx_, loss)};
+  sum_->backward(ctx_, loss, params);
+}
+
+/// Of the logits each process has its own, and zeros.
+void Trainer::complete(const TensorRef& logits) const {
+  if (processes_.size() > 1) comm::all_reduce(ctx_, processes_, logits);
+}
+
 Measures Trainer::measure() {
   const std::int64_t classes = options_.network.classes, items = learned_ - measured_;
-  const std::vector<double> logits = values_of(ctx_, slice(logits_, measured_ * classes, {items, classes}));
+  const TensorRef computed = slice(logits_, measured_ * classes, {items, classes});
+  complete(computed);
+  const std::vector<double> logits = values_of(ctx_, computed);
   const auto labels = std::span<const std::int64_t>(labels_).subspan(static_cast<std::size_t>(measured_),
                                                                      static_cast<std::size_t>(items));
   const std::vector<Told> told = told_by(logits, labels);
@@ -115,11 +155,14 @@ nn::Variable Trainer::infer(std::int64_t first, std::int64_t items) {
 std::vector<Told> Trainer::test() {
   const auto all = static_cast<std::int64_t>(test_labels_.size());
   const std::int64_t classes = options_.network.classes;
-  const Tensor logits(options_.network.type, {all, classes}, default_memory_space(ctx_.backend()));
+  const Tensor logits = zeros(ctx_, options_.network.type, {all, classes});
+  const std::int64_t size = processes_.size();
   for (std::int64_t first = 0; first < all; first += test_batch(options_)) {
+    if (first / test_batch(options_) % size != processes_.rank()) continue;
     const nn::Variable found = infer(first, std::min(test_batch(options_), all - first));
     copy(ctx_, found.tensor(), slice(logits, first * classes, found.tensor().extents()));
   }
+  complete(logits);
   std::vector<Told> told = told_by(values_of(ctx_, logits), test_labels_);
   check_losses(told, "of the items to test");
   return told;

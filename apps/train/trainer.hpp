@@ -7,6 +7,8 @@
 #include "images.hpp"
 #include "network.hpp"
 
+#include <portops/comm/communicator.hpp>
+#include <portops/comm/gradient_sum.hpp>
 #include <portops/core/context.hpp>
 #include <portops/core/tensor.hpp>
 #include <portops/nn/adam.hpp>
@@ -25,7 +27,10 @@ namespace portops::apps {
 struct TrainOptions {
   NetworkOptions network;
   Augmentation augmentation;
-  std::int64_t batch = 128;      ///< the items of a step; the last one of an epoch may have fewer
+  std::int64_t batch = 128;  ///< the items of a step; the last one of an epoch may have fewer
+  /// Of a step: each normalised by its own statistics, their gradients added. The processes share them; no fewer than
+  /// processes, and no more than items of a batch.
+  std::int64_t micro_batches = 1;
   std::int64_t epochs = 10;      ///< by which the learning rate has fallen to 0
   double learning_rate = 0.002;  ///< the highest one
   std::int64_t seed = 1;
@@ -34,11 +39,15 @@ struct TrainOptions {
 /// Trains a network: Adam by the cross entropy, with a learning rate that rises over the first twentieth of the steps,
 /// and then falls along a cosine. f16 has a scale of the loss.
 ///
-/// Nothing in a step waits for the device. The images lie there, a batch is gathered there, and its logits stay there
-/// until somebody asks what has been learned.
+/// Several processes train one network: each computes some of the micro-batches of a step, and some of the items to
+/// test. All of them make the same calls, and have the same numbers.
+///
+/// Nothing in a step of one process waits for the device. The images lie there, a batch is gathered there, and its
+/// logits stay there until somebody asks what has been learned.
 class Trainer {
  public:
-  Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train, const LabelledImages& test);
+  Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train, const LabelledImages& test,
+          const comm::Communicator& processes = {});
 
   std::int64_t steps_per_epoch() const { return (items() + options_.batch - 1) / options_.batch; }
   /// Of all epochs, from the first one on.
@@ -69,11 +78,17 @@ class Trainer {
  private:
   std::int64_t items() const { return static_cast<std::int64_t>(train_labels_.size()); }
 
+  void begin_sum();
+  void learn(std::int64_t micro_batch, std::int64_t items);
+  void complete(const TensorRef& logits) const;
+
   Context ctx_;
   TrainOptions options_;
+  comm::Communicator processes_;
   nn::Generator random_;
   Network network_;
   nn::Adam optimizer_;
+  std::optional<comm::GradientSum> sum_;
   std::optional<nn::LossScale> scale_;
   DeviceImages train_images_, test_images_;
   std::vector<std::int64_t> train_labels_, test_labels_;

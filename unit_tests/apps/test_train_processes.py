@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The portops authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs portops_train by several processes, with the launcher that the environment variable PORTOPS_MPIEXEC names."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import idx_files
+from left_out import skip_if_left_out
+
+PROGRAM = os.environ["PORTOPS_TRAIN"]
+LAUNCHER = os.environ.get("PORTOPS_MPIEXEC", "")
+SMALL = ("--data=images", "--classes=4", "--width=0.125", "--batch=16", "--learning-rate=0.01", "--deterministic")
+# More processes than processors, as root, in a container: for Open MPI to allow.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "OMP_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+
+@unittest.skipUnless(os.path.exists(LAUNCHER), "portops was built without MPI")
+class ProcessesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="portops_test_")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        idx_files.write_folder(os.path.join(self.folder, "images"))
+
+    def call(self, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+        launcher = [LAUNCHER, "-n", str(processes)] if processes > 0 else []
+        result = subprocess.run(
+            [*launcher, PROGRAM, *SMALL, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env=os.environ | ENVIRONMENT,
+        )
+        return skip_if_left_out(result)
+
+    def train(self, processes: int, checkpoint: str, *arguments: str) -> str:
+        result = self.call(processes, f"--checkpoint={checkpoint}", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # Times aside, and what a launcher that looks like a terminal is shown between.
+        output = re.sub(r"\n\x1b\[K[^\n]* to go", "", result.stdout[result.stdout.index("\nepoch") :])
+        output = re.sub(r"\n?\x1b\[K", "", output)
+        return re.sub(r"\S+ s$", "", output, flags=re.MULTILINE)
+
+    def read(self, name: str) -> bytes:
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+    def test_any_number_of_processes_comes_to_the_same_bits(self) -> None:
+        options = ("--epochs=2", "--micro-batches=4")
+        expected = self.train(0, "alone", *options)
+        for processes in (2, 4):
+            self.assertEqual(self.train(processes, f"by-{processes}", *options), expected)
+            self.assertEqual(self.read(f"by-{processes}"), self.read("alone"))
+
+    def test_one_process_is_the_program_without_a_launcher(self) -> None:
+        self.assertEqual(self.train(1, "launched", "--epochs=1"), self.train(0, "alone", "--epochs=1"))
+        self.assertEqual(self.read("launched"), self.read("alone"))
+
+    def test_another_number_of_processes_goes_on_from_a_checkpoint(self) -> None:
+        options = ("--epochs=2", "--micro-batches=3")
+        self.train(2, "whole", *options)
+        self.train(3, "parts", *options)
+        self.assertEqual(self.read("parts"), self.read("whole"))
+        # What is there already is all that is asked for.
+        output = self.call(1, "--checkpoint=whole", "--resume", *options).stdout
+        self.assertIn("resumed  whole, after epoch 2 of 2", output)
+
+    def test_errors_end_the_job_and_name_a_process(self) -> None:
+        result = self.call(2, "--micro-batches=1")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(
+            result.stderr + result.stdout,
+            r"portops: process [01] of 2 \([^)]*\): --micro-batches is 1, expected one for each of 2 processes or more",
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
