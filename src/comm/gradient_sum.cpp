@@ -157,7 +157,8 @@ void GradientSum::Impl::add_buckets(std::size_t count, const Each& tensor_of) {
   for (std::size_t i = count; i-- > 0;) {
     const TensorRef tensor = tensor_of(i);
     if (!tensor) continue;
-    auto bucket = std::find_if(open.begin(), open.end(), [&](const auto& each) { return each.type() == tensor.type(); });
+    auto bucket =
+        std::find_if(open.begin(), open.end(), [&](const auto& each) { return each.type() == tensor.type(); });
     if (bucket == open.end()) bucket = open.emplace(open.end(), tensor.type());
     bucket->add(i, tensor.extents());
     if (bucket->bytes() < params_.bucket_bytes) continue;

@@ -25,9 +25,9 @@ struct GradientSumParams {
   /// Whether a parameter may get no gradient in some backward passes, which then counts as zeros; of all, and it has
   /// none. Processes have to agree on this in every step, for which they wait.
   bool may_be_unused = false;
-  /// Running statistics, of batch_norm, which forward passes change: every micro-batch begins with what they were at the
-  /// start of the step, and then they are the mean of what all micro-batches have made of them, summed by the tree in
-  /// any mode. Without this each process has its own.
+  /// Running statistics, of batch_norm, which forward passes change: every micro-batch begins with what they were at
+  /// the start of the step, and then they are the mean of what all micro-batches have made of them, summed by the tree
+  /// in any mode. Without this each process has its own.
   nn::State statistics = {};
 };
 
@@ -60,7 +60,8 @@ class GradientSum {
   /// Finds out whether all processes have the same parameters (names, element types, extents, kinds of gradients), the
   /// same options and the same mode, and throws Error on every one where they do not: it names the first that differs.
   /// Those of which no gradient is wanted are left out. Takes their hooks (Variable::on_gradient) until it is
-  /// destroyed, before the runtime is. Made after a checkpoint has been read, because it keeps the statistics. Throws Error too where a parameter is no leaf, or an option is out of range.
+  /// destroyed, before the runtime is. Made after a checkpoint has been read, because it keeps the statistics. Throws
+  /// Error too where a parameter is no leaf, or an option is out of range.
   PORTOPS_EXPORT GradientSum(const Context& ctx, const Communicator& communicator, const nn::State& parameters,
                              const GradientSumParams& params = {});
   PORTOPS_EXPORT ~GradientSum();

@@ -61,8 +61,9 @@ TEST_P(SetGradTest, SparseGradients) {
   EXPECT_EQ(values, (Elements{3, 4, 6, 8}));
   table.set_grad(variable_of(ctx, {4, 2}, Elements(8, 1), ag::Gradient::none));
   EXPECT_FALSE(table.sparse_grad());
-  expect_error([&] { table.set_grad(ag::SparseGradient{merged.rows, variable_of(ctx, {4, 3}, Elements(12)), merged.count}); },
-               "portops::autograd::Variable::set_grad: the gradient is f64 [4, 3], expected f64 [4, 2] (as the variable)");
+  expect_error(
+      [&] { table.set_grad(ag::SparseGradient{merged.rows, variable_of(ctx, {4, 3}, Elements(12)), merged.count}); },
+      "portops::autograd::Variable::set_grad: the gradient is f64 [4, 3], expected f64 [4, 2] (as the variable)");
   expect_error([&] { ag::merge_sparse(ctx, 4, {}, {}); }, "portops::autograd::merge_sparse: rows or values are empty");
 }
 

@@ -213,6 +213,7 @@ class IncludesTest(unittest.TestCase):
         self.assertEqual(self.problems_of(files), ["autograd/b.hpp includes graph/a.hpp: autograd stands below graph"])
         files = {"graph/a.hpp": "", "nn/b.hpp": '#include "graph/a.hpp"\n'}
         self.assertEqual(self.problems_of(files), ["nn/b.hpp includes graph/a.hpp: nn stands below graph"])
+
     def test_the_comm_room(self):
         files = {"comm/a.hpp": '#include "portops/nn/b.hpp"\n', "nn/b.hpp": ""}
         self.assertEqual(self.problems_of(files), [])
