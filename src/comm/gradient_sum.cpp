@@ -10,6 +10,7 @@
 #include "portops/core/tensor.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,9 +121,10 @@ GradientSum::Impl::~Impl() {
   if (!is_alone()) {
     for (Parameter& each : parameters_) each.its.variable.on_gradient({});
   }
-  // What is under way goes on in its memory: processes that have failed would be waited for for ever.
+  // What is under way goes on in its memory: processes that have failed would be waited for for ever. Without memory to
+  // keep it by, nothing can be kept.
   for (impl::Bucket& each : buckets_) {
-    if (each.is_under_way()) static_cast<void>(new impl::Bucket(std::move(each)));
+    if (each.is_under_way()) static_cast<void>(new (std::nothrow) impl::Bucket(std::move(each)));
   }
 }
 

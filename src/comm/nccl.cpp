@@ -17,7 +17,7 @@ namespace {
 constexpr const char* name = "portops::comm::nccl_params";
 
 const char* need(const char* variable) {
-  const char* text = std::getenv(variable);
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): once, at the start
   if (text == nullptr) {
     impl::fail(name, ": ", variable, " is not set, expected PORTOPS_RANK, PORTOPS_SIZE and PORTOPS_RENDEZVOUS");
   }
@@ -40,6 +40,7 @@ NcclParams nccl_params() {
   params.rank = number_of<int>("PORTOPS_RANK", need("PORTOPS_RANK"));
   params.size = number_of<int>("PORTOPS_SIZE", need("PORTOPS_SIZE"));
   params.rendezvous = need("PORTOPS_RENDEZVOUS");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): as above
   if (const char* text = std::getenv("PORTOPS_TIMEOUT")) params.timeout = number_of<double>("PORTOPS_TIMEOUT", text);
   return params;
 }

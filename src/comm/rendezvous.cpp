@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace portops::impl {
@@ -54,7 +55,7 @@ void write_file(const std::string& path, std::span<const char> bytes) {
   const auto give_up = [&](const char* what) {
     const int reason = errno;
     ::unlink(own.c_str());
-    fail(name, path, " cannot be ", what, ": ", std::strerror(reason));
+    fail(name, path, " cannot be ", what, ": ", std::generic_category().message(reason));
   };
   {
     const File file(own, O_WRONLY | O_CREAT | O_EXCL);
@@ -85,7 +86,8 @@ void read_file(const std::string& path, double timeout, std::span<char> bytes) {
     }
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (waited.count() >= timeout) {
-      fail(name, path, " has not come in ", timeout, " seconds (", std::strerror(errno), "): process 0 writes it");
+      fail(name, path, " has not come in ", timeout, " seconds (", std::generic_category().message(errno),
+           "): process 0 writes it");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -14,18 +14,23 @@
 namespace portops::comm {
 namespace {
 
-bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
+/// The environment is read once, at the start.
+const char* read_environment(const char* variable) {
+  return std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+}
+
+bool is_set(const char* variable) { return read_environment(variable) != nullptr; }
 
 bool is_started_by_launcher() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"}) {
     if (is_set(variable)) return true;
   }
-  const char* tasks = std::getenv("SLURM_NTASKS");
+  const char* tasks = read_environment("SLURM_NTASKS");
   return is_set("SLURM_PROCID") && tasks != nullptr && std::atoi(tasks) > 1;
 }
 
 std::string choice() {
-  if (const char* given = std::getenv("PORTOPS_COMM")) {
+  if (const char* given = read_environment("PORTOPS_COMM")) {
     const std::string_view text(given);
     if (text == "mpi" || text == "nccl" || text == "none") return given;
     impl::fail("portops::comm::World: PORTOPS_COMM is '", text, "', expected mpi, nccl or none");

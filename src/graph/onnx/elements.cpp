@@ -66,7 +66,7 @@ void widen(const char* bytes, std::int64_t count, std::int64_t* out) {
   for (std::int64_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-    out[i] = static_cast<std::int64_t>(value);
+    out[i] = static_cast<std::int64_t>(value);  // NOLINT(bugprone-signed-char-misuse): numbers, not letters
   }
 }
 
@@ -201,6 +201,7 @@ Tensor read_fields(const std::string& where, const TensorProto& proto, std::int6
 
 template <class F>
 void with_float_type(ElementType type, const F& f) {
+  // NOLINTBEGIN(bugprone-branch-clone): calls of other types
   switch (type) {
     case ElementType::f64: f(double()); break;
     case ElementType::f32: f(float()); break;
@@ -208,6 +209,7 @@ void with_float_type(ElementType type, const F& f) {
     case ElementType::bf16: f(bf16(0.0f)); break;
     case ElementType::i64: break;
   }
+  // NOLINTEND(bugprone-branch-clone)
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ std::optional<std::vector<std::int64_t>> NodeReader::integers(std::string_view n
 
 // --- helpers ------------------------------------------------------------------------------------------------
 
-const graph::Call& NodeReader::call(graph::CallRequest request) {
+const graph::Call& NodeReader::call(const graph::CallRequest& request) {
   try {
     return program().add_call(request);
   } catch (const Error& error) {

@@ -109,7 +109,7 @@ class NodeReader {
   /// The elements of an attribute.
   Tensor elements_of(const onnx::AttributeProto& attribute);
   /// A call of an operator, whose refusal is the node's.
-  const graph::Call& call(graph::CallRequest request);
+  const graph::Call& call(const graph::CallRequest& request);
   /// Its output `out`.
   graph::ValueId call(std::string op, std::map<std::string, graph::Operand, std::less<>> inputs,
                       std::map<std::string, Attribute, std::less<>> attributes = {});

@@ -155,8 +155,7 @@ class OwnReader {
     }
   }
 
-  void give(const graph::Call& made, const std::vector<std::size_t>& places) {
-    const graph::Call call = made;
+  void give(const graph::Call& call, const std::vector<std::size_t>& places) {
     for (std::size_t i = 0; i < info_.outputs.size(); ++i) {
       const OutputInfo& output = info_.outputs[i];
       const Operand* results = call.output(output.name);

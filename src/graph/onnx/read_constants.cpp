@@ -24,7 +24,7 @@ void read_constant(NodeReader& node) {
   const onnx::AttributeProto& its = node.proto().attribute(0);
   const auto integers = [](const auto& values) { return integers_tensor(Integers(values.begin(), values.end())); };
   const auto floats = [](const auto& values) {
-    const Tensor tensor(ElementType::f32, {static_cast<std::int64_t>(values.size())});
+    Tensor tensor(ElementType::f32, {static_cast<std::int64_t>(values.size())});
     std::copy(values.begin(), values.end(), tensor.data<float>());
     return tensor;
   };
@@ -48,7 +48,9 @@ void read_constant_of_shape(NodeReader& node) {
   if (shape.size() > static_cast<std::size_t>(max_rank)) node.refuse("has ", shape.size(), " axes");
   std::int64_t count = 1;
   for (const std::int64_t each : shape) {
-    if (each < 0 || each > most_folded || (count *= each) > most_folded) {
+    const bool fits = each >= 0 && each <= most_folded;
+    if (fits) count *= each;
+    if (!fits || count > most_folded) {
       node.refuse("makes more than ", most_folded, " elements, or an extent of ", each);
     }
   }
