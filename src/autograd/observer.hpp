@@ -18,16 +18,13 @@ struct ObservedInput {
   ObservedInput(const char* its_name, const autograd::Variable& given) : name(its_name), content(given) {}
   ObservedInput(const char* its_name, const std::vector<autograd::Variable>& given) : name(its_name), content(given) {}
   ObservedInput(const char* its_name, const Levels& given) : name(its_name), content(given) {}
-  ObservedInput(const char* its_name, const autograd::VariableOrNumber& given) : name(its_name), content(0.0) {
-    if (given.is_variable()) {
-      content = given.variable();
-    } else {
-      content = given.number();
-    }
-  }
+  ObservedInput(const char* its_name, const autograd::VariableOrNumber& given)
+      : name(its_name), content(given.is_variable() ? Content(given.variable()) : Content(given.number())) {}
+
+  using Content = std::variant<autograd::Variable, double, std::vector<autograd::Variable>, Levels>;
 
   const char* name;
-  std::variant<autograd::Variable, double, std::vector<autograd::Variable>, Levels> content;
+  Content content;
 };
 
 using ObservedAttribute = std::pair<const char*, Attribute>;

@@ -22,7 +22,7 @@ class WrongCallTest(CommandTest):
         self.run_wrong("run", "lerp", *arguments, expect=expect)
 
     def test_words(self) -> None:
-        self.run_wrong(expect=["no command", "list, info, devices or run"])
+        self.run_wrong(expect=["no command", "list, info, devices, run or program"])
         self.run_wrong("frobnicate", expect=["'frobnicate' is not a command"])
         self.run_wrong("--frobnicate", expect=["'--frobnicate'"])
         self.run_wrong("run", expect=["OP"])

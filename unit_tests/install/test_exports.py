@@ -4,7 +4,7 @@
 """What a shared libportops exports: the functions that the public headers declare and do not define, and nothing else; and
 of the C interface all that was released.
 
-PORTOPS_LIBRARY is the library, PORTOPS_INCLUDE the folder of the public headers, NM the program nm."""
+PORTOPS_LIBRARIES are the shared libraries, PORTOPS_INCLUDE the folder of the public headers, NM the program nm."""
 
 from __future__ import annotations
 
@@ -130,12 +130,10 @@ class ReadingTest(unittest.TestCase):
 class ExportsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        listed = subprocess.run(
-            [os.environ["NM"], "-D", "--defined-only", "-C", "--format=posix", os.environ["PORTOPS_LIBRARY"]],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        listed = ""
+        for library in os.environ["PORTOPS_LIBRARIES"].split(","):
+            command = [os.environ["NM"], "-D", "--defined-only", "-C", "--format=posix", library]
+            listed += subprocess.run(command, check=True, capture_output=True, text=True).stdout
         # A line is: symbol, type, address, size. Constructors and destructors have several symbols of one name.
         symbols = {re.sub(r" [A-Za-z](?: [0-9a-f]*){0,2}$", "", line) for line in listed.splitlines()}
         cls.types = {symbol for symbol in symbols if TYPE_INFORMATION.match(symbol)}
