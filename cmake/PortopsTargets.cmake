@@ -36,6 +36,9 @@ endif()
 if(PORTOPS_SANITIZE)
   target_compile_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(portops_flags INTERFACE -Wno-maybe-uninitialized)  # wrong beside sanitizers, as its manual says
+  endif()
   target_link_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE})
 endif()
 
