@@ -153,12 +153,13 @@ void measure_times(const Context& ctx, const Options& options, const ImageData& 
   print_timing("infer   ", time_inference(ctx, trainer, items, options.timed_steps));
 }
 
-/// What process 0 says is enough.
+/// What process 0 says is enough. The buffer is never destroyed: std::cout flushes it when all else has ended.
 void be_quiet() {
-  static struct : std::streambuf {
+  struct Nowhere : std::streambuf {
     int overflow(int c) override { return traits_type::not_eof(c); }
-  } nowhere;
-  std::cout.rdbuf(&nowhere);
+  };
+  static auto* const nowhere = new Nowhere;
+  std::cout.rdbuf(nowhere);
 }
 
 /// As many micro-batches as processes, unless the user has said how many.
