@@ -75,8 +75,10 @@ Variable::Variable(const TensorRef& tensor, Gradient gradient) : Variable(tensor
 Variable::Variable(const TensorRef& tensor, const Levels& levels, Gradient gradient)
     : data_(impl::make_leaf({tensor, levels, std::make_shared<impl::Memory>(nullptr)}, gradient)) {}
 
-Variable::Variable(const Tensor& tensor, Gradient gradient)
-    : data_(impl::make_leaf({tensor.ref(), {}, std::make_shared<impl::Memory>(std::make_shared<Tensor>(tensor))},
+Variable::Variable(const Tensor& tensor, Gradient gradient) : Variable(tensor, Levels(), gradient) {}
+
+Variable::Variable(const Tensor& tensor, const Levels& levels, Gradient gradient)
+    : data_(impl::make_leaf({tensor.ref(), levels, std::make_shared<impl::Memory>(std::make_shared<Tensor>(tensor))},
                             gradient)) {}
 
 Variable::Variable(const Context& ctx, ElementType type, const Extents& extents, Gradient gradient)

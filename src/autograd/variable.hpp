@@ -50,6 +50,7 @@ class Variable {
   /// Shares the elements of the tensor.
   PORTOPS_EXPORT Variable(const Tensor& tensor,  // NOLINT: implicit by design
                           Gradient gradient = Gradient::none);
+  PORTOPS_EXPORT Variable(const Tensor& tensor, const Levels& levels, Gradient gradient = Gradient::none);
   /// A Kokkos::View, a DLPack tensor, or what else TensorAdapter is specialised for.
   template <AdaptableTensor T>
   Variable(const T& tensor, Gradient gradient = Gradient::none)  // NOLINT: implicit by design

@@ -51,6 +51,13 @@ TEST_P(RaggedVariablesTest, LevelsAreSharedAndChanged) {
   }
 }
 
+TEST_P(RaggedVariablesTest, TensorsAreShared) {
+  const Tensor expected = values(1, {5, 2});
+  const ag::Variable x(values(1, {5, 2}), levels, ag::Gradient::wanted);
+  EXPECT_EQ(elements_of(ctx, x), elements_of(ctx, ag::Variable(expected)));
+  EXPECT_EQ(x.levels(), levels);
+}
+
 TEST_P(RaggedVariablesTest, InPlace) {
   const Tensor x_values = values(1, {5, 2}), y_values = values(2, {5, 2});
   ag::Variable x(x_values);

@@ -262,6 +262,7 @@ TEST_P(GraphExecutionTest, TensorsOfTheCaller) {
 }
 
 TEST_P(GraphExecutionTest, OneProgramOnSeveralThreads) {
+  if (GetParam() == Backend::serial) GTEST_SKIP() << "one thread at a time calls on an instance of Serial";
   Program program;
   ValueId y = program.add_input("x", ElementType::f32, {16, 16});
   for (int i = 0; i < 8; ++i) {
