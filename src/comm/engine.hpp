@@ -26,7 +26,7 @@ class Transfer {
   virtual void wait() = 0;
 };
 
-/// Null: whatever is enqueued on the context from now on comes after it.
+/// Null: whatever is enqueued on the context from now on comes after it. An engine gives null always or never.
 using TransferPtr = std::unique_ptr<Transfer>;
 
 /// A step in which every process sends something to every other one.
@@ -37,7 +37,8 @@ struct Exchange {
 };
 
 /// What carries data between processes: MPI or NCCL. Transfers of a kind are begun in the same order by all processes;
-/// the kinds do not wait for each other. Tensors are contiguous, and lie where the context's backend reaches them.
+/// the kinds do not wait for each other. Where transfers are null they do: then all processes begin all transfers in
+/// one order. Tensors are contiguous, and lie where the context's backend reaches them.
 class Engine {
  public:
   Engine(int its_rank, int its_size) : rank(its_rank), size(its_size) {}

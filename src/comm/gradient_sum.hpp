@@ -79,7 +79,8 @@ class GradientSum {
 
   /// After the last micro-batch: waits (the context's instance, and with MPI the host) until the parameters have their
   /// gradients. Throws Error where micro-batches are missing, and, on every process, where the gradient of one
-  /// parameter is sparse on some and dense on others.
+  /// parameter is sparse on some and dense on others. On cuda a row outside of its table, of any micro-batch, is left
+  /// out, and merged_count throws for the sum's count on every process.
   PORTOPS_EXPORT void finish(const Context& ctx);
 
  private:

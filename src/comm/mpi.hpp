@@ -15,7 +15,8 @@ namespace portops::comm {
 enum class MpiMemory : std::uint8_t {
   automatic,  ///< as they lie in the host's memory; those of a GPU by way of page-locked memory of the host
   copied,     ///< always by way of other memory of the host
-  gpu_aware   ///< as they lie, also in a GPU's memory: for an MPI that can; the first such call tries it
+  gpu_aware   ///< as they lie, also in a GPU's memory, but for sums that MPI itself adds up: for an MPI that can send
+              ///< and receive such memory; the first call tries it, and throws Error where it cannot
 };
 
 /// Who carries the tensors of GPUs.

@@ -3,8 +3,8 @@
 #include "comm/mpi_engine.hpp"
 
 #include "comm/mpi_calls.hpp"
+#include "comm/mpi_trial.hpp"
 #include "comm/nccl_engine.hpp"
-#include "comm/process_sum.hpp"
 #include "comm/share.hpp"
 #include "core/types/fail.hpp"
 
@@ -52,11 +52,12 @@ int to_int(std::int64_t number) { return static_cast<int>(number); }
 
 }  // namespace
 
-MpiEngine::MpiEngine(MPI_Comm communicator, comm::MpiMemory memory)
+MpiEngine::MpiEngine(MPI_Comm communicator, comm::MpiMemory memory, std::int64_t most)
     : Engine(rank_in(communicator), size_of_communicator(communicator)),
       exchanges_(duplicate(communicator)),
       gathers_(duplicate(communicator)),
       others_(duplicate(communicator)),
+      most_(most),
       f16_sum_(make_sum(&add_elements<f16>)),
       bf16_sum_(make_sum(&add_elements<bf16>)),
       memories_(memory) {}
@@ -71,9 +72,9 @@ MpiEngine::~MpiEngine() {
 }
 
 Context MpiEngine::begin(const Context& ctx) {
-  if (ctx.backend() == Backend::cuda && memories_.is_gpu_aware() && !has_tried_gpu_) {
-    memories_.try_gpu(ctx, others_);
-    has_tried_gpu_ = true;
+  if (memories_.is_gpu_aware() && !tried_.contains(ctx.backend())) {
+    try_memory(*this, ctx);  // hosts' too, so that tests on hosts see what is tried
+    tried_.insert(ctx.backend());
   }
   return ctx;
 }
@@ -97,10 +98,10 @@ MPI_Op MpiEngine::sum_of(ElementType type) const {
 
 TransferPtr MpiEngine::all_reduce(const Context& wire, const TensorRef& x) {
   auto transfer = begin_transfer(wire);
-  const TensorRef elements = transfer->sends_and_receives(x, x);
+  const TensorRef elements = transfer->adds_up(x);
   transfer->start();
-  for (std::int64_t first = 0; first < x.size(); first += most_elements) {
-    const std::int64_t count = std::min(most_elements, x.size() - first);
+  for (std::int64_t first = 0; first < x.size(); first += most_) {
+    const std::int64_t count = std::min(most_, x.size() - first);
     check_mpi(MPI_Iallreduce(MPI_IN_PLACE, elements_of(elements, first, count).data(), to_int(count), type_of(x.type()),
                              sum_of(x.type()), exchanges_, transfer->request()),
               "MPI_Iallreduce");
@@ -150,6 +151,15 @@ TransferPtr MpiEngine::all_gather(const Context& wire, const TensorRef& all, std
   const TensorRef own = elements_of(all, first * width, counts[static_cast<std::size_t>(rank)] * width);
   const TensorRef elements = transfer->sends_and_receives(all, own);
   transfer->start();
+  if (rows > most_ || width > most_) {  // then process after process sends its own, in parts
+    std::int64_t at = 0;
+    for (int other = 0; other < size; ++other) {
+      const std::int64_t count = counts[static_cast<std::size_t>(other)] * width;
+      begin_broadcast(*transfer, elements_of(elements, at, count), other, gathers_);
+      at += count;
+    }
+    return transfer;
+  }
   const MpiType row(std::max<std::int64_t>(width, 1), type_of(all.type()));
   check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, elements.data(), row_counts.data(), places.data(),
                             row.get(), gathers_, transfer->request()),
@@ -161,13 +171,18 @@ TransferPtr MpiEngine::broadcast(const Context& wire, const TensorRef& x, int ro
   auto transfer = begin_transfer(wire);
   const TensorRef elements = transfer->sends_and_receives(x, x);
   transfer->start();
-  for (std::int64_t first = 0; first < x.size(); first += most_elements) {
-    const std::int64_t count = std::min(most_elements, x.size() - first);
-    check_mpi(MPI_Ibcast(elements_of(elements, first, count).data(), to_int(count), type_of(x.type()), root, others_,
-                         transfer->request()),
+  begin_broadcast(*transfer, elements, root, others_);
+  return transfer;
+}
+
+void MpiEngine::begin_broadcast(MpiTransfer& transfer, const TensorRef& elements, int root,
+                                MPI_Comm communicator) const {
+  for (std::int64_t first = 0; first < elements.size(); first += most_) {
+    const std::int64_t count = std::min(most_, elements.size() - first);
+    check_mpi(MPI_Ibcast(elements_of(elements, first, count).data(), to_int(count), type_of(elements.type()), root,
+                         communicator, transfer.request()),
               "MPI_Ibcast");
   }
-  return transfer;
 }
 
 void MpiEngine::gather_numbers(std::span<const std::int64_t> own, std::span<std::int64_t> all) {

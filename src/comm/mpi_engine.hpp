@@ -5,9 +5,11 @@
 #include "comm/engine.hpp"
 #include "comm/mpi_memory.hpp"
 #include "comm/mpi_transfer.hpp"
+#include "comm/process_sum.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <set>
 
 namespace portops::impl {
 
@@ -15,7 +17,8 @@ namespace portops::impl {
 /// one, MPI wants all processes to begin them in the same order.
 class MpiEngine final : public Engine, public std::enable_shared_from_this<MpiEngine> {
  public:
-  MpiEngine(MPI_Comm communicator, comm::MpiMemory memory);
+  /// MPI, which counts by int, is given so many elements or rows at once, or fewer.
+  MpiEngine(MPI_Comm communicator, comm::MpiMemory memory, std::int64_t most = most_elements);
   ~MpiEngine() override;
 
   std::string_view name() const override { return "MPI"; }
@@ -31,16 +34,18 @@ class MpiEngine final : public Engine, public std::enable_shared_from_this<MpiEn
 
  private:
   std::unique_ptr<MpiTransfer> begin_transfer(const Context& wire);
+  void begin_broadcast(MpiTransfer& transfer, const TensorRef& elements, int root, MPI_Comm communicator) const;
   MPI_Datatype type_of(ElementType type) const;
   MPI_Op sum_of(ElementType type) const;
 
   MPI_Comm exchanges_ = MPI_COMM_NULL;
   MPI_Comm gathers_ = MPI_COMM_NULL;
   MPI_Comm others_ = MPI_COMM_NULL;
+  std::int64_t most_;
   MPI_Op f16_sum_ = MPI_OP_NULL;
   MPI_Op bf16_sum_ = MPI_OP_NULL;
   MpiMemories memories_;
-  bool has_tried_gpu_ = false;
+  std::set<Backend> tried_;  ///< backends whose memory MPI was found to reach
 };
 
 }  // namespace portops::impl

@@ -7,6 +7,7 @@
 #include "portops/core/tensor.hpp"
 #include "portops/core/tensor_ref.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace portops::impl {
@@ -15,7 +16,7 @@ namespace portops::impl {
 /// from. Such memory is kept for further transfers: a GPU's takes long to be page-locked.
 class MpiMemories {
  public:
-  explicit MpiMemories(comm::MpiMemory policy) : policy_(policy) {}
+  explicit MpiMemories(comm::MpiMemory policy);
 
   /// A tensor's elements for MPI. Without `owner` they are the tensor's own.
   struct Place {
@@ -23,21 +24,19 @@ class MpiMemories {
     Tensor owner;
   };
 
-  /// For elements that other processes send.
-  Place place(const Context& ctx, const TensorRef& tensor);
+  /// For elements that other processes send. Those that MPI computes with lie in the host's memory in any case.
+  Place place(const Context& ctx, const TensorRef& tensor, bool computes);
   /// Enqueues what brings elements there, or back, where they are not the tensor's own.
   static void bring(const Context& ctx, const TensorRef& tensor, const Place& place);
   static void bring_back(const Context& ctx, const Place& place, const TensorRef& tensor);
   /// Nobody reads or writes it any more.
   void give_back(Place&& place);
 
-  /// Throws Error where MPI was said to reach a GPU's memory, and does not. All processes call it, once.
-  void try_gpu(const Context& ctx, MPI_Comm communicator) const;
   bool is_gpu_aware() const { return policy_ == comm::MpiMemory::gpu_aware; }
 
  private:
   comm::MpiMemory policy_;
-  std::vector<Tensor> free_;
+  std::shared_ptr<std::vector<Tensor>> free_ = std::make_shared<std::vector<Tensor>>();
 };
 
 }  // namespace portops::impl

@@ -18,13 +18,13 @@ MpiTransfer::~MpiTransfer() {
 }
 
 TensorRef MpiTransfer::sends(const TensorRef& x) {
-  its_->moved.push_back({x, memories_.place(ctx_, x), false});
+  its_->moved.push_back({x, memories_.place(ctx_, x, false), false});
   MpiMemories::bring(ctx_, x, its_->moved.back().place);
   return its_->moved.back().place.elements;
 }
 
 TensorRef MpiTransfer::receives(const TensorRef& x) {
-  its_->moved.push_back({x, memories_.place(ctx_, x), true});
+  its_->moved.push_back({x, memories_.place(ctx_, x, false), true});
   return its_->moved.back().place.elements;
 }
 
@@ -37,6 +37,12 @@ TensorRef MpiTransfer::sends_and_receives(const TensorRef& x, const TensorRef& o
                    elements.space()));
   }
   return elements;
+}
+
+TensorRef MpiTransfer::adds_up(const TensorRef& x) {
+  its_->moved.push_back({x, memories_.place(ctx_, x, true), true});
+  MpiMemories::bring(ctx_, x, its_->moved.back().place);
+  return its_->moved.back().place.elements;
 }
 
 void MpiTransfer::start() { ctx_.fence(); }

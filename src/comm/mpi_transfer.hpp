@@ -24,6 +24,9 @@ class MpiTransfer final : public Transfer {
   TensorRef receives(const TensorRef& x);
   /// Both: of `own`, a part of x, the elements are sent.
   TensorRef sends_and_receives(const TensorRef& x, const TensorRef& own);
+  /// Where MPI adds elements up, its own function or ours: in the host's memory, because an MPI that sends what lies on
+  /// a GPU need not be able to compute with it.
+  TensorRef adds_up(const TensorRef& x);
 
   /// Waits until all that is sent has been computed. MPI knows nothing of the context, so it is told nothing before.
   void start();

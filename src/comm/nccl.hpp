@@ -11,7 +11,7 @@ namespace portops::comm {
 
 /// Which process of a job this is, where there is no MPI to say it. Before the first call of NCCL the processes meet by
 /// a file that all of them see, which must not be there before: process 0 writes it, and removes it when all have read
-/// it.
+/// it. Under Slurm they are the processes of one job step, and read no file of another one.
 struct NcclParams {
   int rank = 0;
   int size = 1;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -40,16 +41,22 @@ std::byte* at(const TensorRef& x, std::int64_t element) {
   return static_cast<std::byte*>(x.data()) + static_cast<std::size_t>(element) * size_of(x.type());
 }
 
-/// Everything is enqueued on a stream of its own, beside what the GPU computes; nothing is waited for.
-class NcclEngine final : public Engine {
+/// Everything is enqueued on a stream of its own, beside what the GPU computes; nothing is waited for before the end.
+class NcclEngine final : public Engine, public std::enable_shared_from_this<NcclEngine> {
  public:
   NcclEngine(int its_rank, int its_size, Rendezvous rendezvous, std::shared_ptr<Engine> host)
       : Engine(its_rank, its_size), rendezvous_(std::move(rendezvous)), host_(std::move(host)) {}
 
   ~NcclEngine() override {
     if (communicator_ == nullptr) return;
-    // Not ncclCommDestroy, which waits for processes that may have failed.
-    ncclCommAbort(communicator_);
+    // What was begun is finished, but not where this process or its GPU has failed: the others may never come.
+    const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
+    if (!is_unwinding && cudaStreamSynchronize(stream_) == cudaSuccess) {
+      ncclCommFinalize(communicator_);
+      ncclCommDestroy(communicator_);
+    } else {
+      ncclCommAbort(communicator_);
+    }
     wire_.reset();
     cudaEventDestroy(event_);
     cudaStreamDestroy(stream_);
@@ -194,6 +201,10 @@ class NcclEngine final : public Engine {
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), label, "cudaStreamCreateWithFlags");
     check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), label, "cudaEventCreateWithFlags");
     wire_.emplace(Backend::cuda, stream_);
+    // It is Kokkos', which may be finalised before the last copy of the communicator goes.
+    Kokkos::push_finalize_hook([engine = weak_from_this()] {
+      if (const auto its = engine.lock()) its->wire_.reset();
+    });
     communicator_ = communicator;
   }
 
@@ -204,6 +215,7 @@ class NcclEngine final : public Engine {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t event_ = nullptr;
   std::optional<Context> wire_;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace

@@ -55,6 +55,9 @@ ProcessSum::ProcessSum(Engine& engine, const Context& ctx, const TensorRef& x, s
     transfers_.push_back(engine_.exchange(wire_, its));
   }
   is_exchanging_ = true;
+  // An engine that enqueues everything in one order wants the same one of exchanges and gatherings on all processes,
+  // which must not depend on when each of them gets to `advance`: the second step follows the first at once.
+  if (transfers_[0] == nullptr) add_and_gather();
 }
 
 TensorRef ProcessSum::row(std::int64_t node) const { return elements_of(x_, node * x_.extent(1) + first_, count_); }

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <system_error>
@@ -18,7 +19,18 @@ namespace portops::impl {
 namespace {
 
 constexpr const char* name = "portops::comm: the rendezvous file ";
-constexpr std::string_view mark = "portops rendezvous 1\n";
+constexpr std::string_view mark = "portops rendezvous 1, job ";
+
+/// What a file of this job step begins with. A job that is killed leaves its file, and Slurm may start it again under
+/// the same number, and so with the same name of the file.
+std::string head_of_job() {
+  std::string head(mark);
+  for (const char* variable : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}) {
+    const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): once, at the start
+    head.append(text != nullptr ? text : "").append(".");
+  }
+  return head.append("\n");
+}
 
 /// An open file.
 class File {
@@ -59,7 +71,7 @@ void write_file(const std::string& path, std::span<const char> bytes) {
   };
   {
     const File file(own, O_WRONLY | O_CREAT | O_EXCL);
-    if (!file.is_open() || !file.write(std::string(mark) + std::string(bytes.begin(), bytes.end()))) give_up("written");
+    if (!file.is_open() || !file.write(head_of_job() + std::string(bytes.begin(), bytes.end()))) give_up("written");
   }
   // Unlike a new name, a link does not take the place of a file.
   if (::link(own.c_str(), path.c_str()) != 0) {
@@ -73,21 +85,25 @@ void write_file(const std::string& path, std::span<const char> bytes) {
 }
 
 void read_file(const std::string& path, double timeout, std::span<char> bytes) {
+  const std::string head = head_of_job();
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const File file(path, O_RDONLY);
-    if (file.is_open()) {
-      const std::string text = file.read(mark.size() + bytes.size() + 1);
-      if (text.size() != mark.size() + bytes.size() || !text.starts_with(mark)) {
-        fail(name, path, " is none of ours, or of another version");
+    std::string problem;
+    if (const File file(path, O_RDONLY); file.is_open()) {
+      const std::string text = file.read(head.size() + bytes.size() + 1);
+      const bool is_ours = text.starts_with(head);
+      if (is_ours && text.size() == head.size() + bytes.size()) {
+        std::memcpy(bytes.data(), text.data() + head.size(), bytes.size());
+        return;
       }
-      std::memcpy(bytes.data(), text.data() + mark.size(), bytes.size());
-      return;
+      if (is_ours || !text.starts_with(mark)) fail(name, path, " is none of ours, or of another version");
+      problem = "there is one that another job has left";
+    } else {
+      problem = std::generic_category().message(errno);
     }
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (waited.count() >= timeout) {
-      fail(name, path, " has not come in ", timeout, " seconds (", std::generic_category().message(errno),
-           "): process 0 writes it");
+      fail(name, path, " has not come in ", timeout, " seconds (", problem, "): process 0 writes it");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

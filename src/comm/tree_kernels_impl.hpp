@@ -64,6 +64,15 @@ struct ClearElements {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { out[i] = static_cast<T>(0.0F); }
 };
 
+struct MarkRefused {
+  const std::int64_t* count;
+  std::int64_t* row;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t) const {
+    if (*count < 0) *row = *count;
+  }
+};
+
 // Bound by what comes over the wire, not by memory: nothing that is worth packs.
 template <Backend B, class T>
 void TreeKernels<B, T>::add(const Context& ctx, const TreeNodes& its) {
@@ -84,6 +93,12 @@ template <Backend B, class T>
 void TreeKernels<B, T>::clear(const Context& ctx, T* out, std::int64_t count) {
   static const std::string label = "portops::comm::GradientSum[zeros]";
   launch_items<B, 0>(ctx, label, ClearElements<T>{out}, count);
+}
+
+template <Backend B, class T>
+void TreeKernels<B, T>::mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* row) {
+  static const std::string label = "portops::comm::GradientSum[refused]";
+  launch_items<B, 0>(ctx, label, MarkRefused{count, row}, 1);
 }
 
 }  // namespace portops::impl

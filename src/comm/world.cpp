@@ -29,6 +29,22 @@ bool is_started_by_launcher() {
   return is_set("SLURM_PROCID") && tasks != nullptr && std::atoi(tasks) > 1;
 }
 
+/// A launcher may start several processes that MPI does not bring together: each is then the only one of its own.
+void check_size(int size) {
+  if (size > 1) return;
+  // Those of the nearest launcher first: mpirun may run in a job step of srun.
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* started = read_environment(variable);
+    if (started == nullptr) continue;
+    if (std::atoi(started) <= 1) return;
+    impl::fail(
+        "portops::comm::World: ", variable, " says that ", started,
+        " processes were started, and MPI knows of this one alone: start them by the mpirun of the MPI that "
+        "portops was built with, or by srun with the --mpi that it needs, or set PORTOPS_COMM=none for processes "
+        "that each work alone");
+  }
+}
+
 std::string choice() {
   if (const char* given = read_environment("PORTOPS_COMM")) {
     const std::string_view text(given);
@@ -46,6 +62,7 @@ World::World() : exceptions_(std::uncaught_exceptions()) {
   if (chosen == "mpi") {
     mpi_ = impl::begin_mpi();
     communicator_ = impl::mpi_world();
+    check_size(communicator_.size());
   } else if (chosen == "nccl") {
     communicator_ = nccl_communicator(nccl_params());
   }

@@ -33,8 +33,8 @@ namespace portops::comm {
 ///                   PORTOPS_RENDEZVOUS is set, else none
 class World {
  public:
-  /// Throws Error where the program was started as several processes and this build has not what they need: no process
-  /// is to work alone without being told so.
+  /// Throws Error where the program was started as several processes and this build has not what they need, or MPI was
+  /// not started by what started them, and so knows of one: no process is to work alone without being told so.
   PORTOPS_EXPORT World();
   PORTOPS_EXPORT ~World();
   World(const World&) = delete;

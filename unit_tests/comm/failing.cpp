@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 // A process fails while the others wait for it: the job has to end, with a message that names it. One way to fail for
-// each name.
+// each name, and "lone": started by itself where a launcher seems to have started several, it has to refuse its work.
 
 namespace {
 
@@ -22,7 +22,10 @@ void work(const comm::Communicator& all, const char* way) {
   const Context ctx(enabled_backends().back());
   const Tensor x(ElementType::f32, {4}, default_memory_space(ctx.backend()));
   if (all.rank() == 1) {
-    if (std::strcmp(way, "killed") == 0) std::abort();
+    if (std::strcmp(way, "killed") == 0) {
+      std::fputs("process 1 of 3 aborts now\n", stderr);
+      std::abort();
+    }
     throw std::runtime_error("no more data");
   }
   comm::all_reduce(ctx, all, x);

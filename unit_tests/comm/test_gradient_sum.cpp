@@ -10,6 +10,7 @@
 #include <portops/nn/linear.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/linear.hpp>
+#include <portops/ops/merge_rows.hpp>
 #include <portops/ops/multiply.hpp>
 #include <portops/ops/sequence_pool.hpp>
 #include <portops/ops/sparse_adam.hpp>
@@ -320,6 +321,27 @@ TEST_P(GradientSumTest, ProcessesThatDisagreeAreNamed) {
 }
 
 PORTOPS_ON_HOSTS(GradientSumTest);
+
+class GradientSumAloneTest : public OnEveryBackend {};
+
+/// What a GPU finds in one micro-batch, after the host has gone on, the sum over all of them still says.
+TEST_P(GradientSumAloneTest, RowsOutsideOfTheTable) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "hosts refuse such rows before anything is enqueued";
+  const Variable table = variable_of(ctx, {3, 2}, {1, 2, 3, 4, 5, 6}, ag::Gradient::sparse);
+  comm::GradientSum sum(ctx, {}, {{"table", table}}, {.micro_batches = 3, .mean = false});
+  std::vector<Tensor> ids;  // which backward passes read
+  for (const std::int64_t id : {0, 3, 2}) {
+    ids.push_back(tensor_of<std::int64_t>(ctx, {2}, {0, id}));
+    sum.backward(ctx, ag::sum(ctx, ag::embedding(ctx, table, ids.back())));
+  }
+  sum.finish(ctx);
+  const ag::SparseGradient sparse = table.sparse_grad();
+  EXPECT_THAT(message_of([&] { merged_count(ctx, sparse.count.tensor()); }), HasSubstr("is not a row of the table"));
+  EXPECT_EQ(elements_of<std::int64_t>(ctx, sparse.rows)[1], 2);
+  EXPECT_EQ(elements_of(ctx, sparse.values)[0], 4);
+}
+
+PORTOPS_ON_EVERY_BACKEND(GradientSumAloneTest);
 
 TEST(ShareTest, SharesAreAllItemsInOrder) {
   for (const std::int64_t count : {0, 1, 5, 8, 1000003}) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "comm/comm_support.hpp"
+#include "comm/mpi_engine.hpp"
 
 #include <portops/autograd/operators.hpp>
 #include <portops/comm/gradient_sum.hpp>
@@ -28,9 +29,8 @@ class MpiMemoryTest : public OnEveryBackend {
   }
 };
 
-/// The way that a GPU's tensors go where MPI does not reach them, with memory that is used again.
-TEST_P(MpiMemoryTest, CopiedTensors) {
-  const comm::Communicator all = comm::mpi_communicator(MPI_COMM_WORLD, {.memory = comm::MpiMemory::copied});
+/// Every way that tensors go, in both modes.
+void send_tensors(const Context& ctx, const comm::Communicator& all) {
   EXPECT_EQ(all.engine_name(ctx), "MPI");
   const int size = all.size();
   for (const bool tree : {true, false}) {
@@ -59,6 +59,37 @@ TEST_P(MpiMemoryTest, CopiedTensors) {
     sum.finish(on);
     EXPECT_EQ(elements_of(on, parameters[0].variable.grad()), std::vector<double>(7, 21));
     EXPECT_EQ(elements_of(on, parameters[1].variable.grad()), std::vector<double>(9, 7));
+  }
+}
+
+/// The way that a GPU's tensors go where MPI does not reach them, with memory that is used again.
+TEST_P(MpiMemoryTest, CopiedTensors) {
+  send_tensors(ctx, comm::mpi_communicator(MPI_COMM_WORLD, {.memory = comm::MpiMemory::copied}));
+}
+
+/// The way that they go where it reaches them, which is tried first.
+TEST_P(MpiMemoryTest, TensorsWhereTheyLie) {
+  send_tensors(ctx, comm::mpi_communicator(MPI_COMM_WORLD, {.memory = comm::MpiMemory::gpu_aware}));
+}
+
+/// As where there is more than MPI can count: in parts.
+TEST_P(MpiMemoryTest, MoreThanMpiCounts) {
+  for (const comm::MpiMemory memory : {comm::MpiMemory::automatic, comm::MpiMemory::copied}) {
+    const auto engine = std::make_shared<impl::MpiEngine>(MPI_COMM_WORLD, memory, 4);
+    send_tensors(ctx, {engine, engine});
+    // Process p has p + 1 rows; rows are longer than the parts, too.
+    std::vector<std::int64_t> counts;
+    std::vector<double> own, expected;
+    for (int process = 0; process < engine->size; ++process) {
+      counts.push_back(process + 1);
+      for (int i = 0; i < 5 * (process + 1); ++i) {
+        expected.push_back(100 * process + i);
+        own.push_back(process == engine->rank ? expected.back() : -1);
+      }
+    }
+    const Tensor all = tensor_of(ctx, {static_cast<std::int64_t>(own.size()) / 5, 5}, own);
+    engine->all_gather(ctx, all, counts)->wait();
+    EXPECT_EQ(elements_of<double>(ctx, all.ref()), expected);
   }
 }
 

@@ -61,4 +61,12 @@ if(COMMAND)
   string(REGEX REPLACE ",.*" "" operator "${OPERATORS}")
   expect(moved/${COMMAND} "${operator}_grad" list)
 endif()
+# Whether there is one the installed library says, not the configuration file.
+file(GLOB_RECURSE comm ${SCRATCH}/moved/libportops_comm.*)
+if(comm)
+  # Alone, whatever started this test; and MPI leaves memory behind that is not portops'.
+  set(ENV{PORTOPS_COMM} none)
+  set(ENV{ASAN_OPTIONS} "$ENV{ASAN_OPTIONS}:detect_leaks=0")
+  expect(build/with_comm "process 0 of 1, the sum is 1")
+endif()
 file(REMOVE_RECURSE ${SCRATCH})
