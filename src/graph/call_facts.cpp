@@ -32,7 +32,8 @@ ViewLayout transposed_layout(const Call& call, const Extents& strides, bool is_g
   return layout;
 }
 
-ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents& strides) {
+/// `sliced`: the extents of what the slice gives.
+ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents& sliced, const Extents& strides) {
   const std::vector<std::int64_t>& axes = integers(call, "axes");
   const std::vector<std::int64_t>& steps = integers(call, "strides");
   ViewLayout layout{.strides = strides};
@@ -44,7 +45,7 @@ ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents
     start = step > 0 ? std::clamp<std::int64_t>(start, 0, extents[axis])
                      : std::clamp<std::int64_t>(start, -1, extents[axis] - 1);
     layout.offset += start * strides[axis];
-    layout.strides[axis] = strides[axis] * step;
+    if (sliced[axis] > 1) layout.strides[axis] = strides[axis] * step;  // a step past the end may be of any size
   }
   return layout;
 }
@@ -131,8 +132,9 @@ std::optional<ViewLayout> view_layout(const Program& program, const Call& call, 
   if (call.op == "transpose") return transposed_layout(call, strides, false);
   if (call.op == "transpose_grad") return transposed_layout(call, strides, true);
   if (call.op == "slice") {
-    if (program.value(pair.to).extents.product() == 0) return {};
-    return sliced_layout(call, extents, strides);
+    const Extents& sliced = program.value(pair.to).extents;
+    if (sliced.product() == 0) return {};
+    return sliced_layout(call, extents, sliced, strides);
   }
   if (!is_row_major(extents, strides)) return {};
   return ViewLayout{.strides = program.value(pair.to).extents.row_major_strides()};

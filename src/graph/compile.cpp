@@ -19,6 +19,8 @@
 namespace portops::graph {
 namespace {
 
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+
 /// The values that are known before the program runs.
 class Constants {
  public:
@@ -27,12 +29,21 @@ class Constants {
     for (std::size_t i = 0; i < known_.size(); ++i) known_[i] = program.values()[i].origin == Origin::constant ? 1 : 0;
   }
 
-  /// Makes the calls that read nothing else.
+  /// Makes the calls that read nothing else, but for those that would make much of little: a program of a few bytes
+  /// might ask for any number of them.
   void fold() {
     const Needs needs = needs_of(program_, known_);
+    std::int64_t left = 256 * mebibyte;
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      if (known_[i] != 0) left += bytes_of(program_.values()[i]);
+    }
     for (std::size_t number = 0; number < program_.calls().size(); ++number) {
       const Call& call = program_.calls()[number];
-      if (needs.calls[number] != 0 && is_foldable(call)) make(call, needs);
+      if (needs.calls[number] == 0 || !is_foldable(call)) continue;
+      const std::int64_t bytes = bytes_of_all(call.outputs, needs);
+      if (bytes > std::max(mebibyte, 4 * bytes_of_all(call.inputs, needs)) || bytes > left) continue;
+      left -= bytes;
+      make(call, needs);
     }
   }
   /// Copies to the memory of the backend what is read.
@@ -63,6 +74,15 @@ class Constants {
       return std::all_of(values.begin(), values.end(),
                          [this](ValueId value) { return known_[static_cast<std::size_t>(value.index)] != 0; });
     });
+  }
+  std::int64_t bytes_of_all(const std::vector<NamedOperand>& operands, const Needs& needs) const {
+    std::int64_t bytes = 0;
+    for (const NamedOperand& each : operands) {
+      for (const ValueId value : each.operand.values()) {
+        if (value && needs.values[static_cast<std::size_t>(value.index)] != 0) bytes += bytes_of(program_.value(value));
+      }
+    }
+    return bytes;
   }
   TensorRef tensor(ValueId value) {
     Tensor& its = tensors_[static_cast<std::size_t>(value.index)];

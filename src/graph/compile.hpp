@@ -16,12 +16,15 @@ namespace portops::graph {
 struct CompiledData;
 
 /// Which reshapes, transpositions and slices move nothing: the calls behind them read the elements where they lie.
-/// None; those whose elements lie one after the other; or all that strides can say. Operators that add up may do so in
-/// another order where elements lie otherwise: with `all` they round as plain calls on transposed() and sliced() do.
+/// None; those whose elements lie one after the other and begin where a copy's could, a multiple of 256 bytes behind
+/// what they show; or all that strides can say. Operators that add up may do so in another order where elements lie
+/// otherwise: with `all` they round as plain calls on transposed() and sliced() do.
 enum class Views : std::uint8_t { none, contiguous, all };
 
 struct CompileParams {
-  /// Whether calls on constants alone are made now. The bits stay.
+  /// Whether calls on constants alone are made now. Those remain in the plan whose results have more than 1 MiB and
+  /// more than four times the bytes of what they read, or would make all that is folded larger than 256 MiB and the
+  /// program's constants together. The bits stay.
   bool fold_constants = true;
   /// Whether a batch norm of given statistics (is_test) that follows a convolution is taken into its weights, where all
   /// of these are constants. The result is then rounded otherwise.
@@ -52,7 +55,8 @@ class CompiledProgram {
  public:
   /// Drops the calls that no output needs, folds, plans and verifies. What is folded is computed by calls with this
   /// context, which are waited for; constants are copied to the memory of its backend.
-  /// Throws Error when a parameter does not fit, and what the calls throw that are made.
+  /// Throws Error when a parameter does not fit, when the values between inputs and outputs have more bytes than 64
+  /// bits can count, and what the calls throw that are made.
   PORTOPS_EXPORT CompiledProgram(const Context& ctx, const Program& program, const CompileParams& params = {});
 
   /// As it runs: folded.

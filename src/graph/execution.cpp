@@ -7,7 +7,6 @@
 #include "core/schema/named_call.hpp"
 #include "core/schema/registry_table.hpp"
 #include "core/types/fail.hpp"
-#include "core/types/overlap.hpp"
 #include "graph/arena.hpp"
 #include "graph/arguments.hpp"
 #include "graph/call_facts.hpp"
@@ -16,6 +15,7 @@
 #include "graph/live_bytes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -160,26 +160,33 @@ ReadyStep Execution::State::ready(const Step& step) {
 void Execution::State::check_memory() const {
   struct Named {
     const std::string* name;
-    TensorRef tensor;
+    std::uintptr_t begin, end;
     bool is_written;
   };
   std::vector<Named> all;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) continue;
-    all.push_back({&program().values()[i].name, inputs[i], is_written(static_cast<std::int32_t>(i))});
+  const auto add = [&](const std::string& name, const TensorRef& tensor, bool is_written) {
+    if (!tensor || !tensor.has_data() || tensor.size() == 0) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(tensor.data());
+    all.push_back({&name, begin, begin + static_cast<std::size_t>(tensor.size()) * size_of(tensor.type()), is_written});
+  };
+  std::vector<std::uint8_t> left_in(inputs.size());
+  for (const ProgramOutput& output : program().outputs()) {
+    if (output.over) left_in[static_cast<std::size_t>(output.over.index)] = 1;
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i]) all.push_back({&program().outputs()[i].name, outputs[i], true});
-  }
-  for (std::size_t i = 0; i < program().values().size(); ++i) {
-    if (data->constants[i].ref()) all.push_back({&program().values()[i].name, data->constants[i].ref(), false});
-  }
-  for (const Named& written : all) {
-    if (!written.is_written) continue;
-    for (const Named& other : all) {
-      if (&other == &written || !impl::may_overlap(written.tensor, other.tensor)) continue;
-      fail(who, "::run: ", *written.name, ", which is written, overlaps ", *other.name);
+  for (std::size_t i = 0; i < inputs.size(); ++i) add(program().values()[i].name, inputs[i], left_in[i] != 0);
+  for (std::size_t i = 0; i < outputs.size(); ++i) add(program().outputs()[i].name, outputs[i], true);
+  for (std::size_t i = 0; i < inputs.size(); ++i) add(program().values()[i].name, data->constants[i].ref(), false);
+  // None has gaps: where one overlaps any that begins before it, it overlaps the one of these that ends last.
+  std::stable_sort(all.begin(), all.end(), [](const Named& a, const Named& b) { return a.begin < b.begin; });
+  const Named *last = nullptr, *last_written = nullptr;
+  for (const Named& each : all) {
+    const Named* const other = each.is_written ? last : last_written;
+    if (other != nullptr && other->end > each.begin) {
+      const auto& [written, read] = each.is_written ? std::pair(&each, other) : std::pair(other, &each);
+      fail(who, "::run: ", *written->name, ", which is written, overlaps ", *read->name);
     }
+    if (last == nullptr || each.end > last->end) last = &each;
+    if (each.is_written && (last_written == nullptr || each.end > last_written->end)) last_written = &each;
   }
 }
 
@@ -239,13 +246,18 @@ void Execution::State::enqueue() {
     for (std::int32_t instance = 1; instance < instances; ++instance) device->wait_for_beginning(instance);
   }
   std::vector<std::int32_t> last(static_cast<std::size_t>(instances), -1);
-  for (std::size_t number = 0; number < steps.size(); ++number) {
-    const Step& step = *steps[number].step;
-    if (step.kind == Step::Kind::view) continue;
-    for (const std::int32_t earlier : step.after) device->wait_for_step(step.instance, earlier);
-    enqueue(number, step.instance);
-    if (instances > 1) device->mark_step(step.instance, static_cast<std::int32_t>(number));
-    last[static_cast<std::size_t>(step.instance)] = static_cast<std::int32_t>(number);
+  try {
+    for (std::size_t number = 0; number < steps.size(); ++number) {
+      const Step& step = *steps[number].step;
+      if (step.kind == Step::Kind::view) continue;
+      for (const std::int32_t earlier : step.after) device->wait_for_step(step.instance, earlier);
+      enqueue(number, step.instance);
+      if (instances > 1) device->mark_step(step.instance, static_cast<std::int32_t>(number));
+      last[static_cast<std::size_t>(step.instance)] = static_cast<std::int32_t>(number);
+    }
+  } catch (...) {
+    device->wait_for_all();
+    throw;
   }
   for (std::int32_t instance = 1; instance < instances; ++instance) {
     if (const std::int32_t step = last[static_cast<std::size_t>(instance)]; step >= 0) device->wait_for_step(0, step);

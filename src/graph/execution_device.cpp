@@ -24,6 +24,7 @@ class HostDevice final : public ExecutionDevice {
   void wait_for_beginning(std::int32_t) override {}
   void mark_step(std::int32_t, std::int32_t) override {}
   void mark_beginning() override {}
+  void wait_for_all() override {}
   void poison(void* data, std::size_t bytes) override {
     ctx_.fence();
     std::memset(data, 0xff, bytes);

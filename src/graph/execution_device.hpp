@@ -26,6 +26,9 @@ class ExecutionDevice {
   /// A step was enqueued that others wait for; all that they must not overtake was enqueued on the first instance.
   virtual void mark_step(std::int32_t instance, std::int32_t step) = 0;
   virtual void mark_beginning() = 0;
+  /// Has the first instance wait for whatever the others were given, when a run has failed: a fence of the context then
+  /// waits for all of it. What goes wrong here is passed over, because an error is on its way.
+  virtual void wait_for_all() = 0;
   /// Sets bytes to 0xff, which is a NaN in every type, on the first instance.
   virtual void poison(void* data, std::size_t bytes) = 0;
   /// Captures what `enqueue` enqueues, in place of what was captured before. Throws Error on hosts.

@@ -112,6 +112,14 @@ class CudaDevice final : public ExecutionDevice {
     mark(instance, steps_[static_cast<std::size_t>(step)]);
   }
   void mark_beginning() override { mark(0, beginning_.front()); }
+  void wait_for_all() override {
+    const impl::CurrentDevice current(contexts_.front());
+    for (std::size_t i = 1; i < contexts_.size(); ++i) {
+      const cudaEvent_t event = beginning_.front().get();
+      if (cudaEventRecord(event, stream(i)) == cudaSuccess) cudaStreamWaitEvent(stream(0), event, 0);
+    }
+    cudaGetLastError();
+  }
   void poison(void* data, std::size_t bytes) override {
     const impl::CurrentDevice current(contexts_.front());
     check_cuda(cudaMemsetAsync(data, 0xff, bytes, stream(0)), label, "cudaMemsetAsync");

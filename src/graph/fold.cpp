@@ -104,9 +104,9 @@ class BatchNormFold {
     const Tensor& elements = value_of(call, input).elements;
     return impl::read_numbers(ctx_, elements);
   }
-  ValueId constant(std::string name, ElementType type, const Extents& extents, const std::vector<double>& elements) {
-    while (rewrite_.to().find(name) || rewrite_.from().find(name)) name += "_";
-    return rewrite_.to().add_constant(name, impl::make_numbers(ctx_, type, extents, elements));
+  ValueId constant(const std::string& name, ElementType type, const Extents& extents,
+                   const std::vector<double>& elements) {
+    return rewrite_.to().add_constant(rewrite_.free_name(name), impl::make_numbers(ctx_, type, extents, elements));
   }
 
   const Context& ctx_;
@@ -196,6 +196,9 @@ Program fold_biases(const Program& program) {
       const std::vector<std::int64_t> flat = {-1};
       if (rewrite.to().value(bias).extents.rank() != 1) {
         bias = rewrite.to().call("reshape", {{"x", bias}}, {{"shape", flat}});
+        // The name that the program gave it may be that of a call that is still to be taken.
+        const std::string& sum = program.value(additions[i]->result("out")).name;
+        rewrite.to().rename(bias, rewrite.free_name(sum + ".bias"));
       }
       CallRequest request = rewrite.request_of(call);
       request.inputs.insert_or_assign("bias", bias);

@@ -17,7 +17,8 @@ struct LiveBytes {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
 };
 
-/// Of each step, as the steps run one after the other: from the program and the places, not from what the planner knew.
+/// Of each step, as the steps run one after the other: from the program, the places and what calls read, as the planner
+/// takes it from the schema; not from what the planner knew of lives.
 std::vector<LiveBytes> live_bytes_of(const Program& program, const Plan& plan);
 
 }  // namespace portops::graph

@@ -40,16 +40,20 @@ struct ReadOnnxParams {
 /// then. Functions of the model are called by their bodies. Networks are read as they infer: a node that trains is
 /// refused.
 ///
-/// Element types: f64, f32, f16, bf16 and i64; constants of smaller integers become i64.
+/// Element types: f64, f32, f16, bf16 and i64; constants of smaller integers become i64, and are computed with as such.
+/// A Cast of constants is that of the type that it names, and refused where that has no such number. Integers that a
+/// program computes or is given are cast to INT64, INT32 and UINT32, which leaves them as they are, and to nothing
+/// else.
 ///
 /// Files may come from anywhere: memory and time are of the order of the file's size, of its nodes (250,000 at most,
-/// those of functions counted as often as they are called), and of the extents that it asks for, for which nothing is
-/// allocated. Throws Error, which names the file, and the node where it is about one, where
+/// those of functions counted as often as they are called), and of the calls that these become with their operands
+/// (1,000,000 at most); nothing of the size of extents is allocated. Throws Error, which names the file, and the node
+/// where it is about one, where
 /// - it is no ONNX model, is cut off, asks for newer versions than there are, or for extents that nobody has given;
 /// - a node reads what no node before it gives, gives what is there already, has wrong attributes, is of an operator
-/// that
-///   is unknown, or whose meaning no call has, or has subgraphs; functions call themselves;
-/// - constants have other sizes than their extents say, or lie outside of the folder;
+///   that is unknown, or whose meaning no call has, or has subgraphs; functions call themselves;
+/// - constants have other sizes than their extents say, numbers that their type has not, or lie outside of the folder;
+/// - nodes and constants would make more of the file than eight times its bytes and 64 MiB;
 /// - the calls could not be made: what Program::add_call throws.
 PORTOPS_EXPORT Program read_onnx(const std::filesystem::path& path, const ReadOnnxParams& params = {});
 

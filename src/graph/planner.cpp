@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 
 namespace portops::graph {
@@ -22,6 +21,7 @@ struct Storage {
   std::int32_t index = none;
   std::int64_t bytes = 0;
   std::int64_t offset = 0;
+  std::int32_t written_over = none;         ///< the last step that does so in place
   std::vector<std::int32_t> accesses = {};  ///< the steps that write or read it, in their order
 };
 
@@ -32,8 +32,9 @@ struct ValueState {
   Extents strides;
   std::int32_t storage = none;        ///< of a root
   std::int32_t writer = none;         ///< of a root the step that computes it
-  std::vector<std::int32_t> readers;  ///< of a root the steps that read it, through views too
+  std::vector<std::int32_t> readers;  ///< of a root the steps that read it, through views too: one for each operand
   bool is_result = false;             ///< of a root: an output of the program shows it
+  std::vector<ValueId> sources;       ///< what the call that makes it may write it over
 };
 
 class Planner {
@@ -75,7 +76,8 @@ class Planner {
   void schedule();
   void choose_results();
   void place_outputs(std::int32_t step);
-  bool place_in_place(std::int32_t step, ValueId from, ValueId to, std::vector<std::int32_t>& taken);
+  bool is_read_once(const ValueState& root, std::int32_t step) const;
+  void place_in_place(std::int32_t step, ValueId from, ValueId to);
   std::int32_t new_storage(MemoryKind memory, std::int32_t index, std::int64_t bytes);
   bool may_write_over(const ValueState& content, std::int32_t step) const;
   void add_copies();
@@ -121,11 +123,15 @@ void Planner::find_views() {
     const ValueState& from = state(pair->from);
     const auto layout = view_layout(program_, call, from.strides);
     if (!layout) continue;
-    if (params_.views == Views::contiguous && !is_row_major(program_.value(pair->to).extents, layout->strides))
-      continue;
+    const ValueInfo& shown = program_.value(pair->to);
+    const std::int64_t offset = from.offset + layout->offset;
+    // Products choose their way by where operands begin, too: a copy begins as memory from the pool does.
+    const bool is_like_a_copy = is_row_major(shown.extents, layout->strides) &&
+                                offset * static_cast<std::int64_t>(size_of(shown.type)) % arena_alignment == 0;
+    if (params_.views == Views::contiguous && !is_like_a_copy) continue;
     ValueState& to = state(pair->to);
     to.root = from.root;
-    to.offset = from.offset + layout->offset;
+    to.offset = offset;
     to.strides = layout->strides;
     is_view_[number] = 1;
   }
@@ -144,10 +150,8 @@ void Planner::schedule() {
     }
     const std::int32_t step = schedule_.add(dependencies, work);
     runs_.push_back(static_cast<std::int32_t>(number));
-    for (const ValueId value : needs_.reads[number]) {
-      std::vector<std::int32_t>& readers = root_of(value).readers;
-      if (readers.empty() || readers.back() != step) readers.push_back(step);
-    }
+    for (const ValueId value : needs_.reads[number]) root_of(value).readers.push_back(step);
+    for (const auto& [from, to] : in_place_pairs(program_.calls()[number])) state(to).sources.push_back(from);
     for (const NamedOperand& output : program_.calls()[number].outputs) {
       for (const ValueId value : output.operand.values()) {
         if (is_needed(value)) state(value).writer = step;
@@ -174,18 +178,15 @@ void Planner::choose_results() {
           });
       if (!is_free) continue;
       // A call that reads it may write over it where the schema says so.
-      const bool is_read = std::find(input.readers.begin(), input.readers.end(), its.writer) != input.readers.end();
-      const std::vector<InPlacePair> pairs = in_place_pairs(call(its.writer));
-      const auto is_pair = [&](const InPlacePair& pair) {
-        return pair.to == output.value && state(pair.from).root == output.over.index &&
-               program_.value(pair.from).extents == program_.value(pair.to).extents &&
-               is_row_major(program_.value(pair.from).extents, state(pair.from).strides) &&
-               state(pair.from).offset == 0;
+      const bool is_read = std::binary_search(input.readers.begin(), input.readers.end(), its.writer);
+      const auto is_source = [&](ValueId from) {
+        const ValueInfo& source = program_.value(from);
+        return state(from).root == output.over.index && source.extents == program_.value(output.value).extents &&
+               is_row_major(source.extents, state(from).strides) && state(from).offset == 0;
       };
-      const std::vector<ValueId>& all = reads(its.writer);
-      const auto times =
-          std::count_if(all.begin(), all.end(), [&](ValueId value) { return state(value).root == output.over.index; });
-      if (is_read && (!params_.in_place || times != 1 || std::none_of(pairs.begin(), pairs.end(), is_pair))) continue;
+      const bool is_in_place = params_.in_place && is_read_once(input, its.writer) &&
+                               std::any_of(its.sources.begin(), its.sources.end(), is_source);
+      if (is_read && !is_in_place) continue;
     }
     direct = static_cast<std::int32_t>(number);
   }
@@ -198,46 +199,47 @@ std::int32_t Planner::new_storage(MemoryKind memory, std::int32_t index, std::in
 
 /// Whether nobody but the step reads the content any more when it runs.
 bool Planner::may_write_over(const ValueState& content, std::int32_t step) const {
-  return !content.is_result && std::all_of(content.readers.begin(), content.readers.end(), [&](std::int32_t reader) {
+  // The last ones first: of many readers these are in the way.
+  return !content.is_result && std::all_of(content.readers.rbegin(), content.readers.rend(), [&](std::int32_t reader) {
     return reader == step || schedule_.happens_before(reader, step);
   });
 }
 
-/// Whether the call writes `to` over `from`, and then does so.
-bool Planner::place_in_place(std::int32_t step, ValueId from, ValueId to, std::vector<std::int32_t>& taken) {
+/// Whether the step reads it by one operand alone.
+bool Planner::is_read_once(const ValueState& root, std::int32_t step) const {
+  const auto [first, last] = std::equal_range(root.readers.begin(), root.readers.end(), step);
+  return last - first == 1;
+}
+
+/// Has the call write `to` over `from`, where it may.
+void Planner::place_in_place(std::int32_t step, ValueId from, ValueId to) {
   const ValueInfo& source = program_.value(from);
   const ValueInfo& target = program_.value(to);
   const std::int32_t root = state(from).root;
-  if (!is_needed(to) || state(root).storage == none || is_constant({root})) return false;
+  if (!is_needed(to) || state(root).storage == none || is_constant({root})) return;
   if (source.type != target.type || source.extents != target.extents || state(from).offset != 0 ||
       !is_row_major(source.extents, state(from).strides) || bytes_of(source) != storage_of(root).bytes) {
-    return false;
+    return;
   }
-  if (!may_write_over(state(root), step)) return false;
-  const std::vector<ValueId>& all = reads(step);
-  if (std::count_if(all.begin(), all.end(), [&](ValueId value) { return state(value).root == root; }) != 1)
-    return false;
-  const std::int32_t storage = state(root).storage;
-  if (std::find(taken.begin(), taken.end(), storage) != taken.end()) return false;
-  Storage& its = storages_[static_cast<std::size_t>(storage)];
+  if (!is_read_once(state(root), step) || !may_write_over(state(root), step)) return;
+  Storage& its = storage_of(root);
+  if (its.written_over == step) return;
   if (const std::int32_t result = direct_[static_cast<std::size_t>(to.index)]; result != none) {
     // A result in memory of its own takes the storage there with it; one over an input needs no other's.
-    if (program_.outputs()[static_cast<std::size_t>(result)].over || its.memory != MemoryKind::arena) return false;
+    if (program_.outputs()[static_cast<std::size_t>(result)].over || its.memory != MemoryKind::arena) return;
     its.memory = MemoryKind::output;
     its.index = result;
   } else if (its.memory != MemoryKind::arena) {
-    return false;
+    return;
   }
-  state(to).storage = storage;
-  taken.push_back(storage);
-  return true;
+  its.written_over = step;
+  state(to).storage = state(root).storage;
 }
 
 /// Where the step writes its outputs, in the order of the steps.
 void Planner::place_outputs(std::int32_t step) {
-  std::vector<std::int32_t> taken;  // the storages that the step writes over
   if (params_.in_place) {
-    for (const InPlacePair& pair : in_place_pairs(call(step))) place_in_place(step, pair.from, pair.to, taken);
+    for (const InPlacePair& pair : in_place_pairs(call(step))) place_in_place(step, pair.from, pair.to);
   }
   for (const NamedOperand& output : call(step).outputs) {
     for (const ValueId value : output.operand.values()) {
@@ -292,6 +294,10 @@ void Planner::add_copies() {
         direct_[static_cast<std::size_t>(value)] == static_cast<std::int32_t>(i) || outputs[i].value == outputs[i].over;
     (is_there ? plan_.outputs[i] : sources[i]) = value;
   }
+  std::vector<std::uint8_t> is_written(states_.size());
+  for (const ProgramOutput& output : outputs) {
+    if (output.over) is_written[static_cast<std::size_t>(output.over.index)] = 1;
+  }
   const auto strides_of = [&](std::size_t i) { return program_.value(outputs[i].value).extents.row_major_strides(); };
   // First what writes to no input; then, out of harm's way, the inputs that others are left in; then these.
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -300,11 +306,8 @@ void Planner::add_copies() {
     add_copy(sources[i], {MemoryKind::output, static_cast<std::int32_t>(i), 0, strides_of(i)});
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (sources[i] == none) continue;
-    const bool is_written = std::any_of(outputs.begin(), outputs.end(), [&](const ProgramOutput& other) {
-      return other.over && other.over.index == state(outputs[i].value).root;
-    });
-    if (!outputs[i].over || !is_written) continue;
+    if (sources[i] == none || !outputs[i].over) continue;
+    if (is_written[static_cast<std::size_t>(state(outputs[i].value).root)] == 0) continue;
     sources[i] = next();
     add_copy(outputs[i].value.index, {MemoryKind::arena, none, 0, strides_of(i)});
   }
@@ -317,50 +320,17 @@ void Planner::add_copies() {
 
 /// Gives the storages in the arena their offsets.
 void Planner::lay_out_arena() {
-  std::vector<std::int32_t> blocks;
-  std::vector<std::int64_t> sizes;
-  for (std::size_t i = 0; i < storages_.size(); ++i) {
-    if (storages_[i].memory != MemoryKind::arena) continue;
-    blocks.push_back(static_cast<std::int32_t>(i));
-    sizes.push_back(storages_[i].bytes);
+  std::vector<Storage*> storages;
+  std::vector<Block> blocks;
+  for (Storage& each : storages_) {
+    if (each.memory != MemoryKind::arena) continue;
+    storages.push_back(&each);
+    blocks.push_back({each.bytes, each.accesses});
   }
-  // Of each block the first and last access of each instance stand for all of them.
-  const auto instances = static_cast<std::size_t>(params_.instances);
-  std::vector<std::vector<std::int32_t>> first(blocks.size()), last(blocks.size());
-  std::vector<std::int64_t> change(runs_.size() + copies_.size() + 1);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    std::vector<std::int32_t> begins(instances, none), ends(instances, none);
-    const std::vector<std::int32_t>& accesses = storages_[static_cast<std::size_t>(blocks[i])].accesses;
-    for (const std::int32_t step : accesses) {
-      const auto instance = static_cast<std::size_t>(schedule_.instance(step));
-      if (begins[instance] == none || step < begins[instance]) begins[instance] = step;
-      ends[instance] = std::max(ends[instance], step);
-    }
-    std::erase(begins, none);
-    std::erase(ends, none);
-    const auto [from, to] = std::minmax_element(accesses.begin(), accesses.end());
-    change[static_cast<std::size_t>(*from)] += sizes[i];
-    change[static_cast<std::size_t>(*to) + 1] -= sizes[i];
-    first[i] = std::move(begins);
-    last[i] = std::move(ends);
-  }
-  std::int64_t live = 0;
-  for (const std::int64_t each : change) plan_.live_bytes = std::max(plan_.live_bytes, live += each);
-  const auto is_before = [&](std::size_t a, std::size_t b) {
-    return std::all_of(last[a].begin(), last[a].end(), [&](std::int32_t end) {
-      return std::all_of(first[b].begin(), first[b].end(),
-                         [&](std::int32_t begin) { return schedule_.happens_before(end, begin); });
-    });
-  };
-  const auto meet = [&](std::int32_t a, std::int32_t b) {
-    const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
-    return !params_.reuse || (!is_before(x, y) && !is_before(y, x));
-  };
-  const ArenaLayout layout = lay_out(sizes, meet, plan_.live_bytes);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    storages_[static_cast<std::size_t>(blocks[i])].offset = layout.offsets[i];
-  }
+  const ArenaLayout layout = lay_out(blocks, schedule_, params_.reuse);
+  for (std::size_t i = 0; i < storages.size(); ++i) storages[i]->offset = layout.offsets[i];
   plan_.arena_bytes = layout.bytes;
+  plan_.live_bytes = layout.live_bytes;
 }
 
 Place Planner::place_of(std::int32_t value) {

@@ -134,7 +134,7 @@ ValueId Program::add_value(ValueInfo info) {
   for (const std::int64_t extent : info.extents) {
     if (extent < 0) fail(who, ": ", info.name, " has extents ", info.extents.to_string());
   }
-  // The bytes are added up later on: neither they nor their sums may overflow.
+  // So that its bytes can be counted. Whoever adds up those of many values sees to the sum.
   constexpr std::int64_t most = std::int64_t{1} << 44;
   if (info.extents.product() > most) {
     fail(who, ": ", info.name, " has extents ", info.extents.to_string(), ", more elements than memory can hold");
@@ -276,20 +276,20 @@ ValueId Program::also_compute(std::int32_t number, std::string_view output) {
 void Program::add_output(std::string_view name, ValueId value, ValueId over) {
   const ValueInfo& info = this->value(value);
   if (name.empty()) fail(who, ": the name of a result is empty");
-  for (const ProgramOutput& output : outputs_) {
-    if (output.name == name) fail(who, ": two results are named '", name, "'");
-    if (over && output.over == over) {
-      fail(who, ": the results ", output.name, " and ", name, " are both left in ", this->value(over).name);
-    }
-  }
+  if (output_names_.contains(name)) fail(who, ": two results are named '", name, "'");
   if (over) {
     const ValueInfo& input = this->value(over);
+    if (const auto other = left_in_.find(over.index); other != left_in_.end()) {
+      fail(who, ": the results ", outputs_[other->second].name, " and ", name, " are both left in ", input.name);
+    }
     if (input.origin != Origin::input) fail(who, ": ", input.name, ", in which ", name, " is left, is no input");
     if (input.type != info.type || input.extents != info.extents) {
       fail(who, ": ", name, " is ", name_of(info.type), " ", info.extents.to_string(), ", but ", input.name,
            ", in which it is left, ", name_of(input.type), " ", input.extents.to_string());
     }
   }
+  output_names_.emplace(name);
+  if (over) left_in_.emplace(over.index, outputs_.size());
   outputs_.push_back({std::string(name), value, over});
 }
 

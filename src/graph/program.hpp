@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -171,6 +172,8 @@ class Program {
   std::vector<Call> calls_;
   std::vector<ProgramOutput> outputs_;
   std::map<std::string, ValueId, std::less<>> names_;
+  std::set<std::string, std::less<>> output_names_;
+  std::map<std::int32_t, std::size_t> left_in_;  ///< of inputs the outputs that are left in them
 };
 
 /// The arguments of a call by name, of tensors without data: what portops::infer takes. Throws Error where an operand

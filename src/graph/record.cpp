@@ -7,8 +7,12 @@
 #include "core/exec/runtime.hpp"
 #include "core/exec/tensor.hpp"
 #include "core/types/fail.hpp"
+#include "core/types/overlap.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,10 +26,23 @@ namespace {
 
 constexpr const char* who = "portops::graph::Recorder";
 
+std::vector<Variable> variables_of(const impl::ObservedOutput& output) {
+  const auto* variable = std::get_if<Variable>(&output.content);
+  return variable != nullptr ? std::vector{*variable} : std::get<std::vector<Variable>>(output.content);
+}
+
+bool is_same_tensor(const TensorRef& a, const TensorRef& b) {
+  if (a.data() != b.data() || a.type() != b.type() || a.extents() != b.extents()) return false;
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    if (a.extent(axis) > 1 && a.stride(axis) != b.stride(axis)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-/// Knows variables by their memory: a variable that was changed in place is another value then, and so are all that
-/// share its elements.
+/// Knows variables by their memory, and by where their elements lie: a variable that was changed in place is another
+/// value then, and so are all that share its elements.
 class Recorder::Observer final : public impl::CallObserver {
  public:
   explicit Observer(const Context& ctx) : ctx_(ctx), before_(std::exchange(impl::scopes().observer, this)) {}
@@ -39,6 +56,16 @@ class Recorder::Observer final : public impl::CallObserver {
   void called(const char* op, const std::vector<impl::ObservedInput>& inputs,
               const std::vector<impl::ObservedAttribute>& attributes,
               const std::vector<impl::ObservedOutput>& outputs) override {
+    // What the call was given and has written over is a version further by now, and may have other levels.
+    for (const impl::ObservedOutput& output : outputs) {
+      for (const Variable& each : variables_of(output)) {
+        if (!each) continue;
+        const auto seen = seen_.find(each.data()->value.memory.get());
+        if (seen == seen_.end()) continue;
+        ++seen->second.version;
+        seen->second.is_written_over = true;
+      }
+    }
     CallRequest request{.op = op, .inputs = {}};
     for (const impl::ObservedInput& input : inputs) {
       if (const auto* variable = std::get_if<Variable>(&input.content)) {
@@ -60,21 +87,22 @@ class Recorder::Observer final : public impl::CallObserver {
     }
     const Call call = program_.add_call(request);
     for (const impl::ObservedOutput& output : outputs) {
-      if (const auto* variable = std::get_if<Variable>(&output.content)) {
-        if (*variable) set(*variable, call.result(output.name));
-        continue;
+      const Operand* operand = call.output(output.name);
+      if (operand == nullptr) continue;
+      const std::vector<Variable> made = variables_of(output);
+      const std::vector<ValueId> values = operand->values();
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        if (made[i]) set(made[i], values[i]);
       }
-      const auto& list = std::get<std::vector<Variable>>(output.content);
-      for (std::size_t i = 0; i < list.size(); ++i) set(list[i], call.results(output.name)[i]);
     }
   }
 
   ValueId add_input(std::string_view name, const Variable& variable) {
     if (!variable.tensor()) fail(who, "::input: ", name, " is empty, expected a tensor");
-    if (find(variable)) fail(who, "::input: ", name, " has been read or made already");
+    if (locate(variable, true) != known_.size()) fail(who, "::input: ", name, " has been read or made already");
     const TensorRef& tensor = variable.tensor();
     const ValueId value = program_.add_input(name, tensor.type(), tensor.extents(), variable.levels());
-    set(variable, value);
+    add(variable, value);
     return value;
   }
   ValueId add_output(std::string_view name, const Variable& variable) {
@@ -83,14 +111,33 @@ class Recorder::Observer final : public impl::CallObserver {
     program_.add_output(name, value);
     return value;
   }
+  /// The value that a variable is by now; none where it is not known, or is a constant that others have changed since.
   ValueId find(const Variable& variable) const {
-    const auto at = known_.find(key_of(variable));
-    return at != known_.end() ? at->second.now : ValueId();
+    if (!variable) return {};
+    const std::size_t known = locate(variable, false);
+    if (known == known_.size()) return {};
+    const ValueInfo& info = program_.value(known_[known].now);
+    const impl::Value& its = variable.data()->value;
+    const auto seen = seen_.find(its.memory.get());
+    if (seen != seen_.end() && seen->second.version != its.memory->version()) {
+      if (info.origin == Origin::constant) return {};
+      fail(who, ": ", info.name, " was changed by ", its.memory->changed_by(), ", and not by a recorded call");
+    }
+    check_same(known, its.tensor);
+    const bool is_written_over = seen != seen_.end() && seen->second.is_written_over;
+    if (info.levels != its.levels && !is_written_over) {
+      fail(who, ": a tensor of extents ", info.extents.to_string(), " shares memory with ", info.name,
+           ", but has other levels: values have those of the calls that make them");
+    }
+    return known_[known].now;
   }
 
   Program finish() {
     stop();
-    for (const auto& [key, its] : known_) {
+    // The program may be compiled on another instance than the one that copies constants.
+    if (constants_ > 0) ctx_.fence();
+    // As they were met: in the order of the inputs.
+    for (const Known& its : known_) {
       const ValueInfo& first = program_.value(its.first);
       if (its.now == its.first || first.origin == Origin::call) continue;
       if (first.origin == Origin::constant) {
@@ -103,33 +150,60 @@ class Recorder::Observer final : public impl::CallObserver {
   }
 
  private:
-  using Key = const void*;
+  /// Elements, and the values that they were.
   struct Known {
-    ValueId first;  ///< as it was met first
+    ValueId first;  ///< as they were met first
     ValueId now;
+    TensorRef tensor;
+  };
+  /// The memory of a variable. Of a caller's tensor there may be several, which do not hear of each other's changes.
+  struct Seen {
+    std::size_t known = 0;
+    std::uint32_t version = 0;             ///< at which it holds the known value
     std::shared_ptr<impl::Memory> memory;  ///< kept, so that no other takes its address
+    bool is_written_over = false;          ///< by the call that is being recorded
   };
 
-  /// Memory of the library's own is known by itself, a caller's by its address.
-  static Key key_of(const Variable& variable) {
-    const impl::Value& value = variable.data()->value;
-    if (value.memory == nullptr || (!value.memory->is_own() && value.tensor.data() != nullptr)) {
-      return value.tensor.data();
+  /// Which elements a variable's are, or share bytes with; known_.size() where there are none. Those of a constant that
+  /// was read through other memory count only `with_constants`: they were copied, and may have made room for others.
+  std::size_t locate(const Variable& variable, bool with_constants) const {
+    const impl::Value& its = variable.data()->value;
+    if (const auto seen = seen_.find(its.memory.get()); seen != seen_.end()) return seen->second.known;
+    for (std::size_t i = known_.size(); i-- > 0;) {
+      if (!with_constants && program_.value(known_[i].now).origin == Origin::constant) continue;
+      if (impl::may_overlap(known_[i].tensor, its.tensor)) return i;
     }
-    return value.memory.get();
+    return known_.size();
   }
+  void check_same(std::size_t known, const TensorRef& tensor) const {
+    if (is_same_tensor(known_[known].tensor, tensor)) return;
+    const ValueInfo& info = program_.value(known_[known].now);
+    fail(who, ": a tensor of extents ", tensor.extents().to_string(), " shares memory with ", info.name,
+         ", of extents ", info.extents.to_string(), ": views of variables are not recorded");
+  }
+  /// The variable's memory holds the known value, as it is now.
+  void see(const Variable& variable, std::size_t known) {
+    const std::shared_ptr<impl::Memory>& memory = variable.data()->value.memory;
+    if (memory != nullptr) seen_.insert_or_assign(memory.get(), Seen{known, memory->version(), memory});
+  }
+  void add(const Variable& variable, ValueId value) {
+    known_.push_back({value, value, variable.tensor()});
+    see(variable, known_.size() - 1);
+  }
+  /// What a call has made, or written over what was there.
   void set(const Variable& variable, ValueId value) {
-    const auto [at, is_new] = known_.try_emplace(key_of(variable), Known{value, value, variable.data()->value.memory});
-    if (!is_new) at->second.now = value;
+    // Nobody has changed what the call itself has made.
+    if (variable.data()->value.memory->version() == 0) return add(variable, value);
+    const std::size_t known = locate(variable, true);
+    if (known == known_.size()) return add(variable, value);
+    check_same(known, variable.tensor());
+    known_[known].now = value;
+    see(variable, known);
   }
   /// What a call reads: what is not known is a constant.
   ValueId read(const Variable& variable) {
     if (const ValueId found = find(variable)) {
-      const ValueInfo& info = program_.value(found);
-      if (info.type != variable.tensor().type() || info.extents != variable.tensor().extents()) {
-        fail(who, ": a tensor of extents ", variable.tensor().extents().to_string(), " begins where ", info.name,
-             " of extents ", info.extents.to_string(), " lies: views of variables are not recorded");
-      }
+      if (!seen_.contains(variable.data()->value.memory.get())) see(variable, locate(variable, false));
       return found;
     }
     const TensorRef& tensor = variable.tensor();
@@ -145,7 +219,7 @@ class Recorder::Observer final : public impl::CallObserver {
     copy(ctx_, tensor, elements);
     const ValueId value =
         program_.add_constant("constant_" + std::to_string(constants_++), elements, variable.levels());
-    set(variable, value);
+    add(variable, value);
     return value;
   }
 
@@ -154,7 +228,8 @@ class Recorder::Observer final : public impl::CallObserver {
   bool is_on_ = true;
   Program program_;
   int constants_ = 0;
-  std::map<Key, Known> known_;
+  std::vector<Known> known_;
+  std::map<const impl::Memory*, Seen> seen_;
 };
 
 Recorder::Recorder(const Context& ctx) : observer_(std::make_unique<Observer>(ctx)) {}

@@ -5,6 +5,7 @@
 #include "core/types/fail.hpp"
 
 #include <string>
+#include <utility>
 
 namespace portops::graph {
 
@@ -20,6 +21,11 @@ ValueId Rewrite::operator[](ValueId old) const {
   const ValueId value = values_[static_cast<std::size_t>(old.index)];
   if (!value) impl::fail("portops::graph: ", from_.value(old).name, " is read, but nothing makes it any more");
   return value;
+}
+
+std::string Rewrite::free_name(std::string name) const {
+  while (to_.find(name) || from_.find(name)) name += "_";
+  return name;
 }
 
 Operand Rewrite::operand_of(const Operand& operand) const {

@@ -5,6 +5,7 @@
 #include "graph/program.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace portops::graph {
@@ -19,6 +20,8 @@ class Rewrite {
   const Program& from() const { return from_; }
   /// What a value of the old program is in the new one. Throws Error where it is not there yet.
   ValueId operator[](ValueId old) const;
+  /// The name, or one like it, that no value of either program has.
+  std::string free_name(std::string name) const;
   /// What a call is given, in the new program.
   CallRequest request_of(const Call& call) const;
   /// Takes a call as it is; its results keep their names.

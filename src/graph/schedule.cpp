@@ -24,6 +24,7 @@ std::int32_t Schedule::append(std::int32_t instance, const std::vector<std::int3
   };
   std::int32_t& last = last_[static_cast<std::size_t>(instance)];
   if (last >= 0) take_over(last);
+  (last >= 0 ? steps_[static_cast<std::size_t>(last)].next : first_[static_cast<std::size_t>(instance)]) = number;
   // The latest first: it may already stand for others.
   std::vector<std::int32_t> latest = dependencies;
   std::sort(latest.rbegin(), latest.rend());
@@ -37,6 +38,19 @@ std::int32_t Schedule::append(std::int32_t instance, const std::vector<std::int3
   last = number;
   steps_.push_back(std::move(step));
   return number;
+}
+
+std::int32_t Schedule::all_before(std::int32_t step) const {
+  // Of each other instance the first step that may still run while this one does.
+  std::int32_t end = step;
+  for (std::int32_t each = 0; each < instances_; ++each) {
+    if (each == instance(step)) continue;
+    const std::int32_t done = reached(step, each);
+    const std::int32_t open =
+        done >= 0 ? steps_[static_cast<std::size_t>(done)].next : first_[static_cast<std::size_t>(each)];
+    if (open >= 0) end = std::min(end, open);
+  }
+  return end - 1;
 }
 
 std::int32_t Schedule::add(const std::vector<std::int32_t>& dependencies, double work) {

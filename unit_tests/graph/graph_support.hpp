@@ -73,4 +73,7 @@ Results plain_results(const Context& ctx, const graph::Program& program, const s
 Results run_results(const Context& ctx, graph::Execution& execution, const graph::Program& program,
                     const std::map<std::string, Tensor>& inputs);
 
+/// That elements of f32 are near each other: by tolerance · max(1, |want|).
+void expect_near(const Results& got, const Results& want, float tolerance);
+
 }  // namespace portops::test

@@ -5,10 +5,13 @@
 #include "graph/graph_support.hpp"
 
 #include <portops/ops/add.hpp>
+#include <portops/ops/batch_norm.hpp>
 #include <portops/ops/concat.hpp>
+#include <portops/ops/conv2d.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/layer_norm.hpp>
 #include <portops/ops/lerp.hpp>
+#include <portops/ops/linear.hpp>
 #include <portops/ops/matmul.hpp>
 #include <portops/ops/momentum.hpp>
 #include <portops/ops/multiply.hpp>
@@ -22,7 +25,9 @@
 #include <portops/ops/transpose.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 // Programs that nobody would write: calls of all kinds on whatever is there, results that are inputs, that are there
@@ -30,22 +35,20 @@
 
 namespace portops::test {
 
+/// Which calls there are. `products`: linear layers and convolutions with what folds take in, biases and norms, beside
+/// calls after which numbers are as near each other as before; `all`: whatever else there is.
+enum class Kinds { all, products };
+
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed, int calls = 16) : random_(seed) {
+  explicit RandomProgram(std::uint64_t seed, int calls = 16, Kinds kinds = Kinds::all) : kinds_(kinds), random_(seed) {
     for (int i = 0; i < 3; ++i) {
       const Extents extents = random_extents();
       keep(program_.add_input("input" + std::to_string(i), ElementType::f32, extents));
       // Another one of the same extents, so that results can be left in each other's place.
       if (chance(0.5)) keep(program_.add_input("twin" + std::to_string(i), ElementType::f32, extents));
     }
-    for (int i = 0; i < 2; ++i) {
-      Tensor elements(ElementType::f32, random_extents());
-      for (std::int64_t j = 0; j < elements.ref().size(); ++j) {
-        elements.data<float>()[j] = static_cast<float>(random_.uniform(-1, 1));
-      }
-      keep(program_.add_constant("constant" + std::to_string(i), elements));
-    }
+    for (int i = 0; i < 2; ++i) keep(constant(random_extents(), -1, 1));
     for (int i = 0; i < calls; ++i) add_call();
     add_outputs();
   }
@@ -64,6 +67,13 @@ class RandomProgram {
     for (int axis = 0; axis < extents.rank(); ++axis) extents[axis] = 1 + below(5);
     return extents;
   }
+  graph::ValueId constant(const Extents& extents, double low, double high) {
+    Tensor elements(ElementType::f32, extents);
+    for (std::int64_t i = 0; i < elements.ref().size(); ++i) {
+      elements.data<float>()[i] = static_cast<float>(random_.uniform(low, high));
+    }
+    return program_.add_constant("constant" + std::to_string(constants_++), elements);
+  }
   void keep(graph::ValueId value) { values_.push_back(value); }
   graph::ValueId any() {
     const auto count = static_cast<std::int64_t>(values_.size());
@@ -81,10 +91,16 @@ class RandomProgram {
   }
   std::int64_t axis_of(graph::ValueId value) { return below(extents(value).rank()); }
 
+  std::int64_t any_kind() {
+    if (kinds_ == Kinds::all) return below(16);
+    static constexpr std::array some = {0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 16, 16, 17, 17};
+    return some[static_cast<std::size_t>(below(some.size()))];
+  }
+
   void add_call() {
     const graph::ValueId x = any();
     const int rank = extents(x).rank();
-    switch (below(16)) {
+    switch (any_kind()) {
       case 0: return keep(program_.call("relu", {{"x", x}}));
       case 1: return keep(program_.call("gelu", {{"x", x}}));
       case 2: return keep(program_.call("add", {{"x", x}, {"y", like(extents(x))}}));
@@ -130,6 +146,11 @@ class RandomProgram {
         for (const graph::ValueId part : parts) {
           if (extents(part).product() > 0) keep(part);
         }
+        // One of them may have no elements.
+        if (kinds_ == Kinds::products) {
+          const graph::ValueId positive = program_.call("relu", {{"x", parts[0]}});
+          keep(program_.call("concat", {{"x", {positive, parts[1]}}}, {{"axis", axis}}));
+        }
         return;
       }
       case 12: {
@@ -151,6 +172,8 @@ class RandomProgram {
         for (const std::string& name : wanted) keep(call.result(name));
         return;
       }
+      case 16: return add_linear(x);
+      case 17: return add_convolution(x);
       default: {
         // A step of an optimizer: lists, in place.
         const graph::ValueId other = any();
@@ -164,6 +187,52 @@ class RandomProgram {
         }
       }
     }
+  }
+
+  /// Something is added to what a product gives, or nothing is.
+  graph::ValueId with_bias(graph::ValueId product, const Extents& its) {
+    if (chance(0.2)) return product;
+    if (extents(product).rank() < 4 && chance(0.2)) keep(product);  // may be read by others too
+    graph::ValueId bias = constant(its, -1, 1);
+    if (chance(0.3)) bias = program_.call("gelu", {{"x", bias}});  // not there yet when the product runs
+    if (chance(0.5)) std::swap(product, bias);
+    return program_.call("add", {{"x", product}, {"y", bias}});
+  }
+  void add_linear(graph::ValueId x) {
+    const std::int64_t out = 1 + below(4);
+    const graph::ValueId weight = constant({extents(x)[extents(x).rank() - 1], out}, -0.5, 0.5);
+    const graph::ValueId bias = chance(0.3) ? constant({out}, -1, 1) : graph::ValueId();
+    const graph::ValueId product = program_.call("linear", {{"x", x}, {"weight", weight}, {"bias", bias}});
+    keep(with_bias(product, chance(0.5) ? Extents{out} : Extents{1, out}));
+  }
+  /// Of the value as one image.
+  void add_convolution(graph::ValueId x) {
+    const Extents its = extents(x);
+    const bool has_channels = its.rank() == 3;
+    const std::int64_t channels = has_channels ? its[0] : 1, out = 1 + below(3);
+    const std::int64_t height = its[has_channels ? 1 : 0], width = its[has_channels ? 2 : 1];
+    const graph::ValueId image =
+        program_.call("reshape", {{"x", x}}, {{"shape", Integers{1, channels, height, width}}});
+    const Extents taps = {out, channels, 1 + below(std::min<std::int64_t>(height, 3)),
+                          1 + below(std::min<std::int64_t>(width, 3))};
+    const graph::ValueId weight = constant(taps, -0.25, 0.25);
+    const graph::ValueId bias = chance(0.5) ? constant({out}, -1, 1) : graph::ValueId();
+    graph::ValueId y = program_.call("conv2d", {{"x", image}, {"weight", weight}, {"bias", bias}});
+    if (chance(0.5)) {
+      y = program_
+              .add_call({.op = "batch_norm",
+                         .inputs = {{"x", y},
+                                    {"mean", constant({out}, -1, 1)},
+                                    {"variance", constant({out}, 0.5, 1.5)},
+                                    {"scale", constant({out}, -1, 1)},
+                                    {"bias", constant({out}, -1, 1)}},
+                         .attributes = {{"is_test", true}}})
+              .result("out");
+    } else {
+      y = with_bias(y, {out, 1, 1});
+    }
+    const Extents result = extents(y);
+    keep(program_.call("reshape", {{"x", y}}, {{"shape", Integers{result[1], result[2], result[3]}}}));
   }
 
   void add_outputs() {
@@ -180,8 +249,10 @@ class RandomProgram {
     }
   }
 
+  Kinds kinds_;
   Random random_;
   graph::Program program_;
+  int constants_ = 0;
   std::vector<graph::ValueId> values_;
 };
 

@@ -7,16 +7,17 @@
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/linear.hpp>
+#include <portops/ops/matmul.hpp>
 #include <portops/ops/multiply.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/sequence_expand.hpp>
 #include <portops/ops/sequence_pool.hpp>
+#include <portops/ops/slice.hpp>
 #include <portops/ops/softmax.hpp>
 #include <portops/ops/sum.hpp>
 #include <portops/ops/transpose.hpp>
 
-#include <cmath>
 #include <thread>
 
 // What the plan makes of programs: what is in place, a view, folded or dropped; and what executions do with tensors.
@@ -103,6 +104,20 @@ TEST_P(GraphExecutionTest, ReshapesAndTranspositionsMoveNothing) {
   check(program, {});
 }
 
+TEST_P(GraphExecutionTest, ViewsThatKeepTheBitsBeginWhereCopiesDo) {
+  for (const std::int64_t columns : {4, 64}) {
+    Program program;
+    const ValueId x = program.call("gelu", {{"x", program.add_input("x", ElementType::f32, {8, columns})}});
+    const ValueId rows =
+        program.call("slice", {{"x", x}}, {{"axes", Integers{0}}, {"starts", Integers{1}}, {"ends", Integers{7}}});
+    program.add_output("y", program.call("softmax", {{"x", rows}}));
+    // 16 bytes behind x, or 256.
+    EXPECT_EQ(CompiledProgram(ctx, program, CompileParams::same_bits()).calls(), columns == 4 ? 3 : 2);
+    EXPECT_EQ(CompiledProgram(ctx, program).calls(), 2);
+    check(program);
+  }
+}
+
 TEST_P(GraphExecutionTest, ResultsMayBeInputsConstantsAndTwice) {
   Program program;
   const ValueId x = program.add_input("x", ElementType::f32, {4});
@@ -153,16 +168,23 @@ TEST_P(GraphExecutionTest, CallsThatNothingNeedsAreDroppedAndConstantsFolded) {
   check(program, {.fold_constants = false});
 }
 
-/// Whether the elements are near each other.
-void expect_near(const Results& got, const Results& want, float tolerance) {
-  for (const auto& [name, bytes] : got) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
-      float a = 0.0f, b = 0.0f;
-      std::memcpy(&a, &bytes[i], sizeof(float));
-      std::memcpy(&b, &want.at(name)[i], sizeof(float));
-      ASSERT_NEAR(a, b, tolerance * std::max(1.0f, std::abs(b))) << name << " at " << i / sizeof(float);
-    }
+TEST_P(GraphExecutionTest, WhatMakesMuchOfLittleIsNotFolded) {
+  for (const std::int64_t extent : {512, 1024}) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {extent, extent});
+    const ValueId column = program.add_constant("column", constant({extent, 1}, 1));
+    const ValueId row = program.add_constant("row", constant({1, extent}, 2));
+    const ValueId table = program.call("add", {{"x", column}, {"y", row}});  // 1 MiB, or 4
+    program.add_output("y", program.call("multiply", {{"x", x}, {"y", table}}));
+    EXPECT_EQ(CompiledProgram(ctx, program).calls(), extent == 512 ? 1 : 2);
+    check(program);
   }
+  // Of 16 MiB: 256 MiB, and once more what the constants take.
+  Program program;
+  ValueId y = program.add_constant("c", constant({4, 1 << 20}, 1));
+  for (int i = 0; i < 18; ++i) y = program.call("relu", {{"x", y}});
+  program.add_output("y", program.call("sum", {{"x", y}}));
+  EXPECT_EQ(CompiledProgram(ctx, program).calls(), 2);
 }
 
 TEST_P(GraphExecutionTest, BatchNormsAreFoldedIntoConvolutions) {
@@ -214,6 +236,31 @@ TEST_P(GraphExecutionTest, WhatIsAddedToAProductIsItsBias) {
   Execution execution(ctx, folded, {.poison = true});
   expect_near(run_results(ctx, execution, program, inputs), plain_results(ctx, program, inputs), 2e-6f);
   check(program);
+}
+
+TEST_P(GraphExecutionTest, FoldedBiasesHaveNamesOfTheirOwn) {
+  for (const bool is_convolution : {false, true}) {
+    Program program;
+    const auto input = [&](const char* name, const Extents& image, const Extents& matrix) {
+      return program.add_input(name, ElementType::f32, is_convolution ? image : matrix);
+    };
+    const ValueId x = input("x", {2, 4, 8, 8}, {5, 4});
+    const ValueId weight = input("weight", {3, 4, 3, 3}, {4, 3});
+    const ValueId biases[] = {input("b1", {3, 1, 1}, {1, 3}), input("b2", {3, 1, 1}, {1, 3})};
+    ValueId products[2];
+    for (ValueId& product : products) {
+      product = program.call(is_convolution ? "conv2d" : "linear", {{"x", x}, {"weight", weight}});
+    }
+    // It is call 2, as the reshape of the second bias is in the program that is made.
+    program.add_output("flat", program.call("reshape", {{"x", x}}, {{"shape", Integers{-1}}}));
+    program.add_output("y1", program.call("add", {{"x", products[0]}, {"y", biases[0]}}));
+    program.add_output("y2", program.call("add", {{"x", products[1]}, {"y", biases[1]}}));
+    const CompiledProgram folded(ctx, program);
+    EXPECT_EQ(folded.to_string().find(" = add"), std::string::npos) << folded.to_string();
+    const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 7);
+    Execution execution(ctx, folded, {.poison = true});
+    expect_near(run_results(ctx, execution, program, inputs), plain_results(ctx, program, inputs), 1e-5f);
+  }
 }
 
 TEST_P(GraphExecutionTest, RaggedValues) {
@@ -285,6 +332,28 @@ TEST_P(GraphExecutionTest, OneProgramOnSeveralThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, (std::vector<int>{0, 0, 0, 0}));
+}
+
+TEST_P(GraphExecutionTest, AFenceWaitsForAllThatAFailedRunHasEnqueued) {
+  Program program;
+  const ValueId x = program.add_input("x", ElementType::f32, {512, 1024});
+  const ValueId matrix = program.add_input("matrix", ElementType::f32, {4, 4});
+  const ValueId first = program.call("relu", {{"x", matrix}});
+  ValueId y = x;  // on the second instance
+  for (int i = 0; i < 64; ++i) y = program.call("softmax", {{"x", program.call("gelu", {{"x", y}})}});
+  program.add_output("y", y);
+  program.add_output("product", program.call("matmul", {{"x", first}, {"y", matrix}}));  // on the first one
+  const CompiledProgram compiled(ctx, program, {.instances = 2});
+  const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 1);
+  ctx.deterministic(true);
+  Context refusing = ctx;
+  refusing.products(Products::kokkos_kernels);  // which promise no order of additions
+  Execution execution(refusing, compiled);
+  for (const auto& [name, tensor] : inputs) copy(ctx, tensor, execution.input(name));
+  EXPECT_EQ(message_of([&] { execution.run(); }).substr(0, 51), "portops::graph::Execution::run: call 129: portops::");
+  const std::vector<unsigned char> result = bytes_of(ctx, execution.output("y"));
+  Execution other(ctx, compiled);
+  EXPECT_EQ(result, run_results(ctx, other, program, inputs).at("y"));
 }
 
 TEST_P(GraphExecutionTest, ErrorsSayWhere) {

@@ -18,8 +18,8 @@ std::string verdict(const graph::Program& program, const graph::Plan& plan) {
 
 TEST(GraphPlanTest, EveryPlanIsProvedRight) {
   need_type<float>();
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    const RandomProgram random(seed, 8 + static_cast<int>(seed % 32));
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    const RandomProgram random(seed, 8 + static_cast<int>(seed % 32), seed < 3000 ? Kinds::all : Kinds::products);
     graph::PlanParams params;
     params.instances = 1 + static_cast<std::int32_t>(seed % 4);
     params.in_place = seed % 5 != 0;
@@ -38,8 +38,8 @@ class RandomProgramTest : public OnEveryBackend {
 };
 
 TEST_P(RandomProgramTest, HasTheBitsOfPlainCallsAndReadsNothingDead) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const RandomProgram random(seed, 8 + static_cast<int>(seed % 24));
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const RandomProgram random(seed, 8 + static_cast<int>(seed % 24), seed < 400 ? Kinds::all : Kinds::products);
     const graph::Program& program = random.program();
     const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, static_cast<unsigned>(seed));
     const Results expected = plain_results(ctx, program, inputs);
@@ -79,6 +79,28 @@ TEST_P(RandomProgramTest, ViewsOfAnyStridesReadWhatTheyShow) {
       }
     }
   }
+}
+
+std::int64_t count_of(const graph::Program& program, const std::string& op) {
+  return std::count_if(program.calls().begin(), program.calls().end(),
+                       [&](const graph::Call& call) { return call.op == op; });
+}
+
+TEST_P(RandomProgramTest, FoldsGiveTheSameNumbers) {
+  std::int64_t norms = 0, additions = 0;
+  for (std::uint64_t seed = 2000; seed < 2200; ++seed) {
+    const RandomProgram random(seed, 12, Kinds::products);
+    const graph::Program& program = random.program();
+    const graph::CompiledProgram compiled(ctx, program);
+    norms += count_of(program, "batch_norm") - count_of(compiled.program(), "batch_norm");
+    additions += count_of(program, "add") - count_of(compiled.program(), "add");
+    const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, static_cast<unsigned>(seed));
+    graph::Execution execution(ctx, compiled, {.poison = true});
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.to_string());
+    expect_near(run_results(ctx, execution, program, inputs), plain_results(ctx, program, inputs), 1e-3f);
+  }
+  EXPECT_GT(norms, 50);
+  EXPECT_GT(additions, 50);
 }
 
 PORTOPS_ON_EVERY_BACKEND(RandomProgramTest);
@@ -184,6 +206,33 @@ TEST(GraphPlanTest, AStepThatIsForgottenOrTooEarlyIsFound) {
     }
   }
   EXPECT_GT(tried, 1000);
+}
+
+TEST(GraphPlanTest, AnOutputThatIsLeftInAnInputIsNoMemory) {
+  need_type<float>();
+  int tried = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomProgram random(seed);
+    const graph::Program& program = random.program();
+    const graph::Plan plan =
+        graph::make_plan(program, constants_of(program), {.in_place = false, .views = graph::Views::none});
+    for (std::size_t output = 0; output < program.outputs().size(); ++output) {
+      if (!program.outputs()[output].over) continue;
+      const std::int64_t bytes = graph::bytes_of(program.value(program.outputs()[output].value));
+      for (std::size_t i = 0; i < program.values().size(); ++i) {
+        const std::int64_t its = graph::bytes_of(program.values()[i]);
+        if (plan.places[i].memory != graph::MemoryKind::arena || its == 0 || its > bytes) continue;
+        graph::Plan broken = plan;
+        graph::Place& place = broken.places[i];
+        place.memory = graph::MemoryKind::output;
+        place.index = static_cast<std::int32_t>(output);
+        place.offset = 0;
+        ASSERT_NE(verdict(program, broken), "") << "seed " << seed << ", output " << output << " for value " << i;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 500);
 }
 
 TEST(GraphPlanTest, PlacesThatAreNoneAreFound) {
