@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <random>
+#include <string>
 
 namespace portops::apps {
 
@@ -34,7 +35,10 @@ Learned learn(const Context& ctx, const Examples& examples, const LearnOptions& 
     const Measures learned = model.learn(batches, rate(epoch), rate(epoch + 1));
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     seconds = std::min(seconds, elapsed.count());
+    const std::string number = std::to_string(epoch + 1);
+    check_losses(learned, "in epoch " + number);
     const Measures measured = model.measure(held_out);
+    check_losses(measured, "of the held-out lines, after epoch " + number);
     result.accuracy = measured.accuracy();
     report({epoch + 1, learned, measured});
   }

@@ -35,7 +35,8 @@ struct Learned {
   double words_per_second = 0.0;
 };
 
-/// Learns from the lines in a new order each epoch, and calls `report` after each.
+/// Learns from the lines in a new order each epoch, and calls `report` after each. Throws Error where a loss is NaN or
+/// Inf.
 Learned learn(const Context& ctx, const Examples& examples, const LearnOptions& options,
               const std::function<void(const Epoch&)>& report);
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "measures.hpp"
 
+#include <portops/core/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -35,6 +37,12 @@ void Measures::add(const Measures& others) {
   items += others.items;
   right += others.right;
   losses += others.losses;
+}
+
+void check_losses(const Measures& measures, const std::string& when) {
+  if (std::isfinite(measures.losses)) return;
+  throw Error("a loss is NaN or Inf " + when +
+              ", expected numbers: a new training with a smaller --learning-rate may help");
 }
 
 std::vector<std::int64_t> confusion(std::span<const Told> told, std::span<const std::int64_t> labels,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace portops::apps {
@@ -31,6 +32,9 @@ struct Measures {
   double loss() const { return losses / static_cast<double>(items); }
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(items); }
 };
+
+/// Throws Error where a loss is NaN or Inf, or the sum of all is. `when` says which they are: "in epoch 3".
+void check_losses(const Measures& measures, const std::string& when);
 
 /// How many items of each class are told to be of each: [classes, classes], a row for what they are.
 std::vector<std::int64_t> confusion(std::span<const Told> told, std::span<const std::int64_t> labels,

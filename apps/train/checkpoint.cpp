@@ -4,32 +4,62 @@
 
 #include "common/values.hpp"
 
+#include <portops/comm/gradient_sum.hpp>
 #include <portops/core/error.hpp>
+#include <portops/core/tensor.hpp>
+
+#include <algorithm>
+#include <charconv>
 
 namespace portops::apps {
 
-nn::Metadata settings_of(const TrainOptions& options, const LabelledImages& train) {
+nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const LabelledImages& train) {
   return {{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(train.checksum())},
           {"batch", std::to_string(options.batch)},
           {"micro-batches", std::to_string(options.micro_batches)},
           {"epochs", std::to_string(options.epochs)},
           {"learning-rate", to_string(options.learning_rate)},
           {"augment", options.augmentation.flips ? "on" : "off"},
+          {"math", ctx.math() == Math::tf32 ? "tf32" : "ieee"},
           {"seed", std::to_string(options.seed)}};
+}
+
+void check_agreement(const Context& ctx, const comm::Communicator& processes, const nn::Metadata& settings,
+                     std::int64_t step) {
+  // The names of what is broadcast are compared first; without elements nothing follows.
+  const Tensor nothing(ElementType::i64, {0});
+  nn::State names{{"step " + std::to_string(step), nothing}};
+  for (const auto& [setting, value] : settings) names.push_back({"--" + setting + " " + value, nothing});
+  comm::broadcast(ctx, processes, names);
 }
 
 void save_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings) {
   nn::save(ctx, name, trainer.state(), settings);
 }
 
+std::int64_t micro_batches_of(const Context& ctx, const std::string& name) {
+  // The texts alone: no tensor's name begins so.
+  const nn::Metadata found = nn::load(ctx, name, {}, {.prefix = "\n"});
+  const auto place = found.find("micro-batches");
+  std::int64_t number = 0;
+  if (place != found.end()) std::from_chars(place->second.data(), place->second.data() + place->second.size(), number);
+  return std::max<std::int64_t>(number, 0);
+}
+
 void load_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings) {
-  const nn::Metadata found = nn::load(ctx, name, trainer.state(), {.unused = trainer.network().unused()});
+  nn::LoadParams params;
+  for (const std::string& each : trainer.network().unused()) params.unused.push_back("model." + each);
+  const nn::Metadata found = nn::load(ctx, name, trainer.state(), params);
   for (const auto& [setting, value] : settings) {
     const auto place = found.find(setting);
     if (place != found.end() && place->second == value) continue;
     throw Error(name + ": was made with --" + setting + " " + (place == found.end() ? "unknown" : place->second) +
                 ", and cannot be resumed with " + value);
   }
+  const std::int64_t steps = trainer.steps(), epoch = trainer.steps_per_epoch(), all = trainer.all_steps();
+  if (steps >= 0 && steps <= all && steps % epoch == 0) return;
+  throw Error(name + ": was made at step " + std::to_string(steps) + ", expected the end of an epoch: a multiple of " +
+              std::to_string(epoch) + ", from 0 to " + std::to_string(all));
 }
 
 }  // namespace portops::apps

@@ -5,21 +5,31 @@
 #include "images.hpp"
 #include "trainer.hpp"
 
+#include <portops/comm/communicator.hpp>
 #include <portops/core/context.hpp>
 #include <portops/nn/safetensors.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace portops::apps {
 
 /// What training depends on, beside what a checkpoint has in tensors: it is taken up with the same, or not at all.
-nn::Metadata settings_of(const TrainOptions& options, const LabelledImages& train);
+nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const LabelledImages& train);
+
+/// Throws Error, on every process, where one has other settings than process 0, or is at another step.
+void check_agreement(const Context& ctx, const comm::Communicator& processes, const nn::Metadata& settings,
+                     std::int64_t step);
 
 /// Writes a checkpoint. Throws Error, which names the file; the one that was there then stays.
 void save_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings);
 
+/// How many micro-batches the steps of a checkpoint have; 0 where it does not say so. Throws Error, which names the
+/// file, where it cannot be read.
+std::int64_t micro_batches_of(const Context& ctx, const std::string& name);
+
 /// Takes training up where a checkpoint was written. Throws Error, which names the file, where it cannot be read, is of
-/// another network, or has other settings.
+/// another network, has other settings, or was not written at the end of an epoch.
 void load_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings);
 
 }  // namespace portops::apps

@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t least_side = 4, most_side = 256;
+constexpr const char* images_ending = "-images-idx3-ubyte";
+constexpr const char* labels_ending = "-labels-idx1-ubyte";
+constexpr std::int64_t least_side = 8, most_side = 256;
 
 std::string find_file(const std::string& folder, const std::string& name) {
   std::error_code error;
@@ -29,15 +31,15 @@ std::string find_file(const std::string& folder, const std::string& name) {
 }
 
 LabelledImages read_part(const std::string& folder, const std::string& part, std::int64_t classes) {
-  const std::string images_name = find_file(folder, part + "-images-idx3-ubyte");
-  const std::string labels_name = find_file(folder, part + "-labels-idx1-ubyte");
+  const std::string images_name = find_file(folder, part + images_ending);
+  const std::string labels_name = find_file(folder, part + labels_ending);
   IdxArray images = read_idx(images_name, 3);
   const IdxArray labels = read_idx(labels_name, 1);
   LabelledImages result{images.extents[1], images.extents[2], std::move(images.bytes), {}};
   for (const std::int64_t side : {result.height, result.width}) {
     if (side < least_side || side > most_side) {
       throw Error(images_name + ": images are " + std::to_string(result.height) + " by " +
-                  std::to_string(result.width) + ", expected 4 by 4 to 256 by 256");
+                  std::to_string(result.width) + ", expected 8 by 8 to 256 by 256");
     }
   }
   if (images.extents[0] == 0) throw Error(images_name + ": there are no images");
@@ -78,6 +80,15 @@ ImageData read_image_data(const std::string& folder, std::int64_t classes) {
                 std::to_string(data.train.width) + ", as those to learn from");
   }
   return data;
+}
+
+std::vector<std::string> image_files(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const std::string part : {"train", "t10k"}) {
+    names.push_back(find_file(folder, part + images_ending));
+    names.push_back(find_file(folder, part + labels_ending));
+  }
+  return names;
 }
 
 std::vector<std::string> class_names(const std::string& folder, std::int64_t classes) {

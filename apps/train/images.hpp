@@ -31,9 +31,12 @@ struct ImageData {
 
 /// Reads a folder with the names of MNIST: {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte, each with
 /// or without .gz behind. Throws Error, which names the file, where one is missing or refused by read_idx, images are
-/// smaller than 4 by 4 or larger than 256 by 256, there are none, images and labels differ in number, the images of the
-/// two parts in size, or a label is not below `classes`.
+/// smaller than 8 by 8, which the network needs, or larger than 256 by 256, there are none, images and labels differ in
+/// number, the images of the two parts in size, or a label is not below `classes`.
 ImageData read_image_data(const std::string& folder, std::int64_t classes);
+
+/// The four files that it reads.
+std::vector<std::string> image_files(const std::string& folder);
 
 /// The names of the classes: Fashion-MNIST's, or numbers.
 std::vector<std::string> class_names(const std::string& folder, std::int64_t classes);

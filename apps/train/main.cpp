@@ -6,6 +6,7 @@
 #include "common/program.hpp"
 #include "common/values.hpp"
 #include "images.hpp"
+#include "inference_program.hpp"
 #include "mistakes.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -13,6 +14,7 @@
 #include "trainer.hpp"
 
 #include <portops/comm/world.hpp>
+#include <portops/core/config.hpp>
 #include <portops/core/error.hpp>
 #include <portops/core/runtime.hpp>
 
@@ -24,7 +26,13 @@
 #include <iostream>
 #include <streambuf>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
+
+#if defined(PORTOPS_HAS_ONNX)
+#include <portops/graph/onnx.hpp>
+#endif
 
 namespace {
 
@@ -67,7 +75,7 @@ Measures measures_of(const std::vector<Told>& told, const LabelledImages& images
 }
 
 /// Several processes measure when all of them do.
-Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress, bool is_alone) {
+Measures train_epoch(Trainer& trainer, Progress& progress, bool is_alone) {
   const std::int64_t epoch = trainer.epochs_done() + 1, steps = trainer.steps_per_epoch();
   Measures all;
   trainer.begin_epoch();
@@ -76,7 +84,7 @@ Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress, 
     if (step < steps && !(is_alone && progress.is_due())) continue;
     const Measures latest = trainer.measure();
     all.add(latest);
-    if (step < steps) progress.show(epoch, step, epochs * steps - trainer.steps(), latest);
+    if (step < steps) progress.show(epoch, step, trainer.all_steps() - trainer.steps(), latest);
   }
   progress.clear();
   return all;
@@ -86,10 +94,16 @@ Measures train_epoch(Trainer& trainer, std::int64_t epochs, Progress& progress, 
 /// was learned is lost; the next one may succeed, and only that the last one did not is an error in the end.
 class Checkpoints {
  public:
-  Checkpoints(const Context& ctx, const Options& options, const LabelledImages& train)
-      : ctx_(ctx), options_(options), settings_(settings_of(options.train, train)) {
-    if (!options.checkpoint || options.resume || !std::filesystem::exists(*options.checkpoint)) return;
-    throw Error(*options.checkpoint + ": is there already: --resume goes on from it");
+  /// Throws Error where the file is there, but nobody wants to go on from it, or where none can be written there, which
+  /// the end of an epoch would be too late to find out.
+  Checkpoints(const Context& ctx, const Options& options, const portops::nn::Metadata& settings, bool is_writer)
+      : ctx_(ctx), options_(options), settings_(settings) {
+    if (!options.checkpoint) return;
+    std::error_code error;
+    if (!options.resume && std::filesystem::exists(*options.checkpoint, error)) {
+      throw Error(*options.checkpoint + ": is there already: --resume goes on from it");
+    }
+    if (is_writer) const OutputFile tried(*options.checkpoint);
   }
 
   void resume(Trainer& trainer) const {
@@ -130,7 +144,7 @@ std::vector<Told> train(const Options& options, const ImageData& data, Trainer& 
   if (told.empty()) print_epoch_head();
   while (trainer.epochs_done() < options.train.epochs) {
     Progress progress(trainer.steps_per_epoch());
-    const Measures learned = train_epoch(trainer, options.train.epochs, progress, processes.size() == 1);
+    const Measures learned = train_epoch(trainer, progress, processes.size() == 1);
     const double seconds = progress.seconds();
     told = trainer.test();
     print_epoch(trainer.epochs_done(), learned, measures_of(told, data.test), seconds);
@@ -162,30 +176,74 @@ void be_quiet() {
   std::cout.rdbuf(nowhere);
 }
 
-/// As many micro-batches as processes, unless the user has said how many.
-void choose_micro_batches(TrainOptions& options, std::int64_t processes) {
-  if (options.micro_batches == 0) options.micro_batches = processes;
-  if (options.micro_batches >= processes && options.micro_batches <= options.batch) return;
-  throw Error("--micro-batches is " + std::to_string(options.micro_batches) + ", expected one for each of " +
-              std::to_string(processes) + " processes or more, and no more than the " + std::to_string(options.batch) +
-              " images of a batch");
+/// As many micro-batches as processes, unless the user has said how many, or goes on from a checkpoint: then its own.
+void choose_micro_batches(const Context& ctx, Options& options, std::int64_t processes) {
+  std::int64_t& number = options.train.micro_batches;
+  const bool is_of_checkpoint = number == 0 && options.resume;
+  if (is_of_checkpoint) number = micro_batches_of(ctx, *options.checkpoint);
+  if (number == 0) number = processes;
+  if (number >= processes && number <= options.train.batch) return;
+  throw Error(std::string("--micro-batches ") + (is_of_checkpoint ? "of the checkpoint " : "") + "is " +
+              std::to_string(number) + ", expected one for each of " + std::to_string(processes) +
+              " processes or more, and no more than the " + std::to_string(options.train.batch) + " images of a batch");
+}
+
+/// Throws Error where a file that is written is also read, or written for something else.
+void check_files(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> files;  // what each is, and its name
+  for (const std::string& name : image_files(options.data)) files.emplace_back("a file of --data", name);
+  const auto add = [&](const char* option, const std::string& name) {
+    for (const auto& [other, its_name] : files) {
+      if (!is_same_file(name, its_name)) continue;
+      throw Error(other + " and " + option + " are the same file " + name + ", expected different files");
+    }
+    files.emplace_back(option, name);
+  };
+  add("--picture", options.picture);
+  if (options.program) add("--program", *options.program);
+  if (options.checkpoint) add("--checkpoint", *options.checkpoint);
+}
+
+/// The files that are written when all has been learned: the picture, and the program where one is wanted.
+std::deque<OutputFile> open_outputs(const Options& options, const portops::comm::Communicator& processes) {
+  std::deque<OutputFile> outputs;
+  if (options.timed_steps > 0 || processes.rank() > 0) return outputs;
+  check_files(options);
+  outputs.emplace_back(options.picture);
+  if (options.program) outputs.emplace_back(*options.program);
+  return outputs;
+}
+
+std::string full_name(const std::string& file) { return std::filesystem::absolute(file).lexically_normal().string(); }
+
+void write_program([[maybe_unused]] const Context& ctx, [[maybe_unused]] const Options& options,
+                   [[maybe_unused]] const LabelledImages& images, [[maybe_unused]] Trainer& trainer,
+                   [[maybe_unused]] OutputFile& file) {
+#if defined(PORTOPS_HAS_ONNX)
+  const portops::Extents extents{options.program_batch, 1, images.height, images.width};
+  const std::string model =
+      portops::graph::onnx_model(inference_program(ctx, trainer.network(), options.train.network, extents));
+  file.write(model.data(), model.size());
+  file.finish();
+#endif
 }
 
 void run(Options options, const portops::comm::Communicator& processes) {
-  choose_micro_batches(options.train, processes.size());
   const ImageData data = read_data(options);
-  std::deque<OutputFile> outputs;
-  if (options.timed_steps == 0 && processes.rank() == 0) outputs.emplace_back(options.picture);
+  std::deque<OutputFile> outputs = open_outputs(options, processes);
 
   const portops::Runtime runtime;
   const portops::Device device = choose_device(options.backend);
   const Context ctx = make_context(options, device);
-  Checkpoints checkpoints(ctx, options, data.train);
+  choose_micro_batches(ctx, options, processes.size());
+  const portops::nn::Metadata settings = settings_of(ctx, options.train, data.train);
+  Checkpoints checkpoints(ctx, options, settings, options.timed_steps == 0 && processes.rank() == 0);
   Trainer trainer(ctx, options.train, data.train, data.test, processes);
   print_set_up(options, data, trainer, device);
+  if (options.timed_steps == 0) checkpoints.resume(trainer);
+  check_agreement(ctx, processes, settings, trainer.steps());
   if (options.timed_steps > 0) return measure_times(ctx, options, data, trainer);
 
-  checkpoints.resume(trainer);
   const std::vector<Told> told = train(options, data, trainer, checkpoints, processes);
   if (processes.rank() > 0) return;
   std::cout << '\n';
@@ -193,9 +251,10 @@ void run(Options options, const portops::comm::Communicator& processes) {
   constexpr std::int64_t mistakes = 8;  // of each class
   const Picture picture = picture_of_mistakes(data.test, told, options.train.network.classes, mistakes);
   write_png(outputs.front(), picture);
+  if (options.program) write_program(ctx, options, data.test, trainer, outputs.back());
   OutputFile::commit(outputs);
-  std::cout << "picture  " << std::filesystem::absolute(options.picture).lexically_normal().string() << ", "
-            << picture.size() << '\n';
+  std::cout << "picture  " << full_name(options.picture) << ", " << picture.size() << '\n';
+  if (options.program) std::cout << "program  " << full_name(*options.program) << '\n';
   checkpoints.finish();
 }
 

@@ -21,7 +21,8 @@ struct NetworkOptions {
   ElementType type = ElementType::f32;
 };
 
-/// A deformable network for small grey images. x is [N, 1, H, W], H and W at least 4; out [N, classes], the logits:
+/// A deformable network for small grey images. x is [N, 1, H, W], H and W at least 8, so that batch_norm has several
+/// pixels of a single image in the end; out [N, classes], the logits:
 ///
 ///   convolution 1 → 32, 32 → 64
 ///   maxima of 2 × 2
@@ -31,8 +32,8 @@ struct NetworkOptions {
 ///   mean of all pixels
 ///   linear 256 → classes
 ///
-/// Windows are 3 × 3. Behind each convolution come batch_norm, whose bias serves both, and relu; beside each deformable
-/// one stands the convolution that gives it offsets and masks.
+/// Windows are 3 × 3. Behind each convolution come batch_norm, whose bias serves both, the maxima where there are some,
+/// and relu; beside each deformable one stands the convolution that gives it offsets and masks.
 class Network : public nn::Module {
  public:
   Network(const Context& ctx, nn::Generator& random, const NetworkOptions& options);

@@ -21,8 +21,8 @@ constexpr const char* train_help =
     "rate rises over a twentieth of the steps, and falls along a cosine to 0. f16 has a scale\n"
     "of the loss, f16 and bf16 have masters of the parameters in f32. --checkpoint is written\n"
     "after each epoch; with --deterministic training that --resume takes up ends in the same\n"
-    "bits, by any number of processes (mpirun -n 4 portops_train ...) that share as many\n"
-    "micro-batches. --timing learns nothing: it measures.\n";
+    "bits, by any number of processes (mpirun -n 4 portops_train ...), which share the\n"
+    "micro-batches that it began with. --timing learns nothing: it measures.\n";
 
 /// What is checked and read beyond what CLI11 does.
 struct Texts {
@@ -69,7 +69,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
   number("--test-items", options.test_items, 0, many, "test so many of the first images; 0: all");
   number("--epochs", options.train.epochs, 1, 1000000, "how often each image is learned from");
   number("--micro-batches", options.train.micro_batches, 0, 1000000,
-         "that a step's images are divided into, for the processes to share; 0: one each");
+         "that a step's images are divided into, for the processes to share; 0: one each, or those of --resume");
   number("--batch", options.train.batch, 1, 1000000, "the images of a step");
   app.add_option("--learning-rate", texts.learning_rate, "the highest one of Adam")->capture_default_str();
   app.add_option("--width", texts.width, "a factor of the channels of all layers")->capture_default_str();
@@ -79,6 +79,10 @@ std::optional<Options> parse_options(int argc, char** argv) {
   app.add_option("--checkpoint", options.checkpoint, "the file to write after each epoch, safetensors");
   app.add_flag("--resume", options.resume, "go on from the checkpoint");
   app.add_option("--picture", options.picture, "the picture of mistakes to write, PNG")->capture_default_str();
+#if defined(PORTOPS_HAS_ONNX)
+  app.add_option("--program", options.program, "the file to write the network to when it has learned, ONNX");
+  number("--program-batch", options.program_batch, 1, 1000000, "the images that a run of the program takes");
+#endif
   number("--timing", options.timed_steps, 0, 1000000, "measure so many steps, and as many batches of inference");
   app.add_option("--backend", texts.backend, "cuda, openmp or serial; the first whose device is present");
   app.add_option("--dtype", texts.type, "f64, f32, f16 or bf16")->capture_default_str();

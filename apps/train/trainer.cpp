@@ -10,7 +10,6 @@
 #include <portops/autograd/operators.hpp>
 #include <portops/autograd/scopes.hpp>
 #include <portops/comm/share.hpp>
-#include <portops/core/error.hpp>
 #include <portops/core/runtime.hpp>
 #include <portops/ops/adam.hpp>
 #include <portops/ops/count_nonfinite.hpp>
@@ -18,7 +17,6 @@
 #include <portops/ops/multiply.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <string>
 
@@ -34,12 +32,6 @@ std::int64_t test_batch(const TrainOptions& options) { return std::max<std::int6
 nn::Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch) {
   const std::int64_t steps = options.epochs * steps_per_epoch, rising = steps / 20;
   return nn::warm_up(rising, nn::cosine_schedule(options.learning_rate, std::max<std::int64_t>(steps - rising, 1)));
-}
-
-void check_losses(std::span<const Told> told, const std::string& when) {
-  const auto is_bad = [](const Told& each) { return !std::isfinite(each.loss); };
-  if (std::none_of(told.begin(), told.end(), is_bad)) return;
-  throw Error("a loss is NaN or Inf " + when + ", expected numbers: a smaller --learning-rate may help");
 }
 
 }  // namespace
@@ -79,7 +71,7 @@ void Trainer::begin_epoch() {
 
 /// Once all that the network begins with is there.
 void Trainer::begin_sum() {
-  comm::GradientSumParams params{.micro_batches = options_.micro_batches};
+  comm::GradientSumParams params{.micro_batches = options_.micro_batches, .mean = false};  // learn() makes means
   for (const nn::NamedVariable& each : network_.state()) {
     if (!each.variable.wants_gradient()) params.statistics.push_back(each);
   }
@@ -108,9 +100,10 @@ void Trainer::step() {
 void Trainer::learn(std::int64_t micro_batch, std::int64_t items) {
   const auto micro_batches = static_cast<int>(options_.micro_batches);
   comm::Range part = comm::share_of(items, static_cast<int>(micro_batch), micro_batches);
-  // The mean over micro-batches is that over items where each counts by how many it has. The last batch of an epoch may
-  // have too few for all: then an item is computed that does not count.
-  const double weight = static_cast<double>(part.count * micro_batches) / static_cast<double>(items);
+  // The sum over micro-batches is the mean over items where each counts by its share of them: at most 1, so that the
+  // scale of an f16 loss, which may be as large as f16 has room for, does not become Inf. The last batch of an epoch
+  // may have too few items for all: then one is computed that does not count.
+  const double weight = static_cast<double>(part.count) / static_cast<double>(items);
   if (part.count == 0) part = {std::min(part.first, items - 1), 1};
   const std::int64_t first = learned_ + part.first;
   const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, first, {part.count}));
@@ -137,11 +130,10 @@ Measures Trainer::measure() {
   const std::vector<double> logits = values_of(ctx_, computed);
   const auto labels = std::span<const std::int64_t>(labels_).subspan(static_cast<std::size_t>(measured_),
                                                                      static_cast<std::size_t>(items));
-  const std::vector<Told> told = told_by(logits, labels);
-  check_losses(told, "by step " + std::to_string(step_));
-  measured_ = learned_;
   Measures measures;
-  measures.add(told, labels);
+  measures.add(told_by(logits, labels), labels);
+  check_losses(measures, "by step " + std::to_string(step_));
+  measured_ = learned_;
   return measures;
 }
 
@@ -164,7 +156,9 @@ std::vector<Told> Trainer::test() {
   }
   complete(logits);
   std::vector<Told> told = told_by(values_of(ctx_, logits), test_labels_);
-  check_losses(told, "of the items to test");
+  Measures measures;
+  measures.add(told, test_labels_);
+  check_losses(measures, "of the items to test");
   return told;
 }
 

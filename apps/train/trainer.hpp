@@ -50,8 +50,9 @@ class Trainer {
           const comm::Communicator& processes = {});
 
   std::int64_t steps_per_epoch() const { return (items() + options_.batch - 1) / options_.batch; }
-  /// Of all epochs, from the first one on.
+  /// Those taken, from the first epoch on, and those of all epochs.
   std::int64_t steps() const { return step_; }
+  std::int64_t all_steps() const { return options_.epochs * steps_per_epoch(); }
   std::int64_t epochs_done() const { return step_ / steps_per_epoch(); }
   nn::Module& network() { return network_; }
   /// Of all images where the backend has its tensors.

@@ -121,8 +121,12 @@ void Variable::set_grad(const SparseGradient& gradient) {
   constexpr const char* name = "portops::autograd::Variable::set_grad";
   impl::Leaf& leaf = impl::need_leaf(name, data_.get());
   if (!leaf.is_sparse) impl::fail(name, ": the gradient is sparse, and the variable wants a dense one");
+  const TensorRef& rows = gradient.rows.tensor();
+  if (!rows || !gradient.count.tensor()) {
+    impl::fail(name, ": ", rows ? "count of the gradient is" : "rows of the gradient are", " empty, expected a tensor");
+  }
   Extents expected = tensor().extents();
-  if (gradient.rows && expected.rank() > 0) expected[0] = gradient.rows.tensor().size();
+  if (expected.rank() > 0) expected[0] = rows.size();
   impl::check_as_leaf(name, leaf, gradient.values.tensor(), expected);
   leaf.replace(
       impl::SparseValue{gradient.rows.data()->value, gradient.values.data()->value, gradient.count.data()->value});

@@ -83,7 +83,8 @@ class Variable {
   /// is shared, not copied. Throws Error where no gradient of it is wanted, it is no leaf, or the element type or the
   /// extents are not those of the leaf.
   PORTOPS_EXPORT void set_grad(const Variable& gradient);
-  /// The same where a sparse gradient is wanted; it is merged, as SparseGradient says.
+  /// The same where a sparse gradient is wanted; it is merged, as SparseGradient says. Throws Error too where a part of
+  /// it is empty.
   PORTOPS_EXPORT void set_grad(const SparseGradient& gradient);
   /// Of a leaf: whether its gradient is wanted sparse.
   PORTOPS_EXPORT bool wants_sparse_gradient() const;

@@ -43,8 +43,9 @@ State Module::parameters() {
   Members members;
   describe(members);
   State part, all;
+  std::set<const impl::VariableData*> seen;
   for (Members::Member& each : members.all_) {
-    if (each.is_parameter) part.push_back(std::move(each.its));
+    if (each.is_parameter && seen.insert(each.its.variable.data().get()).second) part.push_back(std::move(each.its));
   }
   append(all, "", part);
   return all;

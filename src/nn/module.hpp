@@ -79,9 +79,10 @@ class Module {
   /// Names all members.
   virtual void describe(Members& members) = 0;
 
-  /// Of this and all modules in it, in their order. Throws Error where a name occurs twice.
+  /// Of this and all modules in it, in their order. A parameter of several names, which modules share, is there once,
+  /// under the first of them, as in torch.nn.Module.named_parameters. Throws Error where a name occurs twice.
   PORTOPS_EXPORT State parameters();
-  /// Parameters and buffers: what a file of the network has.
+  /// Parameters and buffers, under all their names: what a file of the network has.
   PORTOPS_EXPORT State state();
   /// The names that a file may have besides.
   PORTOPS_EXPORT std::vector<std::string> unused();

@@ -23,6 +23,8 @@ bool wants_sparse(const Variable& variable) {
   return node->is_leaf() && static_cast<const impl::Leaf*>(node.get())->is_sparse;
 }
 
+std::uint32_t version_of(const Variable& variable) { return variable.data()->value.memory->version(); }
+
 }  // namespace
 
 Optimizer::Optimizer(const Context& ctx, const State& parameters, double learning_rate, const Rules& rules)
@@ -57,7 +59,7 @@ void Optimizer::add(const Context& ctx, const NamedVariable& its) {
                " and wants a sparse gradient, expected f32 or f64, or has_masters = false: ",
                "the sparse steps have no masters");
   }
-  Parameter parameter{.its = its, .master = {}, .moments = {}};
+  Parameter parameter{.its = its, .master = {}, .version = version_of(its.variable), .moments = {}};
   if (rules_.has_masters && sums != type) {
     parameter.master = impl::make_numbers(ctx, sums, tensor.extents(), impl::read_numbers(ctx, tensor));
   }
@@ -73,7 +75,8 @@ void Optimizer::step(const Context& ctx, LossScale& scale) { step(ctx, &scale); 
 void Optimizer::step(const Context& ctx, LossScale* scale) {
   std::vector<Step> steps;
   std::vector<SparseStep> sparse_steps;
-  std::vector<Variable> changed, gradients;  // the gradients live until the calls are made
+  std::vector<Parameter*> changed;
+  std::vector<Variable> gradients;  // these live until the calls are made
   for (Group& group : groups_) {
     Step step;
     step.powers = {group.powers[0], group.powers[1]};
@@ -83,7 +86,7 @@ void Optimizer::step(const Context& ctx, LossScale* scale) {
       const Variable grad = variable.grad();
       const autograd::SparseGradient sparse = grad ? autograd::SparseGradient() : variable.sparse_grad();
       if (!grad && !sparse) continue;
-      changed.push_back(variable);
+      changed.push_back(&each);
       if (sparse) {
         check_sparse(each.its.name, scale != nullptr);
         gradients.insert(gradients.end(), {sparse.rows, sparse.values, sparse.count});
@@ -98,7 +101,10 @@ void Optimizer::step(const Context& ctx, LossScale* scale) {
       gradients.push_back(grad);
       step.param.push_back(variable.tensor());
       step.grad.push_back(grad.tensor());
-      if (each.master.ref()) step.master.push_back(each.master);
+      if (each.master.ref()) {
+        follow_change(ctx, each);
+        step.master.push_back(each.master);
+      }
       for (std::size_t i = 0; i < rules_.moments.size(); ++i) step.moments[i].push_back(each.moments[i]);
     }
     if (scale != nullptr && group.type == ElementType::f64) {
@@ -114,8 +120,26 @@ void Optimizer::step(const Context& ctx, LossScale* scale) {
   }
   for (const Step& step : steps) dense_step(ctx, step);
   for (const SparseStep& step : sparse_steps) sparse_step(ctx, step);
-  for (const Variable& each : changed) each.mark_changed(name);
+  for (Parameter* each : changed) {
+    each->its.variable.mark_changed(name);
+    each->version = version_of(each->its.variable);
+  }
   ++steps_;
+}
+
+/// Not all elements: a checkpoint has both, and the master digits that its parameter has not.
+void Optimizer::follow_change(const Context& ctx, const Parameter& parameter) {
+  const Variable& variable = parameter.its.variable;
+  if (version_of(variable) == parameter.version) return;
+  const std::vector<double> elements = impl::read_numbers(ctx, variable.tensor());
+  std::vector<double> master = impl::read_numbers(ctx, parameter.master);
+  const Tensor host(variable.tensor().type(), variable.tensor().extents());
+  impl::write_numbers(ctx, master, host);
+  const std::vector<double> rounded = impl::read_numbers(ctx, host);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (rounded[i] != elements[i]) master[i] = elements[i];
+  }
+  impl::write_numbers(ctx, master, parameter.master);
 }
 
 void Optimizer::check_sparse(const std::string& parameter, bool has_scale) const {

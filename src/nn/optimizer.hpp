@@ -22,7 +22,9 @@ namespace portops::nn {
 /// that a captured graph takes one step after the other; but for sparse steps, which are not to be captured.
 ///
 /// 16-bit parameters have a master in f32, in which steps are taken, so that small ones are not lost; parameters are
-/// what it is rounded to. It is made of the parameters when the optimizer is.
+/// what it is rounded to. It is made of the parameters when the optimizer is. Where something else has changed a
+/// parameter since its last step and has said so (Variable::mark_changed; load and broadcast do), the master takes over
+/// the elements that are not what it is rounded to: in the next step, which waits for that, and is not to be captured.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -77,7 +79,8 @@ class Optimizer {
 
   struct Parameter {
     NamedVariable its;
-    Tensor master;  ///< empty: none
+    Tensor master;              ///< empty: none
+    std::uint32_t version = 0;  ///< of its memory, when it was last what the master is rounded to
     std::array<Tensor, 2> moments;
   };
   struct Group {
@@ -88,6 +91,7 @@ class Optimizer {
   };
   Group& group_of(const Context& ctx, ElementType type);
   void add(const Context& ctx, const NamedVariable& its);
+  static void follow_change(const Context& ctx, const Parameter& parameter);
   void check_sparse(const std::string& parameter, bool has_scale) const;
   void step(const Context& ctx, LossScale* scale);
 

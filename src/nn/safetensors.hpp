@@ -23,11 +23,12 @@ using Metadata = std::map<std::string, std::string>;
 
 /// Writes a file, which other programs read by the names. It is written beside the target, brought onto the disk, and
 /// then renamed to the target: where that fails, whatever the reason, or the process ends before, the file that was
-/// there is untouched. What is left behind by a process that ended, `path` with `.partial` behind it, may be removed.
-/// Waits.
+/// there is untouched. What is left behind by a process that ended, the target with `.partial` behind it, may be
+/// removed. Where `path` is a symbolic link it stays, and what it names is the target; a file that was there keeps its
+/// mode. Waits.
 ///
-/// Throws Error, which names the file, where the system refuses something (a full disk), a tensor is empty, not
-/// contiguous or has the name of another, or a text is no UTF-8.
+/// Throws Error, which names the file, where the system refuses something (a full disk), what is there is no regular
+/// file, a tensor is empty, not contiguous or has the name of another, or a text is no UTF-8.
 PORTOPS_EXPORT void save(const Context& ctx, const std::filesystem::path& path, const State& state,
                          const Metadata& metadata = {});
 

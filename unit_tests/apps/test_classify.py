@@ -192,6 +192,13 @@ class ClassifyTest(unittest.TestCase):
         self.wrong("animals.txt", "--dtype=f16", expect="'f16', which cannot hold adam's second moments")
         self.wrong("animals.txt", "--backend=tpu", expect="'tpu'")
 
+    def test_a_loss_that_is_no_number(self) -> None:
+        result = self.call("animals.txt", "--learning-rate=1e300")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertRegex(result.stderr, r"^portops_classify: a loss is NaN or Inf [^\n]+ a smaller --learning-rate may help\n$")
+        self.assertNotIn("nan", result.stdout)
+        self.assertNotIn("result", result.stdout)
+
     def test_wrong_texts(self) -> None:
         self.wrong("none.txt", expect="none.txt: cannot be read: No such file")
         self.wrong(".", expect=".: is a folder, expected a file of labelled lines")

@@ -8,12 +8,16 @@
 #include "train/mistakes.hpp"
 #include "train/trainer.hpp"
 
+#include <portops/autograd/backward.hpp>
+#include <portops/autograd/operators.hpp>
+
 #include <gmock/gmock.h>
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -173,7 +177,7 @@ TEST_P(TrainTest, TakenUpAgainAfterAnEpoch) {
   };
   for_each_type([&]<class T>() {
     const TrainOptions options = small_options(ElementTypeOf<T>::value);
-    const nn::Metadata settings = settings_of(options, images);
+    const nn::Metadata settings = settings_of(ctx, options, images);
     SCOPED_TRACE(name_of(options.network.type));
     Trainer whole(ctx, options, images, images);
     EXPECT_EQ(whole.steps_per_epoch(), 3);
@@ -229,10 +233,74 @@ TEST_P(TrainTest, ALossThatIsNoNumberIsFound) {
   }
   ctx.fence();
   trainer.step();
-  expect_error([&] { trainer.measure(); },
-               "a loss is NaN or Inf by step 2, expected numbers: a smaller --learning-rate may help");
-  expect_error([&] { trainer.test(); },
-               "a loss is NaN or Inf of the items to test, expected numbers: a smaller --learning-rate may help");
+  const std::string advice = ", expected numbers: a new training with a smaller --learning-rate may help";
+  expect_error([&] { trainer.measure(); }, "a loss is NaN or Inf by step 2" + advice);
+  expect_error([&] { trainer.test(); }, "a loss is NaN or Inf of the items to test" + advice);
+}
+
+// That the network may take maxima before relu: values and gradients are those of the other order.
+TEST_P(TrainTest, MaximaAndReluCommute) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> pixels{-1,  -2, 3,   4, 2,  2,   0,  -1,   //
+                                  -3,  -1, 4.5, 4, 1,  2,   0,  0.5,  //
+                                  nan, 1,  nan, 7, -1, nan, 0,  0,    //
+                                  2,   -1, nan, 8, -2, -3,  -4, 0};
+  const Tensor host(ElementType::f32, {1, 1, 4, 8}), grad(ElementType::f32, {1, 1, 2, 4});
+  std::copy(pixels.begin(), pixels.end(), host.data<float>());
+  for (int i = 0; i < 8; ++i) grad.data<float>()[i] = static_cast<float>(i + 1);
+  const auto pool = [&](const nn::Variable& x) { return autograd::pool2d(ctx, x, {.kernel_size = {2, 2}}); };
+  const auto relu = [&](const nn::Variable& x) { return autograd::relu(ctx, x); };
+  std::vector<std::vector<double>> outs, grads;
+  for (const bool is_pool_first : {true, false}) {
+    const nn::Variable x(to_backend(ctx, host), autograd::Gradient::wanted);
+    const nn::Variable out = is_pool_first ? relu(pool(x)) : pool(relu(x));
+    autograd::backward(ctx, out, {.loss_grads = {to_backend(ctx, grad)}});
+    outs.push_back(values_of(ctx, out.tensor()));
+    grads.push_back(values_of(ctx, x.grad().tensor()));
+  }
+  EXPECT_THAT(outs[0], testing::Pointwise(testing::NanSensitiveDoubleEq(), outs[1]));
+  EXPECT_EQ(grads[0], grads[1]);
+  EXPECT_EQ(grads[0][10], 2);  // that of the 4.5
+}
+
+// An epoch's last batch of half as many items as micro-batches: each item's weight is large beside theirs.
+TEST_P(TrainTest, TheScaleOfALossHasRoomInF16) {
+  need_type<f16>();
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  TrainOptions options = small_options(ElementType::f16);
+  options.micro_batches = 8;
+  options.learning_rate = 1e-12;
+  Trainer trainer(ctx, options, images, images);
+  // Without a weight in the last layer no gradient but its own is other than 0, and none is large.
+  for (const nn::NamedVariable& each : trainer.network().parameters()) {
+    if (each.name != "head.weight") continue;
+    const Tensor none = zeros(ctx, ElementType::f16, each.variable.tensor().extents());
+    copy(ctx, none, each.variable.tensor());
+    ctx.fence();
+    each.variable.mark_changed("the test");
+  }
+  trainer.begin_epoch();
+  for (std::int64_t step = 0; step < trainer.steps_per_epoch(); ++step) trainer.step();
+  std::vector<double> scale;
+  for (const nn::NamedVariable& each : trainer.state()) {
+    if (each.name == "loss_scale.scale") scale = values_of(ctx, each.variable.tensor());
+  }
+  EXPECT_THAT(scale, ElementsAre(32768));  // no step was skipped
+}
+
+TEST_P(TrainTest, ACheckpointIsOfTheEndOfAnEpoch) {
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  const TrainOptions options = small_options(ElementType::f32);
+  const nn::Metadata settings = settings_of(ctx, options, images);
+  EXPECT_EQ(settings.at("math"), ctx.math() == Math::tf32 ? "tf32" : "ieee");
+  Trainer trainer(ctx, options, images, images), again(ctx, options, images, images);
+  EXPECT_EQ(trainer.all_steps(), 9);
+  trainer.begin_epoch();
+  trainer.step();
+  save_checkpoint(ctx, file("within"), trainer, settings);
+  EXPECT_EQ(micro_batches_of(ctx, file("within")), 1);
+  expect_error([&] { load_checkpoint(ctx, file("within"), again, settings); },
+               file("within") + ": was made at step 1, expected the end of an epoch: a multiple of 3, from 0 to 9");
 }
 
 PORTOPS_ON_EVERY_BACKEND(TrainTest);

@@ -1,86 +1,27 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs portops_train, named by the environment variable PORTOPS_TRAIN, on images made up here."""
+"""Runs portops_train on images made up here: what it learns, prints and refuses."""
 
 from __future__ import annotations
 
 import gzip
-import json
 import os
+import pty
 import re
-import resource
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 import unittest
 
 import idx_files
 import png_files
-from left_out import skip_if_left_out
+from train_fixture import PROGRAM, SMALL, TrainProgramTest, small
 
-PROGRAM = os.environ["PORTOPS_TRAIN"]
 FASHION = "/usr/share/datasets/fashion-mnist"
-SMALL = ("--data=images", "--classes=4", "--width=0.125", "--batch=16", "--epochs=3", "--learning-rate=0.01")
 
 
-def small(*changes: str) -> list[str]:
-    """SMALL, with other values for the options that are named, and more of them."""
-    return list({option.partition("=")[0]: option for option in (*SMALL, *changes)}.values())
-
-
-def limit_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000))  # enough for the picture
-
-
-class TrainTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="portops_test_")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        idx_files.write_folder(self.path("images"))
-
-    def path(self, *names: str) -> str:
-        return os.path.join(self.folder, *names)
-
-    def read(self, name: str) -> bytes:
-        with open(self.path(name), "rb") as file:
-            return file.read()
-
-    def call(self, *arguments: str, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
-        result = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-            env=os.environ | (env or {}),
-            **options,
-        )
-        return skip_if_left_out(result)
-
-    def run_ok(self, *arguments: str, **options) -> str:
-        result = self.call(*arguments, **options)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        return result.stdout
-
-    def epochs(self, output: str) -> list[tuple[str, ...]]:
-        """Of each epoch its number, and loss and accuracy, as it was learned and on the test images."""
-        return re.findall(r"^ +(\d+) +(\S+) +(\S+) % +(\S+) +(\S+) % +\S+ s$", output, re.MULTILINE)
-
-    def result(self, output: str) -> float:
-        return float(re.search(r"^result +(\S+) % of the \d+ test images are told rightly$", output, re.MULTILINE)[1])
-
-    def interrupted(self, *arguments: str) -> None:
-        """Ends a call as soon as it has written the checkpoint of its first epoch."""
-        with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=subprocess.DEVNULL) as process:
-            while process.poll() is None and not os.path.exists(self.path("c.safetensors")):
-                time.sleep(0.001)
-            process.send_signal(signal.SIGSTOP)  # so that it does not end of itself
-            process.kill()
-
+class TrainTest(TrainProgramTest):
     # --- what is learned -----------------------------------------------------------------------------------
 
     def test_images_are_learned(self) -> None:
@@ -90,6 +31,7 @@ class TrainTest(unittest.TestCase):
         self.assertLess(float(epochs[-1][1]), float(epochs[0][1]) / 2)
         self.assertEqual(self.result(output), 100)
         self.assertEqual(float(epochs[-1][4]), 100)
+        self.assertNotIn("\x1b", output)  # which is for terminals
 
     def test_element_types(self) -> None:
         for dtype in ("f64", "f32", "f16", "bf16"):
@@ -141,6 +83,26 @@ class TrainTest(unittest.TestCase):
         self.assertTrue(160 <= rgb[inside] < 255 and rgb[inside] == rgb[inside + 1] == rgb[inside + 2])
         self.assertEqual(rgb[3 * (16 * width + 8 + cell + 8)], 255)
 
+    def test_progress_on_a_terminal(self) -> None:
+        # A line that is taken away again, by the next one or by the end of the epoch.
+        shown = re.compile(rb"step \d+ of 12, \S+ ms each, [^\r\n]+ to go\r\x1b\[K")
+        output = b""
+        terminal, of_program = pty.openpty()
+        command = [PROGRAM, *small("--epochs=100000")]
+        with subprocess.Popen(command, cwd=self.folder, stdout=of_program, stderr=subprocess.DEVNULL) as process:
+            os.close(of_program)
+            for _ in range(200):
+                # However fast it is: for the program more time passes than between two lines.
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.4)
+                process.send_signal(signal.SIGCONT)
+                output += os.read(terminal, 65536)
+                if shown.search(output):
+                    break
+            process.kill()
+        os.close(terminal)
+        self.assertRegex(output, shown)
+
     def test_gzipped_files_are_the_same(self) -> None:
         idx_files.write_folder(self.path("packed"), ending=".gz")
         plain = self.run_ok(*small("--epochs=1"))
@@ -166,32 +128,7 @@ class TrainTest(unittest.TestCase):
         self.run_ok(*SMALL, "--deterministic", "--checkpoint=other", "--seed=2")
         self.assertNotEqual(self.read("other"), bits[0])
 
-    def test_resumed_training_ends_in_the_same_bits(self) -> None:
-        for dtype in ("f32", "f16"):
-            with self.subTest(dtype):
-                options = (*SMALL, "--deterministic", "--dtype", dtype, "--augment")
-                self.run_ok(*options, f"--checkpoint=whole-{dtype}")
-                self.interrupted(*options, "--checkpoint=c.safetensors")
-                output = self.run_ok(*options, "--checkpoint=c.safetensors", "--resume")
-                self.assertRegex(output, r"\nresumed  c.safetensors, after epoch [123] of 3\n")
-                self.assertEqual(self.read("c.safetensors"), self.read(f"whole-{dtype}"))
-                # There is nothing more to learn, but to be told.
-                again = self.run_ok(*options, "--checkpoint=c.safetensors", "--resume")
-                self.assertIn("after epoch 3 of 3\n", again)
-                self.assertEqual(self.epochs(again), [])
-                self.assertEqual(self.result(again), self.result(output))
-                os.remove(self.path("c.safetensors"))
-
     # --- what goes wrong -----------------------------------------------------------------------------------
-
-    def wrong(self, *arguments: str, expect: str, **options) -> subprocess.CompletedProcess[str]:
-        before = sorted(os.listdir(self.folder))
-        result = self.call(*arguments, **options)
-        self.assertEqual(result.returncode, 2, result)
-        self.assertRegex(result.stderr, r"^portops_train: [^\n]+\n$")
-        self.assertIn(expect, result.stderr)
-        self.assertEqual(sorted(os.listdir(self.folder)), before)
-        return result
 
     def test_wrong_options(self) -> None:
         for option in ("--epochs=0", "--batch=0", "--batch=x", "--classes=1", "--classes=257", "--items=-1", "--seed=-1",
@@ -205,6 +142,32 @@ class TrainTest(unittest.TestCase):
         self.wrong(*SMALL, "--backend=tpu", expect="'tpu'")
         self.wrong(*SMALL, "--resume", expect="--resume needs --checkpoint")
         self.wrong(*SMALL, "--picture=none/p.png", expect="none/p.png: cannot be written: No such file")
+        result = self.wrong(*SMALL, "--checkpoint=none/c", expect="none/c: cannot be written: No such file")
+        self.assertEqual(result.stdout, "")  # before anything is learned
+
+    def test_files_that_are_the_same(self) -> None:
+        os.symlink("later", self.path("link"))
+        for options, expect in (
+            (("--picture=c", "--checkpoint=./c"), "--picture and --checkpoint are the same file ./c, expected"),
+            (("--picture=link", "--checkpoint=later"), "--picture and --checkpoint are the same file later, expected"),
+            (("--picture=images/train-images-idx3-ubyte",), "a file of --data and --picture are the same file images/"),
+            (("--checkpoint=images/t10k-labels-idx1-ubyte", "--resume"), "a file of --data and --checkpoint are the"),
+            (("--picture=c", "--program=c"), "--picture and --program are the same file c, expected"),
+            (("--program=c", "--checkpoint=c"), "--program and --checkpoint are the same file c, expected"),
+        ):
+            with self.subTest(options):
+                if "--program=c" in options and "--program" not in self.run_ok("--help"):
+                    self.skipTest("this build writes no programs")
+                before = self.read("images/train-images-idx3-ubyte")
+                self.wrong(*SMALL, *options, expect=expect)
+                self.assertEqual(self.read("images/train-images-idx3-ubyte"), before)
+
+    def test_the_smallest_images(self) -> None:
+        # One to a step, of which the last layer has four pixels.
+        idx_files.write_folder(self.path("smallest"), train=4, test=4, side=8)
+        output = self.run_ok(*small("--data=smallest", "--batch=1", "--epochs=1"))
+        self.assertIn("4 images to learn from, 4 to test, 8 x 8, 4 classes", output)
+        self.assertEqual(len(self.epochs(output)), 1)
 
     def test_wrong_files(self) -> None:
         images, labels = "images/train-images-idx3-ubyte", "images/t10k-labels-idx1-ubyte"
@@ -227,7 +190,8 @@ class TrainTest(unittest.TestCase):
             (good_images + b"\0", "is longer than its header says"),
             (idx_files.array((2**32 - 1, 2**32 - 1, 2**32 - 1), b""), "expected at most 2147483648 elements"),
             (idx_files.array((2**31 - 1, 1, 1), b"x"), "elements, found 1"),
-            (idx_files.array((2, 3, 12), bytes(72)), "images are 3 by 12, expected 4 by 4 to 256 by 256"),
+            (idx_files.array((2, 3, 12), bytes(72)), "images are 3 by 12, expected 8 by 8 to 256 by 256"),
+            (idx_files.array((1, 8, 7), bytes(56)), "images are 8 by 7, expected 8 by 8 to 256 by 256"),
             (idx_files.array((1, 257, 12), bytes(257 * 12)), "images are 257 by 12"),
             (idx_files.array((0, 12, 12), b""), "there are no images"),
         ):
@@ -259,48 +223,10 @@ class TrainTest(unittest.TestCase):
             self.wrong(*SMALL, expect=f"{labels}.gz: {expect}")
         self.wrong(*small("--data=none"), expect="none/train-images-idx3-ubyte: is not there")
 
-    def test_checkpoints_that_cannot_be_resumed(self) -> None:
-        options = small("--epochs=1", "--checkpoint=c")
-        self.wrong(*options, "--resume", expect="c: ")
-        self.run_ok(*options)
-        self.wrong(*options, expect="c: is there already: --resume goes on from it")
-        for change, expect in (
-            ("--width=0.25", "conv"),
-            ("--dtype=bf16", "c: "),
-            ("--classes=5", "head."),
-            ("--batch=8", "c: was made with --batch 16, and cannot be resumed with 8"),
-            ("--epochs=2", "c: was made with --epochs 1, and cannot be resumed with 2"),
-            ("--seed=2", "c: was made with --seed 1, and cannot be resumed with 2"),
-            ("--items=100", "c: was made with --data 192 items, checksum "),
-        ):
-            self.wrong(*small("--epochs=1", "--checkpoint=c", "--resume", change), expect=expect)
-        whole = self.read("c")
-        with open(self.path("c"), "wb") as file:
-            file.write(whole[:-1])
-        self.wrong(*options, "--resume", expect="c: ")
-        self.run_ok(*small("--epochs=1", "--checkpoint=d"))
-        self.assertEqual(self.read("d"), whole)
-        header = json.loads(whole[8 : 8 + struct.unpack("<Q", whole[:8])[0]])
-        self.assertIn("model.deform3.conv_offset.weight", header)
-
-    def test_a_full_disk_keeps_the_checkpoint(self) -> None:
-        options = small("--epochs=40", "--checkpoint=c.safetensors")
-        self.interrupted(*options)
-        before, files = self.read("c.safetensors"), sorted(os.listdir(self.folder))
-        self.assertGreater(len(before), 50000)
-        result = self.call(*options, "--resume", preexec_fn=limit_files)
-        self.assertEqual(result.returncode, 2)
-        # The line of each epoch, and the last one, which is the error; what was learned is told nonetheless.
-        self.assertEqual(len(set(result.stderr.splitlines())), 1)
-        self.assertEqual(result.stderr.count("\n"), len(self.epochs(result.stdout)))
-        self.assertRegex(result.stderr, r"^portops_train: .*c\.safetensors.*: File too large\n")
-        self.assertEqual(self.result(result.stdout), 100)
-        self.assertEqual(self.read("c.safetensors"), before)
-        self.assertEqual(sorted(set(os.listdir(self.folder)) - {"mistakes.png"}), files)
-
     def test_a_loss_that_is_no_number(self) -> None:
         options = small("--epochs=30", "--dtype=f16", "--learning-rate=1000")
-        result = self.wrong(*options, expect="a loss is NaN or Inf ")
+        result = self.wrong(*options, expect="a new training with a smaller --learning-rate may help")
+        self.assertIn("a loss is NaN or Inf ", result.stderr)
         self.assertNotIn("result", result.stdout)
 
 

@@ -40,8 +40,11 @@ class ProcessesTest(unittest.TestCase):
 
     def call(self, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         launcher = [LAUNCHER, "-n", str(processes)] if processes > 0 else []
+        return self.run_command(*launcher, PROGRAM, *SMALL, *arguments)
+
+    def run_command(self, *command: str) -> subprocess.CompletedProcess[str]:
         result = subprocess.run(
-            [*launcher, PROGRAM, *SMALL, *arguments],
+            command,
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -82,6 +85,39 @@ class ProcessesTest(unittest.TestCase):
         # What is there already is all that is asked for.
         output = self.call(1, "--checkpoint=whole", "--resume", *options).stdout
         self.assertIn("resumed  whole, after epoch 2 of 2", output)
+
+    def test_micro_batches_are_those_of_the_checkpoint(self) -> None:
+        self.train(4, "c", "--epochs=1")
+        result = self.call(2, "--checkpoint=c", "--resume", "--epochs=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("resumed  c, after epoch 1 of 1", result.stdout)
+        self.train(0, "of-one", "--epochs=1")
+        result = self.call(2, "--checkpoint=of-one", "--resume", "--epochs=1")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(
+            "--micro-batches of the checkpoint is 1, expected one for each of 2 processes", result.stderr + result.stdout
+        )
+
+    def test_processes_that_were_called_differently(self) -> None:
+        idx_files.write_folder(os.path.join(self.folder, "others"), train=100)
+        self.train(2, "c", "--epochs=1")
+        with_seed = lambda seed: (*SMALL, "--epochs=1", f"--seed={seed}")
+        with_batch = tuple(option.replace("--batch=16", "--batch=8") for option in SMALL)
+        with_data = tuple(option.replace("--data=images", "--data=others") for option in SMALL)
+        resumed = (*SMALL, "--epochs=1", "--checkpoint=c", "--resume")
+        begun = (*SMALL, "--epochs=1", "--checkpoint=other")
+        for first, second, expect in (
+            (with_seed(1), with_seed(2), r"--seed 2 i64 \[0\], process 0 has --seed 1 "),
+            (SMALL, with_batch, r"--batch 8 i64 \[0\], process 0 has --batch 16 "),
+            (SMALL, with_data, r"--data 100 items, checksum \d+ i64 \[0\], process 0 has --data 192 items, "),
+            (resumed, begun, r"step 0 i64 \[0\], process 0 has step 12 "),
+        ):
+            with self.subTest(expect):
+                result = self.run_command(
+                    *(LAUNCHER, "-n", "1", PROGRAM, *first), *(":", "-n", "1", PROGRAM, *second)
+                )
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr + result.stdout, "process 1 of 2 has " + expect)
 
     def test_errors_end_the_job_and_name_a_process(self) -> None:
         result = self.call(2, "--micro-batches=1")

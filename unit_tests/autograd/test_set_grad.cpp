@@ -64,6 +64,13 @@ TEST_P(SetGradTest, SparseGradients) {
   expect_error(
       [&] { table.set_grad(ag::SparseGradient{merged.rows, variable_of(ctx, {4, 3}, Elements(12)), merged.count}); },
       "portops::autograd::Variable::set_grad: the gradient is f64 [4, 3], expected f64 [4, 2] (as the variable)");
+  const std::string name = "portops::autograd::Variable::set_grad: ";
+  expect_error([&] { table.set_grad(ag::SparseGradient{{}, merged.values, merged.count}); },
+               name + "rows of the gradient are empty, expected a tensor");
+  expect_error([&] { table.set_grad(ag::SparseGradient{merged.rows, merged.values, {}}); },
+               name + "count of the gradient is empty, expected a tensor");
+  expect_error([&] { table.set_grad(ag::SparseGradient{merged.rows, {}, merged.count}); },
+               name + "the gradient is empty, expected a tensor");
   expect_error([&] { ag::merge_sparse(ctx, 4, {}, {}); }, "portops::autograd::merge_sparse: rows or values are empty");
 }
 

@@ -156,6 +156,56 @@ TEST_P(OptimizerTest, Masters) {
   }
 }
 
+// What something else has written into a parameter stays; where it is as before, so is what the master has beyond it.
+TEST_P(OptimizerTest, MastersFollowChanges) {
+  need_type<bf16>();
+  need_type<float>();
+  const Variable x = leaf_of<bf16>({1, 1}), other = leaf_of<bf16>({3, 1}, ag::Gradient::none);
+  nn::Sgd optimizer(ctx, {{"x", x}}, 0x1p-12);
+  const auto master_after_step = [&] {
+    set_grad_of<bf16>(x, {1, 1});
+    optimizer.step(ctx);
+    return elements_of<float>(ctx, part(optimizer.state(), "master.x"));
+  };
+  EXPECT_THAT(master_after_step(), ElementsAre(1 - 0x1p-12F, 1 - 0x1p-12F));
+  copy(ctx, other.tensor(), x.tensor());
+  x.mark_changed("a copy");
+  EXPECT_THAT(master_after_step(), ElementsAre(3 - 0x1p-12F, 1 - 0x1p-11F));
+  EXPECT_THAT(master_after_step(), ElementsAre(3 - 0x1p-11F, 1 - 3 * 0x1p-12F));
+  const std::vector<bf16> found = elements_of<bf16>(ctx, x);
+  EXPECT_EQ((std::vector<float>{found[0], found[1]}), (std::vector<float>{3, 1}));
+}
+
+// A parameter of two names takes one step.
+TEST_P(OptimizerTest, TiedParameters) {
+  struct Tied : nn::Module {
+    explicit Tied(const Variable& its_x) : x(its_x) {}
+    void describe(nn::Members& members) override { members.parameter("a", x).parameter("b", x); }
+
+    Variable x;
+  };
+  Tied tied(variable_of(ctx, {1}, {1}));
+  EXPECT_THAT(names_of(tied.state()), ElementsAre("a", "b"));
+  EXPECT_THAT(names_of(tied.parameters()), ElementsAre("a"));
+  nn::Sgd optimizer(ctx, tied.parameters(), 0.5);
+  set_grad(tied.x, {1});
+  optimizer.step(ctx);
+  EXPECT_EQ(elements_of(ctx, tied.x), Elements{0.5});
+}
+
+// As adam.hpp says, and not as PyTorch does.
+TEST_P(OptimizerTest, AdamOfALateFirstGradient) {
+  const Variable x = variable_of(ctx, {1}, {0}), late = variable_of(ctx, {1}, {0});
+  nn::Adam optimizer(ctx, {{"x", x}, {"late", late}}, 0.5, {.epsilon = 0});
+  for (int step = 1; step <= 10; ++step) {
+    set_grad(x, {2});
+    if (step == 10) set_grad(late, {2});
+    optimizer.step(ctx);
+  }
+  const double expected = 0.5 * (0.1 / (1 - std::pow(0.9, 10))) * std::sqrt((1 - std::pow(0.999, 10)) / 0.001);
+  EXPECT_NEAR(elements_of(ctx, late)[0], -expected, 1e-12);
+}
+
 TEST_P(OptimizerTest, SparseGradients) {
   const auto table = [&] { return random_variable(ctx, {6, 2}, 1, ag::Gradient::sparse); };
   const std::vector<std::int64_t> ids = {3, 0, 3};

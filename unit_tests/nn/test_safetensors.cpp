@@ -305,6 +305,39 @@ TEST_P(SafetensorsTest, FullDisk) {
   EXPECT_GT(read().size(), 800'000U);
 }
 
+TEST_P(SafetensorsTest, LinksAndModesStay) {
+  namespace fs = std::filesystem;
+  const fs::path folder = path.parent_path(), target = folder / "target", later = folder / "later";
+  const fs::perms mode = fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read;
+  nn::save(ctx, target, {});
+  fs::permissions(target, mode);
+  fs::create_symlink("target", path);
+  nn::save(ctx, path, state(), {{"epoch", "1"}});
+  EXPECT_TRUE(fs::is_symlink(path));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(target)));
+  EXPECT_EQ(fs::status(target).permissions(), mode);
+  EXPECT_EQ(nn::load(ctx, target, state()), (nn::Metadata{{"epoch", "1"}}));
+  // A link to a link to what is not there yet.
+  fs::create_directory(folder / "inner");
+  fs::create_symlink("../later", folder / "inner" / "link");
+  fs::create_symlink("inner/link", folder / "dangling");
+  nn::save(ctx, folder / "dangling", state());
+  EXPECT_TRUE(fs::is_symlink(folder / "dangling") && fs::is_symlink(folder / "inner" / "link"));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(later)));
+  nn::load(ctx, later, state());
+
+  const auto why = [&](const fs::path& its) {
+    const std::string where = "portops::nn::save: " + its.string() + ": ";
+    const std::string text = message_of([&] { nn::save(ctx, its, state()); });
+    return text.starts_with(where) ? text.substr(where.size()) : text;
+  };
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(why(folder / "loop"), "it cannot be replaced: Too many levels of symbolic links");
+  EXPECT_EQ(why(folder / "inner"), "it is no regular file");
+  EXPECT_EQ(why("/dev/null"), "it is no regular file");
+  EXPECT_EQ(files(), 6U);
+}
+
 TEST_P(SafetensorsTest, WhatCannotBeSavedOrLoaded) {
   const Variable x = of<float>({1}, {1});
   const auto why = [&](const State& state, const nn::Metadata& metadata = {}) {

@@ -166,6 +166,25 @@ TEST_P(TrainingTest, TakenUpAgain) {
   }
 }
 
+// Weights that are loaded into the network alone are what the next step begins with, whatever was learnt before.
+TEST_P(TrainingTest, TheNetworkAloneIsLoaded) {
+  for (const ElementType type : types) {
+    if (type == ElementType::f64) continue;
+    SCOPED_TRACE(name_of(type));
+    Run source(ctx, type, 3), run(ctx, type, 99);
+    nn::save(ctx, folder / "loaded", source.network.parameters());
+    for (const int steps : {0, 2}) {
+      for (int step = 0; step < steps; ++step) run.step();
+      nn::load(ctx, folder / "loaded", run.network.parameters());
+      run.schedule = nn::constant_schedule(0);
+      run.step();
+      run.schedule = nn::constant_schedule(0.02);
+      nn::save(ctx, folder / "after", run.network.parameters());
+      EXPECT_EQ(bytes(folder / "after"), bytes(folder / "loaded")) << "after " << steps << " steps";
+    }
+  }
+}
+
 // What is learnt: the loss falls.
 TEST_P(TrainingTest, Learns) {
   nn::Generator random(1);

@@ -24,18 +24,35 @@ namespace {
 // Kernels write 2 GiB at most in one call.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
+/// What a name stands for behind the symbolic links that lead to it, be that there already or not.
+std::filesystem::path followed(std::filesystem::path name) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int links = 0; links < most_links && std::filesystem::is_symlink(name, error); ++links) {
+    name = name.parent_path() / std::filesystem::read_symlink(name, error);
+  }
+  return name;
+}
+
 }  // namespace
 
 NewFile::NewFile(std::string where, std::filesystem::path target)
-    : where_(std::move(where)), target_(std::move(target)) {
+    : where_(std::move(where)), target_(followed(std::move(target))) {
+  struct stat its = {};
+  const bool is_there = ::stat(target_.c_str(), &its) == 0;
+  if (!is_there && errno != ENOENT) fail_by_system(where_, "it cannot be replaced");
+  if (is_there && !S_ISREG(its.st_mode)) fail(where_, "it is no regular file");
+  // What nobody else may read is not to be read while it is written, either.
+  const mode_t mode = is_there ? S_IRUSR | S_IWUSR : 0666;
   static std::atomic<unsigned> number = 0;
   do {
     path_ = target_;
     path_ += std::string(".").append(std::to_string(::getpid())).append("-");
     path_ += std::to_string(number++).append(".partial");
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   } while (file_ < 0 && (errno == EEXIST || errno == EINTR));
   if (file_ < 0) fail_by_system(where_, "a file beside it cannot be made");
+  if (is_there) static_cast<void>(::fchmod(file_, its.st_mode & 07777));  // not every file system has modes
 }
 
 NewFile::~NewFile() {

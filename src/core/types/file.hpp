@@ -9,7 +9,9 @@
 
 namespace portops::impl {
 
-/// A file that is written beside its target and becomes it in one step. Errors are those of the system, as Error.
+/// A file that is written beside its target and becomes it in one step. A symbolic link stays, and what it names is the
+/// target; a file that was there keeps its mode. Errors are those of the system, as Error; so is a target that is there
+/// and no regular file.
 class NewFile {
  public:
   /// `where` begins messages.
