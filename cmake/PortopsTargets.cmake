@@ -34,11 +34,12 @@ if(PORTOPS_HOST_ARCH)
   target_compile_options(portops_flags INTERFACE -march=${PORTOPS_HOST_ARCH})
 endif()
 if(PORTOPS_SANITIZE)
-  target_compile_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE} -fno-sanitize-recover=all
-    -fno-omit-frame-pointer)
+  set(flags -fsanitize=${PORTOPS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(portops_flags INTERFACE -Wno-maybe-uninitialized)  # wrong beside sanitizers, as its manual says
+    list(APPEND flags -Wno-maybe-uninitialized)  # wrong beside sanitizers, as its manual says
   endif()
+  # A target with the property PORTOPS_NOT_SANITIZED is linked with sanitized objects, but compiled without.
+  target_compile_options(portops_flags INTERFACE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:PORTOPS_NOT_SANITIZED>>>:${flags}>")
   target_link_options(portops_flags INTERFACE -fsanitize=${PORTOPS_SANITIZE})
 endif()
 

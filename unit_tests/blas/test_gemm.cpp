@@ -3,6 +3,7 @@
 #include "blas/gemm.hpp"
 
 #include "support/products.hpp"
+#include "support/sanitized.hpp"
 #include "support/support.hpp"
 
 #include <array>
@@ -134,6 +135,7 @@ PORTOPS_ON_EVERY_BACKEND(GemmTest);
 
 /// Of the paths that are portops' own: what a vendor's library makes of constants is not promised.
 TEST_P(GemmTest, does_not_drift_over_constant_data) {
+  skip_where_sanitized();
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
   for_each_type([&]<class T>() {
     for (const double constant : drifting_constants) {

@@ -11,7 +11,7 @@ namespace portops::test {
 /// Ends a test as skipped under a sanitizer: one that differs from others by its size, or by how often it calls, and by
 /// nothing that a sanitizer would find.
 inline void skip_where_sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PORTOPS_SANITIZED)
   const std::string reason = "more of what other tests do, and too long under a sanitizer";
   [&] { GTEST_SKIP() << reason; }();
   throw testing::AssertionException({testing::TestPartResult::kSkip, __FILE__, __LINE__, reason.c_str()});

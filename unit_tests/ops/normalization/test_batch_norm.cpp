@@ -3,6 +3,7 @@
 #include "norm_reference.hpp"
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
+#include "support/sanitized.hpp"
 
 #include <portops/core/registry.hpp>
 #include <portops/ops/batch_norm.hpp>
@@ -132,8 +133,10 @@ TEST_P(BatchNormTest, equals_the_reference_for_all_layouts_and_shapes) {
 // A GPU takes the elements of planes by packs of memory, which begin and end anywhere in a plane, and walks down short
 // planes of many images.
 TEST_P(BatchNormTest, equals_the_reference_for_planes_of_every_length) {
+  const bool is_gpu = GetParam() == Backend::cuda;
   for_each_type([&]<class T>() {
     for (const std::int64_t images : {1, 3, 31, 32, 70}) {
+      if (images > 3 && images != 32 && !is_gpu) continue;
       for (const std::int64_t pixels : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 31, 49, 64, 127, 128, 129, 255, 256, 261}) {
         if (images * pixels == 1) continue;
         check<T>({images, 7, pixels}, "NCHW");
@@ -144,7 +147,7 @@ TEST_P(BatchNormTest, equals_the_reference_for_planes_of_every_length) {
     check<T>({300, 40, 7, 7}, "NCHW");
     check<T>({1100, 3, 7, 7}, "NCHW");
     check<T>({40, 1, 7, 7}, "NCHW");
-    check<T>({40, 5, 55, 55}, "NCHW");
+    if (is_gpu) check<T>({40, 5, 55, 55}, "NCHW");
     check<T>({40, 6, 7, 7}, "NCHW", Layout::padded, Layout::contiguous);
     check<T>({40, 6, 7, 7}, "NCHW", Layout::contiguous, Layout::padded);
     check<T>({40, 6, 16, 16}, "NCHW", Layout::padded, Layout::padded);
@@ -240,6 +243,7 @@ TEST_P(BatchNormTest, is_computed_in_place) {
 }
 
 TEST_P(BatchNormTest, keeps_its_digits_where_the_mean_is_large) {
+  skip_where_sanitized();
   for_each_type([&]<class T>() {
     const double offset = std::is_same_v<T, f16> ? 2048.0 : 1e6;
     for (const std::string name : {"NCHW", "NHWC"}) {
@@ -258,6 +262,7 @@ TEST_P(BatchNormTest, keeps_its_digits_where_the_mean_is_large) {
 }
 
 TEST_P(BatchNormTest, does_not_drift_over_constants) {
+  skip_where_sanitized();
   for_each_type([&]<class T>() {
     for (const double constant : drifting_constants) {
       for (const std::string name : {"NCHW", "NHWC"}) {
