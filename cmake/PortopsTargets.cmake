@@ -27,6 +27,9 @@ if(PORTOPS_HAS_HOST_ONLY)
   target_compile_options(portops_flags INTERFACE
     $<$<NOT:$<IN_LIST:Kokkos::kokkos,$<TARGET_PROPERTY:LINK_LIBRARIES>>>:--host-only>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(portops_flags INTERFACE -Wno-restrict)  # GCC 12 is wrong about string literals plus std::string
+endif()
 if(PORTOPS_ENABLE_WERROR)
   target_compile_options(portops_flags INTERFACE -Werror)
 endif()

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ struct CommandLine {
   std::optional<std::string> math;
   std::optional<std::string> products;
   bool deterministic = false;
+  std::int64_t repeats = 0;
 };
 
 void run(const CommandLine& line) {
@@ -70,6 +72,7 @@ ProgramRequest program_request(const CommandLine& line) {
   request.deterministic = line.deterministic;
   if (line.math) request.math = parse_math(*line.math);
   if (line.products) request.products = parse_products(*line.products);
+  request.repeats = line.repeats;
   return request;
 }
 #endif
@@ -97,7 +100,7 @@ int command(int argc, char** argv) {
   run_app->add_option("--dtype", line.type, "f64, f32, f16 or bf16; converts the inputs, each element rounded once");
   add_call_options(*run_app, line);
   run_app->footer(run_help);
-  CLI::App* program = app.add_subcommand("program", "tell about a program in an ONNX file, run it or check it");
+  CLI::App* program = app.add_subcommand("program", "tell about a program in an ONNX file, run, check or time it");
   program->require_subcommand(1);
   const auto add_program = [&](const char* name, const char* what) {
     CLI::App* its = program->add_subcommand(name, what);
@@ -107,9 +110,13 @@ int command(int argc, char** argv) {
     its->footer(program_help);
     return its;
   };
-  const CLI::App* program_info = add_program("info", "tell its inputs, outputs, operators and memory");
-  const CLI::App* program_run = add_program("run", "run it on .npy files");
-  const CLI::App* program_check = add_program("check", "compare its plan with plain calls, on files or random numbers");
+  [[maybe_unused]] const CLI::App* program_info = add_program("info", "tell its inputs, outputs, operators and memory");
+  [[maybe_unused]] const CLI::App* program_run = add_program("run", "run it on .npy files");
+  [[maybe_unused]] const CLI::App* program_check =
+      add_program("check", "compare its plan with plain calls, on files or random numbers");
+  CLI::App* program_time = add_program("time", "measure a run, on files or random numbers");
+  program_time->add_option("--repeat", line.repeats, "how many runs; 0: as many as two seconds take")
+      ->check(CLI::Range(0, 100000));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -134,8 +141,9 @@ int command(int argc, char** argv) {
   if (program_info->parsed()) describe_program(program_request(line), std::cout);
   if (program_run->parsed()) run_program_file(program_request(line));
   if (program_check->parsed()) check_program(program_request(line), std::cout);
+  if (program_time->parsed()) time_program(program_request(line), std::cout);
 #else
-  if (program_info->parsed() || program_run->parsed() || program_check->parsed()) {
+  if (program->parsed()) {
     throw portops::Error("program: this build reads no programs: it was made without ONNX (PORTOPS_ENABLE_ONNX)");
   }
 #endif

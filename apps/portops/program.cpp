@@ -16,7 +16,9 @@
 #include <portops/graph/onnx.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -78,6 +80,23 @@ Context context_of(const ProgramRequest& request) {
   if (request.math) ctx.math(*request.math);
   if (request.products) ctx.products(*request.products);
   return ctx;
+}
+
+/// A name as terminals may show it: it is a stranger's, so without control characters.
+std::string shown(std::string name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(name.begin(), name.end(), is_control, '?');
+  return name;
+}
+
+/// The program with such names alone, which begin no line of their own in the text of its plan.
+Program with_shown_names(Program program) {
+  for (std::size_t i = 0; i < program.values().size(); ++i) {
+    const std::string name = shown(program.values()[i].name);
+    if (name == program.values()[i].name) continue;
+    program.rename({static_cast<std::int32_t>(i)}, name + "?" + std::to_string(i));  // others may look the same
+  }
+  return program;
 }
 
 std::string text_of(const graph::ValueInfo& value) {
@@ -175,7 +194,7 @@ void describe_program(const ProgramRequest& request, std::ostream& out) {
   check_output_names(request, program, words);
   const Runtime runtime;
   const Context ctx = context_of(request);
-  const graph::CompiledProgram compiled(ctx, program);
+  const graph::CompiledProgram compiled(ctx, with_shown_names(program));
   std::map<std::string, int> counts;
   std::int64_t constants = 0;
   for (const graph::Call& call : program.calls()) ++counts[call.op];
@@ -185,10 +204,10 @@ void describe_program(const ProgramRequest& request, std::ostream& out) {
     }
   }
   for (const graph::ValueId each : program.inputs()) {
-    out << "input      " << program.value(each).name << ": " << text_of(program.value(each)) << '\n';
+    out << "input      " << shown(program.value(each).name) << ": " << text_of(program.value(each)) << '\n';
   }
   for (const graph::ProgramOutput& each : program.outputs()) {
-    out << "output     " << each.name << ": " << text_of(program.value(each.value)) << '\n';
+    out << "output     " << shown(each.name) << ": " << text_of(program.value(each.value)) << '\n';
   }
   std::string operators;
   for (const auto& [op, count] : counts) append_item(operators, std::to_string(count) + " " + op);
@@ -296,8 +315,8 @@ void check_program(const ProgramRequest& request, std::ostream& out) {
   std::string wrong;
   const auto compare = [&](const std::string& name, const char* with, const Tensor& result, const Tensor& other) {
     const Distance distance = distance_of(ctx, result, other);
-    out << name << ": " << name_of(result.ref().type()) << " " << result.ref().extents().to_string() << ", up to "
-        << to_string(distance.largest) << "; from " << with << " " << to_string(distance.apart) << '\n';
+    out << shown(name) << ": " << name_of(result.ref().type()) << " " << result.ref().extents().to_string()
+        << ", up to " << to_string(distance.largest) << "; from " << with << " " << to_string(distance.apart) << '\n';
     if (distance.apart > allowed(result.ref().type()) * distance.largest) append_item(wrong, name + " from " + with);
   };
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -313,6 +332,34 @@ void check_program(const ProgramRequest& request, std::ostream& out) {
     compare(name, "the file", results[i], packed(given.read(results[i].ref().type())));
   }
   if (!wrong.empty()) throw Error(request.file + ": results differ by more than rounding: " + wrong);
+}
+
+void time_program(const ProgramRequest& request, std::ostream& out) {
+  using Clock = std::chrono::steady_clock;
+  Words words = sort_words(request);
+  const Program program = graph::read_onnx(request.file, words.params);
+  check_output_names(request, program, words);
+  const Inputs inputs = read_inputs(request, program, words, true);
+  const Runtime runtime;
+  const Context ctx = context_of(request);
+  graph::Execution execution(ctx, graph::CompiledProgram(ctx, program));
+  results_of(ctx, program, execution, inputs);  // the first run is not like the others
+  constexpr std::size_t most = 100000;
+  std::vector<double> milliseconds;
+  const auto wanted = request.repeats > 0 ? static_cast<std::size_t>(request.repeats) : most;
+  const Clock::time_point start = Clock::now();
+  while (milliseconds.size() < wanted) {
+    const Clock::time_point begin = Clock::now();
+    if (request.repeats == 0 && milliseconds.size() > 2 && begin - start > std::chrono::seconds(2)) break;
+    execution.run();
+    ctx.fence();
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  std::sort(milliseconds.begin(), milliseconds.end());
+  char text[120];
+  std::snprintf(text, sizeof text, "%.4f ms a run, the quickest %.4f, of %zu", milliseconds[milliseconds.size() / 2],
+                milliseconds.front(), milliseconds.size());
+  out << "backend  " << name_of(ctx.backend()) << "\ntime     " << text << '\n';
 }
 
 }  // namespace portops::apps

@@ -70,6 +70,13 @@ class ExportsTest(CommandTest):
         self.assertIn("differ by more than rounding: y from the file", result.stderr)
 
 
+    def test_time(self) -> None:
+        result = call("program", "time", str(EXPORTS / "convolutional_18.onnx"), "--repeat=3", "--backend", backends()[0])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"^backend  \w+\ntime     [\d.]+ ms a run, the quickest [\d.]+, of 3\n$")
+        self.run_wrong("program", "time", "none.onnx", "--repeat=-1", expect=["--repeat"])
+
+
 class InfoTest(CommandTest):
     def test_inputs_operators_and_memory(self) -> None:
         result = call("program", "info", str(EXPORTS / "convolutional_11_script.onnx"), "batch=4")
@@ -78,6 +85,38 @@ class InfoTest(CommandTest):
             self.assertIn(line, result.stdout)
         result = call("program", "info", str(EXPORTS / "convolutional_11_script.onnx"), "x=2,3,16,16")
         self.assertIn("input      x: f32 [2, 3, 16, 16]", result.stdout)
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """Of a message in the format of protocol buffers: an integer or bytes, fewer than 128."""
+    if isinstance(content, int):
+        return bytes((number << 3, content))
+    return bytes((number << 3 | 2, len(content))) + content
+
+
+class NamesOfStrangersTest(CommandTest):
+    def test_they_forge_no_line_and_move_no_cursor(self) -> None:
+        def value(name: bytes) -> bytes:
+            extents = field(2, field(1, field(1, 2)))
+            return field(1, name) + field(2, field(1, field(1, 1) + extents))
+
+        def node(op: bytes, source: bytes, target: bytes) -> bytes:
+            return field(1, source) + field(2, target) + field(4, op)
+
+        x, a, y = b"x\x1b[2J", b"a\nforged a", b"y\x7f\nforged y"
+        graph = field(1, node(b"Relu", x, a)) + field(1, node(b"Tanh", a, y))
+        graph += field(2, b"g") + field(11, value(x)) + field(12, value(y))
+        with open(self.path("net.onnx"), "wb") as file:
+            file.write(field(1, 8) + field(8, field(2, 17)) + field(7, graph))
+        for verb in ("info", "check"):
+            result = call("program", verb, "net.onnx", cwd=self.folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("y??forged y: f32 [2]", result.stdout)
+            self.assertFalse([each for each in result.stdout if (each < " " and each != "\n") or each == "\x7f"])
+            self.assertFalse([line for line in result.stdout.splitlines() if line.strip().startswith("forged")])
+            if verb == "info":
+                self.assertIn("input      x?[2J: f32 [2]", result.stdout)
+                self.assertIn("a?forged a", result.stdout)
 
 
 class RefusalTest(CommandTest):

@@ -79,8 +79,11 @@ Tensor from_bytes(int onnx_type, const Extents& extents, std::int64_t count, con
     case TensorProto::INT16: widen<std::int16_t>(bytes, count, integers); break;
     case TensorProto::UINT16: widen<std::uint16_t>(bytes, count, integers); break;
     case TensorProto::INT8: widen<std::int8_t>(bytes, count, integers); break;
-    case TensorProto::UINT8:
-    case TensorProto::BOOL: widen<std::uint8_t>(bytes, count, integers); break;
+    case TensorProto::UINT8: widen<std::uint8_t>(bytes, count, integers); break;
+    case TensorProto::BOOL:
+      widen<std::uint8_t>(bytes, count, integers);
+      std::for_each_n(integers, count, [](std::int64_t& each) { each = each != 0 ? 1 : 0; });
+      break;
     default:
       if (count > 0)
         std::memcpy(tensor.ref().data(), bytes, static_cast<std::size_t>(count) * stored_size_of(onnx_type));
@@ -195,8 +198,14 @@ Tensor read_fields(const std::string& where, const TensorProto& proto, std::int6
   if (type == TensorProto::DOUBLE) return from_field(where, own, extents, count, proto.double_data());
   if (type == TensorProto::FLOAT) return from_field(where, own, extents, count, proto.float_data());
   if (type == TensorProto::INT64) return from_field(where, own, extents, count, proto.int64_data());
-  if (type == TensorProto::UINT32) return from_field(where, own, extents, count, proto.uint64_data());
-  return from_field(where, own, extents, count, proto.int32_data());
+  const Tensor tensor = type == TensorProto::UINT32 ? from_field(where, own, extents, count, proto.uint64_data())
+                                                    : from_field(where, own, extents, count, proto.int32_data());
+  for (std::int64_t i = 0; i < count && own == ElementType::i64; ++i) {
+    std::int64_t& each = tensor.data<std::int64_t>()[i];
+    if (type == TensorProto::BOOL) each = each != 0 ? 1 : 0;
+    if (!has_integer(type, each)) fail(where, "has the element ", each, ", which is no ", name_of_onnx_type(type));
+  }
+  return tensor;
 }
 
 template <class F>
@@ -221,6 +230,19 @@ std::optional<ElementType> element_type_of(int onnx_type) {
     case TensorProto::FLOAT16: return ElementType::f16;
     case TensorProto::BFLOAT16: return ElementType::bf16;
     default: return stored_size_of(onnx_type) != 0 ? std::optional(ElementType::i64) : std::nullopt;
+  }
+}
+
+bool has_integer(int onnx_type, std::int64_t value) {
+  switch (onnx_type) {
+    case TensorProto::BOOL: return value == 0 || value == 1;
+    case TensorProto::INT8: return value >= INT8_MIN && value <= INT8_MAX;
+    case TensorProto::UINT8: return value >= 0 && value <= UINT8_MAX;
+    case TensorProto::INT16: return value >= INT16_MIN && value <= INT16_MAX;
+    case TensorProto::UINT16: return value >= 0 && value <= UINT16_MAX;
+    case TensorProto::INT32: return value >= INT32_MIN && value <= INT32_MAX;
+    case TensorProto::UINT32: return value >= 0 && value <= UINT32_MAX;
+    default: return onnx_type == TensorProto::INT64;
   }
 }
 
@@ -299,6 +321,10 @@ std::vector<std::int64_t> integers_of(const Tensor& tensor) {
 
 std::vector<double> numbers_of(const Tensor& tensor) {
   std::vector<double> numbers(static_cast<std::size_t>(tensor.ref().size()));
+  if (tensor.ref().type() == ElementType::i64) {
+    std::copy_n(tensor.data<std::int64_t>(), numbers.size(), numbers.begin());
+    return numbers;
+  }
   with_float_type(tensor.ref().type(), [&](auto sample) {
     using T = decltype(sample);
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(tensor.data<T>()[i]);

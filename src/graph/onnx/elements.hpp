@@ -20,6 +20,8 @@ namespace portops::impl {
 /// The element type that tensors of a type of ONNX have here: smaller integers and booleans become i64. None of the
 /// others.
 std::optional<ElementType> element_type_of(int onnx_type);
+/// Whether an integer is one of those that a type of integers of ONNX has.
+bool has_integer(int onnx_type, std::int64_t value);
 /// The type of ONNX that is the same.
 int onnx_type_of(ElementType type);
 /// "float16", or "type 42".
@@ -61,11 +63,11 @@ Tensor number_tensor(double number);
 Tensor integers_tensor(const std::vector<std::int64_t>& values);
 /// The elements of a tensor of i64.
 std::vector<std::int64_t> integers_of(const Tensor& tensor);
-/// The elements of a tensor of any type but i64.
+/// The elements of a tensor of any type.
 std::vector<double> numbers_of(const Tensor& tensor);
 /// The same elements with other extents, as many.
 Tensor with_extents(const Tensor& tensor, const Extents& extents);
-/// The elements of a tensor of any type but i64, each rounded to `type` once.
+/// The elements of a tensor, each rounded to `type`, any but i64; integers of more than 53 bits are rounded twice.
 Tensor converted(const Tensor& tensor, ElementType type);
 
 }  // namespace portops::impl

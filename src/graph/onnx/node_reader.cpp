@@ -7,10 +7,15 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
+#include <variant>
 
 namespace portops::impl {
 namespace {
+
+/// Calls and what they are given. One node may make hundreds of them, so that nodes alone bound no memory.
+constexpr std::size_t most_operands = 1'000'000;
 
 std::string place_of(const Scope& scope, const onnx::NodeProto& node) {
   std::string place = scope.prefix + "node";
@@ -18,22 +23,27 @@ std::string place_of(const Scope& scope, const onnx::NodeProto& node) {
   return place + " (" + shown(node.op_type()) + ")";
 }
 
-/// The node with attributes of its own alone: references are replaced by what the call of the function gives, or
-/// removed where it gives nothing.
-onnx::NodeProto with_attributes(const Scope& scope, const onnx::NodeProto& node) {
+/// The node with attributes of its own alone: references are replaced by what the call of the function gives, or left
+/// out where it gives nothing. Nodes of functions are copied at every call, and count as often, before they are.
+onnx::NodeProto with_attributes(ReadTarget& target, const Scope& scope, const onnx::NodeProto& node,
+                                const std::string& place) {
+  const auto take = [&](std::uint64_t bytes) { target.budget.take(target.where + place + ": ", bytes); };
+  if (!scope.prefix.empty()) take(node.ByteSizeLong());
   onnx::NodeProto copy = node;
-  auto* attributes = copy.mutable_attribute();
-  for (int i = attributes->size() - 1; i >= 0; --i) {
-    const std::string& reference = attributes->Get(i).ref_attr_name();
-    if (reference.empty()) continue;
-    const std::string name = attributes->Get(i).name();
-    const auto given = scope.attributes.find(reference);
-    if (given == scope.attributes.end()) {
-      attributes->DeleteSubrange(i, 1);
-    } else {
-      *attributes->Mutable(i) = given->second;
-      attributes->Mutable(i)->set_name(name);
+  const auto is_reference = [](const onnx::AttributeProto& each) { return !each.ref_attr_name().empty(); };
+  if (std::none_of(node.attribute().begin(), node.attribute().end(), is_reference)) return copy;
+  copy.clear_attribute();
+  for (const onnx::AttributeProto& each : node.attribute()) {
+    if (!is_reference(each)) {
+      *copy.add_attribute() = each;
+      continue;
     }
+    const auto given = scope.attributes.find(each.ref_attr_name());
+    if (given == scope.attributes.end()) continue;
+    take(given->second->ByteSizeLong());
+    onnx::AttributeProto& its = *copy.add_attribute();
+    its = *given->second;
+    its.set_name(each.name());
   }
   return copy;
 }
@@ -43,16 +53,16 @@ onnx::NodeProto with_attributes(const Scope& scope, const onnx::NodeProto& node)
 NodeReader::NodeReader(ReadTarget& target, Scope& scope, const onnx::NodeProto& node, std::int64_t operator_set)
     : target_(target),
       scope_(scope),
-      node_(with_attributes(scope, node)),
-      operator_set_(operator_set),
-      place_(place_of(scope, node)) {
-  // Nodes of functions are copied at every call.
-  if (!scope.prefix.empty()) target.budget.take(target.where + place_ + ": ", node_.ByteSizeLong());
+      place_(place_of(scope, node)),
+      node_(with_attributes(target, scope, node, place_)),
+      operator_set_(operator_set) {
   std::set<std::string_view> names;
   for (const onnx::AttributeProto& each : node_.attribute()) {
     if (!names.insert(each.name()).second) refuse("two attributes are named '", shown(each.name()), "'");
   }
 }
+
+void NodeReader::take(std::uint64_t bytes) { target_.budget.take(target_.where + place_ + ": ", bytes); }
 
 bool NodeReader::has_input(std::size_t number) const {
   return number < inputs() && !node_.input(static_cast<int>(number)).empty();
@@ -82,10 +92,13 @@ Known& NodeReader::find(std::size_t number) {
 
 const Known& NodeReader::known(std::size_t number) { return find(number); }
 
+void NodeReader::refuse_root() const {
+  refuse("reads a square root that is no part of a layer normalisation, for which alone there is a call");
+}
+
 graph::ValueId NodeReader::input(std::size_t number) {
   Known& its = find(number);
-  if (its.piece == Piece::deviation)
-    refuse("reads a square root that is no part of a layer normalisation, for which alone there is a call");
+  if (its.piece == Piece::deviation) refuse_root();
   if (its.piece != Piece::none)
     refuse("reads an erf that is no part of x · (1 + erf(x / √2)) / 2, for which alone there is a call");
   if (!its.value) its.value = constant(*its.elements, node_.input(static_cast<int>(number)));
@@ -94,6 +107,7 @@ graph::ValueId NodeReader::input(std::size_t number) {
 
 const Extents& NodeReader::extents(std::size_t number) {
   const Known& its = find(number);
+  if (its.piece == Piece::deviation) refuse_root();  // its extents are not those of x − mean
   return its.elements ? its.elements->ref().extents() : extents_of(its.value);
 }
 
@@ -116,6 +130,7 @@ std::vector<std::int64_t> NodeReader::integers(std::size_t number) {
   if (its->ref().type() != ElementType::i64) {
     refuse("input ", number, " is of ", name_of(its->ref().type()), ", expected integers");
   }
+  take(bytes_of(*its));  // any number of nodes may read a large one
   return integers_of(*its);
 }
 
@@ -134,7 +149,7 @@ void NodeReader::give(std::size_t number, graph::ValueId value) {
 }
 
 void NodeReader::give(std::size_t number, const Tensor& elements) {
-  target_.budget.take(target_.where + place_ + ": ", bytes_of(elements));
+  take(bytes_of(elements));
   give(number, Known{.elements = elements});
 }
 
@@ -178,6 +193,17 @@ std::optional<std::vector<std::int64_t>> NodeReader::integers(std::string_view n
 // --- helpers ------------------------------------------------------------------------------------------------
 
 const graph::Call& NodeReader::call(const graph::CallRequest& request) {
+  ++target_.operands;
+  for (const auto& [name, operand] : request.inputs) target_.operands += operand.is_list() ? operand.list().size() : 1;
+  const auto sections = request.attributes.find("sections");  // each gives a value
+  if (sections != request.attributes.end()) {
+    const auto* numbers = std::get_if<std::vector<std::int64_t>>(&sections->second);
+    target_.operands += numbers != nullptr ? numbers->size() : 0;
+  }
+  if (target_.operands > most_operands) {
+    refuse("with it the file makes more than ", most_operands,
+           " calls and operands, those of functions counted at every call");
+  }
   try {
     return program().add_call(request);
   } catch (const Error& error) {
@@ -206,11 +232,13 @@ Tensor NodeReader::elements_of(const onnx::AttributeProto& attribute) {
 }
 
 graph::ValueId NodeReader::constant(const Tensor& elements, const std::string& name) {
+  graph::ValueId& its = target_.constants[elements.ref().data()];
+  if (its) return its;
   // Names within functions occur at every call.
   const std::string wished =
       name.empty() || !scope_.prefix.empty() ? "constant_" + std::to_string(program().values().size()) : name;
   try {
-    return program().add_constant(free_name(wished), elements);
+    return its = program().add_constant(free_name(wished), elements);
   } catch (const Error& error) {
     refuse(error.what());
   }
@@ -222,19 +250,27 @@ graph::ValueId NodeReader::reshaped(graph::ValueId value, const Extents& extents
   if (before.product() != extents.product()) {
     refuse("makes extents ", extents.to_string(), " of ", before.to_string(), ", another number of elements");
   }
+  std::vector<std::int64_t> shape(extents.begin(), extents.end());
   for (int i = 0; i < extents.rank(); ++i) {
     // In the shape of a call 0 means the extent that there was.
-    if (extents[i] == 0 && (i >= before.rank() || before[i] != 0)) {
+    if (extents[i] != 0 || (i < before.rank() && before[i] == 0)) continue;
+    // One alone is what the others leave.
+    if (std::count(extents.begin(), extents.end(), 0) > 1) {
       refuse("makes extents ", extents.to_string(), " of ", before.to_string(), ", which no call of reshape says");
     }
+    shape[static_cast<std::size_t>(i)] = -1;
   }
-  return call("reshape", {{"x", value}}, {{"shape", std::vector<std::int64_t>(extents.begin(), extents.end())}});
+  return call("reshape", {{"x", value}}, {{"shape", shape}});
 }
 
 graph::ValueId NodeReader::transposed(graph::ValueId value, const std::vector<std::int64_t>& perm) {
   bool is_in_order = true;
   for (std::size_t i = 0; i < perm.size(); ++i) is_in_order = is_in_order && perm[i] == static_cast<std::int64_t>(i);
   return is_in_order ? value : call("transpose", {{"x", value}}, {{"perm", perm}});
+}
+
+std::int64_t product_of(const Extents& x, int begin, int end) {
+  return Extents(std::span(x.begin() + begin, x.begin() + end)).product();
 }
 
 int NodeReader::axis(std::int64_t axis, int rank) const {

@@ -44,8 +44,9 @@ struct Scope {
   std::map<std::string, Known, std::less<>> names;
   OperatorSets sets;
   std::string prefix = {};  ///< begins the places of its nodes: "node 'f' (F): "
-  /// Attributes of the call of a function, which its nodes may refer to.
-  std::map<std::string, onnx::AttributeProto, std::less<>> attributes = {};
+  /// Attributes of the call of a function, which its nodes may refer to: they stand in the call's node, or are the
+  /// function's defaults.
+  std::map<std::string_view, const onnx::AttributeProto*> attributes = {};
 };
 
 /// What nodes are read into.
@@ -54,11 +55,14 @@ struct ReadTarget {
   std::string where;             ///< begins messages: "portops::graph::read_onnx: FILE: "
   std::filesystem::path folder;  ///< of elements outside of the file
   ElementBudget budget;
+  /// Constants of the program by where their elements lie: functions are called any number of times with the same ones.
+  std::map<const void*, graph::ValueId> constants = {};
+  std::size_t operands = 0;  ///< calls, what they are given, and the parts that they divide something into
 };
 
 class NodeReader {
  public:
-  /// Throws Error where attributes refer to none, or occur twice.
+  /// Throws Error where attributes occur twice, or where those of functions are more than may be made of the file.
   NodeReader(ReadTarget& target, Scope& scope, const onnx::NodeProto& node, std::int64_t operator_set);
 
   const onnx::NodeProto& proto() const { return node_; }
@@ -72,6 +76,10 @@ class NodeReader {
   [[noreturn]] void refuse(const Parts&... parts) const {
     fail(target_.where, place_, ": ", parts...);
   }
+
+  /// Counts bytes that are made, or gone through, beside those that the node has. Refuses more than may be made of the
+  /// file.
+  void take(std::uint64_t bytes);
 
   // --- inputs and outputs, by their numbers. One that is not there is refused where it is asked for.
 
@@ -114,7 +122,7 @@ class NodeReader {
   graph::ValueId call(std::string op, std::map<std::string, graph::Operand, std::less<>> inputs,
                       std::map<std::string, Attribute, std::less<>> attributes = {});
   const Extents& extents_of(graph::ValueId value) { return program().value(value).extents; }
-  /// A constant of the program.
+  /// A constant of the program; of elements in one place there is one.
   graph::ValueId constant(const Tensor& elements, const std::string& name = {});
   /// The value with other extents, as many elements.
   graph::ValueId reshaped(graph::ValueId value, const Extents& extents);
@@ -125,14 +133,18 @@ class NodeReader {
 
  private:
   Known& find(std::size_t number);
+  [[noreturn]] void refuse_root() const;
   std::string free_name(const std::string& wished);
 
   ReadTarget& target_;
   Scope& scope_;
+  std::string place_;
   onnx::NodeProto node_;  ///< with the attributes of the function's call in place of references
   std::int64_t operator_set_;
-  std::string place_;
 };
+
+/// How many elements there are along the axes from `begin` to before `end`. Throws Error where 64 bits cannot say it.
+std::int64_t product_of(const Extents& x, int begin, int end);
 
 /// What the reader does with a node.
 using NodeHandler = void (*)(NodeReader&);

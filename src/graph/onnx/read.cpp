@@ -118,17 +118,23 @@ class ModelReader {
     if (depth >= most_depth || !open_.insert(&function).second) {
       node.refuse("is a function that calls itself, or is called through more than ", most_depth, " others");
     }
+    std::uint64_t head = 0;  // what every call goes through beside the nodes
+    for (const onnx::OperatorSetIdProto& each : function.opset_import()) head += each.ByteSizeLong();
+    for (const onnx::AttributeProto& each : function.attribute_proto())
+      head += sizeof(std::string_view) + each.name().size();
+    if (function.opset_import().empty()) head += sizeof(OperatorSets::value_type) * outer.sets.size();
+    node.take(head);
     Scope scope{
         .names = {}, .sets = operator_sets(function.opset_import()), .prefix = outer_place(node.place()) + ": "};
     if (scope.sets.empty()) scope.sets = outer.sets;
-    for (const onnx::AttributeProto& each : function.attribute_proto()) scope.attributes[each.name()] = each;
-    for (const onnx::AttributeProto& each : node.proto().attribute()) scope.attributes[each.name()] = each;
+    for (const onnx::AttributeProto& each : function.attribute_proto()) scope.attributes[each.name()] = &each;
+    for (const onnx::AttributeProto& each : node.proto().attribute()) scope.attributes[each.name()] = &each;
     if (node.inputs() > static_cast<std::size_t>(function.input_size()) ||
         node.outputs() > static_cast<std::size_t>(function.output_size())) {
       node.refuse("has ", node.inputs(), " inputs and ", node.outputs(), " outputs, but the function ",
                   function.input_size(), " and ", function.output_size());
     }
-    for (int i = 0; i < function.input_size(); ++i) {
+    for (int i = 0; i < node.proto().input_size(); ++i) {
       const auto number = static_cast<std::size_t>(i);
       if (!node.has_input(number)) continue;
       if (!scope.names.emplace(function.input(i), node.known(number)).second) {
@@ -136,17 +142,18 @@ class ModelReader {
       }
     }
     read_nodes(function.node(), scope, depth + 1);
-    for (int i = 0; i < function.output_size(); ++i) {
+    for (int i = 0; i < node.proto().output_size(); ++i) {
       const auto number = static_cast<std::size_t>(i);
       if (!node.has_output(number)) continue;
       const auto at = scope.names.find(function.output(i));
       if (at == scope.names.end()) {
         node.refuse("is a function whose output '", shown(function.output(i)), "' nothing in it gives");
       }
-      if (at->second.value) {
-        node.give(number, at->second.value);
+      const Known& its = at->second;
+      if (its.piece == Piece::none && !its.elements) {
+        node.give(number, its.value);  // which takes the name of the output
       } else {
-        node.give(number, at->second);
+        node.give(number, its);
       }
     }
     open_.erase(&function);
@@ -237,17 +244,26 @@ class ModelReader {
       NodeReader node(target_, scope, each, set != scope.sets.end() ? set->second : 0);
       if (set == scope.sets.end())
         node.refuse("is of the domain '", shown(domain), "', of which the model says no version");
-      if (domain == own_domain) {
-        read_own(node);
-      } else if (const onnx::FunctionProto* function = find_function(each)) {
-        call_function(*function, node, scope, depth);
-      } else if (domain.empty()) {
-        read_standard(node);
-      } else {
-        node.refuse("is of the domain '", shown(domain),
-                    "', whose operators are not known, and the model has no function of "
-                    "its name");
+      try {
+        read_node(node, domain, scope, depth);
+      } catch (const Error& error) {
+        // What others throw, as where extents are more than can be counted, names neither file nor node.
+        if (std::string_view(error.what()).starts_with(target_.where)) throw;
+        node.refuse(error.what());
       }
+    }
+  }
+
+  void read_node(NodeReader& node, const std::string& domain, const Scope& scope, int depth) {
+    if (domain == own_domain) {
+      read_own(node);
+    } else if (const onnx::FunctionProto* function = find_function(node.proto())) {
+      call_function(*function, node, scope, depth);
+    } else if (domain.empty()) {
+      read_standard(node);
+    } else {
+      node.refuse("is of the domain '", shown(domain),
+                  "', whose operators are not known, and the model has no function of its name");
     }
   }
 

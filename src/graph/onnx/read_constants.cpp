@@ -86,8 +86,9 @@ void read_range(NodeReader& node) {
     return its[0];
   };
   const std::int64_t start = one(0), limit = one(1), delta = one(2);
-  constexpr std::int64_t most = std::int64_t{1} << 60;
-  if (delta == 0 || std::max({std::abs(start), std::abs(limit), std::abs(delta)}) > most || start == INT64_MIN) {
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // sums of a few of these fit into 64 bits
+  const auto fits = [](std::int64_t each) { return -most <= each && each <= most; };
+  if (delta == 0 || !fits(start) || !fits(limit) || !fits(delta)) {
     node.refuse("goes from ", start, " to ", limit, " by ", delta);
   }
   const std::int64_t count = delta > 0 ? (limit - start + delta - 1) / delta : (start - limit - delta - 1) / -delta;

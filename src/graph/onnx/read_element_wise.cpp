@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 // Element by element: arithmetic, activations, and what leaves elements as they are.
 
@@ -116,6 +117,43 @@ void read_dropout(NodeReader& node) {
   node.give(0, node.known(0));
 }
 
+namespace {
+
+/// A number as an integer of a type of ONNX.
+template <class T>
+std::int64_t as_integer(const NodeReader& node, T number, int to) {
+  if (to == onnx::TensorProto::BOOL) return number != 0 ? 1 : 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!(std::abs(number) < 0x1p63)) node.refuse("converts ", number, " to ", name_of_onnx_type(to));
+  }
+  const auto whole = static_cast<std::int64_t>(number);
+  if (!has_integer(to, whole))
+    node.refuse("converts ", whole, " to ", name_of_onnx_type(to), ", which has no such number");
+  return whole;
+}
+
+Tensor as_integers(const NodeReader& node, const Tensor& elements, int to) {
+  Tensor whole(ElementType::i64, elements.ref().extents());
+  auto* out = whole.data<std::int64_t>();
+  const auto convert = [&](auto each) { return as_integer(node, each, to); };
+  if (elements.ref().type() == ElementType::i64) {
+    std::transform(elements.data<std::int64_t>(), elements.data<std::int64_t>() + elements.ref().size(), out, convert);
+  } else {
+    const std::vector<double> numbers = numbers_of(elements);
+    std::transform(numbers.begin(), numbers.end(), out, convert);
+  }
+  return whole;
+}
+
+/// Whether integers that a program computes stay what they are. They are i64 here whatever ONNX calls them, so that a
+/// type that has fewer would have to change some. Those of 32 bits are let pass: exporters hand on places in tables as
+/// these, and one that does not fit lies outside of the table.
+bool leaves_integers(int to) {
+  return to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32 || to == onnx::TensorProto::UINT32;
+}
+
+}  // namespace
+
 void read_cast(NodeReader& node) {
   const int to = static_cast<int>(std::clamp<std::int64_t>(node.integer("to", 0), 0, INT32_MAX));
   const auto type = element_type_of(to);
@@ -123,36 +161,17 @@ void read_cast(NodeReader& node) {
     node.refuse("converts to ", name_of_onnx_type(to), ", expected float, double, float16, bfloat16 or integers");
   const ElementType from = node.type(0);
   const Tensor* elements = node.elements(0);
-  if (from == *type && (elements == nullptr || from != ElementType::i64)) {
+  const bool is_known = elements != nullptr;
+  if (from == *type &&
+      (from != ElementType::i64 || (is_known ? to == onnx::TensorProto::INT64 : leaves_integers(to)))) {
     node.give(0, node.known(0));
-  } else if (elements == nullptr) {
-    node.refuse("converts ", name_of(from), " to ", name_of(*type), " when the program runs, which no call does");
-  } else if (from != ElementType::i64 && *type != ElementType::i64) {
-    node.give(0, converted(*elements, *type));
-  } else {
-    std::vector<double> numbers;
-    if (from == ElementType::i64) {
-      for (const std::int64_t each : integers_of(*elements)) numbers.push_back(static_cast<double>(each));
-    } else {
-      numbers = numbers_of(*elements);
-    }
-    const Tensor wide(ElementType::f64, elements->ref().extents());
-    std::copy(numbers.begin(), numbers.end(), wide.data<double>());
-    if (*type != ElementType::i64) {
-      node.give(0, converted(wide, *type));
-      return;
-    }
-    if (from == ElementType::i64) {
-      node.give(0, node.known(0));
-      return;
-    }
-    const Tensor whole(ElementType::i64, elements->ref().extents());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (!(std::abs(numbers[i]) < 0x1p63)) node.refuse("converts ", numbers[i], " to an integer");
-      whole.data<std::int64_t>()[i] = static_cast<std::int64_t>(numbers[i]);
-    }
-    node.give(0, whole);
+    return;
   }
+  if (!is_known) {
+    node.refuse("converts ", name_of(from), " to ", name_of_onnx_type(to),
+                " when the program runs, which no call does");
+  }
+  node.give(0, *type == ElementType::i64 ? as_integers(node, *elements, to) : converted(*elements, *type));
 }
 
 }  // namespace portops::impl

@@ -14,20 +14,31 @@ using graph::ValueId;
 
 namespace {
 
-bool is_about(double number, double expected) { return std::abs(number - expected) <= 1e-3 * expected; }
+/// How far from √2 and its inverse constants of a type may lie, relatively: files have them in six digits and more,
+/// which types of 16 bits round.
+double rounding_of(ElementType type) {
+  if (type == ElementType::f16) return 0x1p-11;
+  return type == ElementType::bf16 ? 0x1p-8 : 1e-6;
+}
 
-/// The x of which `value` is x times `factor`; none where it is none.
-ValueId multiplicand(NodeReader& node, ValueId value, double factor) {
+bool is_about(double number, double expected, double rounding) {
+  return std::abs(number - expected) <= rounding * expected;
+}
+
+/// The x of which `value` is x times `factor`, up to the rounding of it; none where it is none.
+ValueId multiplicand(NodeReader& node, ValueId value, double factor, double rounding) {
   const graph::Call* call = maker_of(node, value);
   if (call == nullptr || (call->op != "multiply" && call->op != "divide")) return {};
   const graph::Operand* y = call->input("y");
-  if (!y->is_number() || !is_about(call->op == "multiply" ? y->number() : 1.0 / y->number(), factor)) return {};
+  if (!y->is_number() || !is_about(call->op == "multiply" ? y->number() : 1.0 / y->number(), factor, rounding)) {
+    return {};
+  }
   return call->input("x")->value();
 }
 
 bool is_number(NodeReader& node, std::size_t input, double number) {
   const auto its = number_input(node, input, node.extents(1 - input).rank());
-  return its && is_about(*its, number);
+  return its && *its == number;
 }
 
 void give_part(NodeReader& node, Piece part, ValueId x) { node.give(0, Known{.value = x, .piece = part}); }
@@ -37,7 +48,7 @@ void give_gelu(NodeReader& node, ValueId x) { node.give(0, node.call("gelu", {{"
 }  // namespace
 
 void read_erf(NodeReader& node) {
-  const ValueId x = multiplicand(node, node.input(0), std::sqrt(0.5));
+  const ValueId x = multiplicand(node, node.input(0), std::sqrt(0.5), rounding_of(node.type(0)));
   if (!x) node.refuse("no call has the meaning of this operator, but in x · (1 + erf(x / √2)) / 2");
   give_part(node, Piece::erf, x);
 }
@@ -62,7 +73,7 @@ bool read_gelu_step(NodeReader& node) {
       return give_part(node, Piece::x_times_these, part.value), true;
     }
     if (part.piece == Piece::half_of_these && factor == part.value) return give_gelu(node, part.value), true;
-    if (part.piece == Piece::one_and_erf && multiplicand(node, factor, 0.5) == part.value) {
+    if (part.piece == Piece::one_and_erf && multiplicand(node, factor, 0.5, 0.0) == part.value) {
       return give_gelu(node, part.value), true;
     }
     return false;

@@ -79,9 +79,8 @@ void read_flatten(NodeReader& node) {
   const std::int64_t given = node.integer("axis", 1);
   const std::int64_t axis = given < 0 ? given + x.rank() : given;
   if (axis < 0 || axis > x.rank()) node.refuse("has the axis ", given, " of ", x.rank());
-  Extents extents{1, 1};
-  for (int i = 0; i < x.rank(); ++i) extents[i < axis ? 0 : 1] *= x[i];
-  give_reshaped(node, extents);
+  const int first = static_cast<int>(axis);
+  give_reshaped(node, {product_of(x, 0, first), product_of(x, first, x.rank())});
 }
 
 void read_squeeze(NodeReader& node) {
@@ -178,8 +177,9 @@ void read_slice(NodeReader& node) {
     const std::int64_t extent = x[numbers[i]];
     starts[i] = std::clamp(starts[i], -extent - 1, extent);
     ends[i] = std::clamp(ends[i], -extent - 1, extent);
-    // Other steps than these take one element, or nothing.
-    steps[i] = std::clamp(steps[i], -extent - 1, extent + 1);
+    // Longer steps take one element, as these do.
+    const std::int64_t longest = std::max<std::int64_t>(extent, 1);
+    steps[i] = std::clamp(steps[i], -longest, longest);
     takes_all = takes_all && steps[i] == 1 && (starts[i] == 0 || starts[i] < -extent) && ends[i] == extent;
   }
   if (takes_all) {
@@ -209,9 +209,7 @@ ValueId gather_rows(NodeReader& node, ValueId x, ValueId ids, int axis) {
   }
   const ValueId turned = node.transposed(x, to_front);
   const Extents turned_extents = node.extents_of(turned);
-  std::int64_t width = 1;
-  for (int i = 1; i < its.rank(); ++i) width *= turned_extents[i];
-  const ValueId table = node.reshaped(turned, {its[axis], width});
+  const ValueId table = node.reshaped(turned, {its[axis], product_of(turned_extents, 1, its.rank())});
   const ValueId rows = node.call("embedding", {{"weight", table}, {"ids", ids}});
   Integers extents(places.begin(), places.end());
   extents.insert(extents.end(), turned_extents.begin() + 1, turned_extents.end());
@@ -236,8 +234,10 @@ void read_gather(NodeReader& node) {
     return;
   }
   Integers ids = node.integers(1);
+  bool counts_from_end = false;
   for (std::int64_t& each : ids) {
     if (each < -x[axis] || each >= x[axis]) node.refuse("takes ", each, " along axis ", axis, " of ", x.to_string());
+    counts_from_end = counts_from_end || each < 0;
     if (each < 0) each += x[axis];
   }
   if (places.rank() <= 1 && are_neighbours(ids)) {
@@ -250,6 +250,11 @@ void read_gather(NodeReader& node) {
     node.give(0, node.reshaped(part, Extents(std::span<const std::int64_t>(extents))));
     return;
   }
+  if (!counts_from_end) {
+    node.give(0, gather_rows(node, node.input(0), node.input(1), axis));
+    return;
+  }
+  node.take(ids.size() * sizeof ids[0]);
   const ValueId constant = node.constant(with_extents(integers_tensor(ids), places));
   node.give(0, gather_rows(node, node.input(0), constant, axis));
 }

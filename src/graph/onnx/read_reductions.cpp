@@ -24,6 +24,7 @@ ValueId statistic(NodeReader& node, std::size_t number, ElementType type_of_x) {
   if (elements == nullptr || given == ElementType::i64 || given == ElementType::f64) {
     node.refuse("has statistics of ", name_of(given), ", expected ", name_of(wanted), " or constants of 16 bits");
   }
+  node.take(static_cast<std::uint64_t>(elements->ref().size()) * size_of(wanted));
   return node.constant(converted(*elements, wanted));
 }
 
@@ -75,8 +76,7 @@ void read_softmax(NodeReader& node) {
     return;
   }
   // Before operator set 13 it is over all axes from that one on.
-  Extents rows{1, 1};
-  for (int i = 0; i < x.rank(); ++i) rows[i < axis ? 0 : 1] *= x[i];
+  const Extents rows{product_of(x, 0, axis), product_of(x, axis, x.rank())};
   const ValueId out = node.call("softmax", {{"x", node.reshaped(node.input(0), rows)}}, {{"axis", 1}});
   node.give(0, node.reshaped(out, x));
 }

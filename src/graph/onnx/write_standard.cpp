@@ -246,6 +246,8 @@ bool write_norm(CallWriter& writer) {
 
 bool write_reshape(CallWriter& writer) {
   const Extents& out = writer.result_info().extents;
+  // Where one extent is 0 the shape of a call says it as what the others leave; of several it cannot say all.
+  if (std::count(out.begin(), out.end(), 0) > 1) return false;
   const std::string shape = writer.constant(Integers(out.begin(), out.end()), "shape");
   set_integer(writer.node("Reshape", {writer.in("x"), shape}, {writer.out()}), "allowzero", 1);
   return true;

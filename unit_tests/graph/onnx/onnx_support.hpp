@@ -37,6 +37,13 @@ inline graph::Program read_graph(int operator_set, const std::string& graph, con
   return graph::parse_onnx(bytes_of_graph(operator_set, graph), params);
 }
 
+/// A graph of operator set 17 that calls a function of the domain "l".
+inline std::string bytes_with_function(const std::string& graph, const std::string& function) {
+  return model_of("<ir_version: 8, opset_import: [\"\" : 17, \"l\" : 1]> g " + graph +
+                  " <domain: \"l\", opset_import: [\"\" : 17]> " + function)
+      .SerializeAsString();
+}
+
 /// What reading it says, without what every message begins with.
 inline std::string refusal_of(const std::string& bytes, const graph::ReadOnnxParams& params = {}) {
   const std::string message = message_of([&] { graph::parse_onnx(bytes, params); });

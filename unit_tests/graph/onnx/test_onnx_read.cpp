@@ -35,8 +35,8 @@ namespace portops::test {
 namespace {
 
 /// The calls of a graph: what to_string() has behind inputs and constants, without the outputs.
-std::string calls_of(int operator_set, const std::string& text) {
-  const std::string all = read_graph(operator_set, text).to_string();
+std::string calls_of(const graph::Program& program) {
+  const std::string all = program.to_string();
   std::string calls;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = all.find('\n', begin);
@@ -47,6 +47,8 @@ std::string calls_of(int operator_set, const std::string& text) {
   }
   return calls;
 }
+
+std::string calls_of(int operator_set, const std::string& text) { return calls_of(read_graph(operator_set, text)); }
 
 class OnnxReadTest : public testing::Test {
  protected:
@@ -92,6 +94,17 @@ TEST_F(OnnxReadTest, AGeluInPieces) {
   }
   EXPECT_EQ(refusal_of_graph(13, head + "y = Relu(o) }"),
             "node (Relu): reads an erf that is no part of x · (1 + erf(x / √2)) / 2, for which alone there is a call");
+  // Another number is another function.
+  const auto with = [&](const std::string& root, const std::string& one, const std::string& half) {
+    return refusal_of_graph(13, "(float[2] x) => (float[2] y) <float root = {" + root + "}, float one = {" + one +
+                                    "}, float half = {" + half +
+                                    "}> { d = Mul(x, root) e = Erf(d) o = Add(e, one) "
+                                    "m = Mul(x, o) y = Mul(m, half) }");
+  };
+  EXPECT_EQ(with("0.707107", "1", "0.5"), "?");
+  EXPECT_NE(with("0.7075", "1", "0.5"), "?");
+  EXPECT_NE(with("0.70710678", "1.0005", "0.5"), "?");
+  EXPECT_NE(with("0.70710678", "1", "0.5002"), "?");
   EXPECT_EQ(refusal_of_graph(13, "(float[2] x) => (float[2] y) { y = Erf(x) }"),
             "node (Erf): no call has the meaning of this operator, but in x · (1 + erf(x / √2)) / 2");
 }
@@ -190,7 +203,7 @@ TEST_F(OnnxReadTest, SlicesAndGathers) {
       "a: f32 [5] = reshape(x = slice_0, shape = [5])\n"
       "b: f32 [3, 4] = embedding(weight = x, ids = ids)\n"
       "transpose_3: f32 [4, 5] = transpose(x = x, perm = [1, 0])\n"
-      "embedding_4: f32 [2, 5] = embedding(weight = transpose_3, ids = constant_5)\n"
+      "embedding_4: f32 [2, 5] = embedding(weight = transpose_3, ids = some)\n"
       "c: f32 [5, 2] = transpose(x = embedding_4, perm = [1, 0])\n"
       "d: f32 [2, 4] = slice(x = x, axes = [0], starts = [1], ends = [3])\n"
       "e: f32 [3, 2] = slice(x = c, axes = [0], starts = [0], ends = [5], strides = [2])\n"
@@ -239,6 +252,127 @@ TEST_F(OnnxReadTest, FunctionsAreCalledByTheirBodies) {
             "multiply_0: f32 [2] = multiply(x = x, y = 3)\n"
             "y: f32 [2] = add(x = multiply_0, y = x)\n"
             "output y = y\n");
+}
+
+TEST_F(OnnxReadTest, AttributesOfFunctions) {
+  const std::string function = "f <axis: int = 1, other> (a) => (b) { b = Softmax<axis: int = @axis>(a) }";
+  EXPECT_EQ(calls_of(graph::parse_onnx(bytes_with_function(
+                "(float[2, 3, 4] x) => (float[2, 3, 4] y) { z = l.f<axis = 0>(x) y = l.f(z) }", function))),
+            "z: f32 [2, 3, 4] = softmax(x = x, axis = 0)\n"
+            "y: f32 [2, 3, 4] = softmax(x = z, axis = 1)\n");
+  // What neither the call nor the function gives has the operator's default.
+  EXPECT_EQ(
+      calls_of(graph::parse_onnx(bytes_with_function("(float[2, 3, 4] x) => (float[2, 3, 4] y) { y = l.f(x) }",
+                                                     "f <axis> (a) => (b) { b = Softmax<axis: int = @axis>(a) }"))),
+      "y: f32 [2, 3, 4] = softmax(x = x, axis = 2)\n");
+}
+
+TEST_F(OnnxReadTest, FunctionsGivePieces) {
+  const std::string erf = "f (a) => (b) { r = Constant<value_float = 0.70710678>() d = Mul(a, r) b = Erf(d) }";
+  const std::string head = "(float[2] x) => (float[2] y) <float one = {1}, float half = {0.5}> { e = l.f(x) ";
+  const std::string gelu =
+      calls_of(graph::parse_onnx(bytes_with_function(head + "o = Add(e, one) m = Mul(x, o) y = Mul(m, half) }", erf)));
+  EXPECT_NE(gelu.find("y: f32 [2] = gelu(x = x)\n"), std::string::npos) << gelu;
+  EXPECT_EQ(refusal_of(bytes_with_function(head + "y = Relu(e) }", erf)),
+            "node (Relu): reads an erf that is no part of x · (1 + erf(x / √2)) / 2, for which alone there is a call");
+
+  const std::string root =
+      "f (d) => (r) { epsilon = Constant<value_float = 0.5>() q = Mul(d, d) v = ReduceMean<axes = [-1]>(q) "
+      "e = Add(v, epsilon) r = Sqrt(e) }";
+  const std::string begin =
+      "(float[2, 4] x) => (float[2, 4] y) { m = ReduceMean<axes = [-1]>(x) d = Sub(x, m) r = l.f(d) ";
+  const std::string calls = calls_of(graph::parse_onnx(bytes_with_function(begin + "y = Div(d, r) }", root)));
+  EXPECT_NE(calls.find(" = layer_norm(x = x, epsilon = 0.5)\n"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("divide"), std::string::npos) << calls;
+  for (const char* reader : {"y = Relu(r) }", "y = Shape(r) }", "y = Div(x, r) }"}) {
+    EXPECT_NE(refusal_of(bytes_with_function(begin + reader, root)).find("reads a square root that is no part"),
+              std::string::npos)
+        << reader;
+  }
+}
+
+TEST_F(OnnxReadTest, FunctionsGiveConstantsThatTheyHaveRead) {
+  const std::string calls = calls_of(graph::parse_onnx(
+      bytes_with_function("(float[4, 3] x) => (float[3, 2] y) { b, s = l.f(x) y = Reshape(b, s) }",
+                          "f (a) => (b, s) { s = Constant<value_ints = [3, 2]>() b = Gather(a, s) }")));
+  EXPECT_NE(calls.find("y: f32 [3, 2] = reshape(x = b, shape = [3, 2])\n"), std::string::npos) << calls;
+}
+
+TEST_F(OnnxReadTest, ConstantsAreMadeOnce) {
+  EXPECT_EQ(graph::parse_onnx(bytes_with_function(
+                                  "(float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = l.f(x, w) y = l.f(a, w) }",
+                                  "f (a, w) => (b) { b = Add(a, w) }"))
+                .to_string(),
+            "input x: f32 [2]\n"
+            "constant constant_1: f32 [2]\n"
+            "a: f32 [2] = add(x = x, y = constant_1)\n"
+            "y: f32 [2] = add(x = a, y = constant_1)\n"
+            "output y = y\n");
+  const graph::Program program =
+      read_graph(13, R"((float[5, 4] x) => (float[2, 4] y) <int64[2] some = {3, 1}, int64[2] back = {-1, 0}> {
+              a = Gather(x, some) b = Gather(x, some) c = Gather(x, back) d = Add(a, b) y = Add(c, d) })");
+  std::vector<std::vector<std::int64_t>> constants;
+  for (const graph::ValueInfo& value : program.values()) {
+    if (value.origin != graph::Origin::constant) continue;
+    const auto* begin = value.elements.data<std::int64_t>();
+    constants.emplace_back(begin, begin + value.elements.ref().size());
+  }
+  EXPECT_EQ(constants, (std::vector<std::vector<std::int64_t>>{{3, 1}, {4, 0}}));
+}
+
+TEST_F(OnnxReadTest, Casts) {
+  // Seven times what the casts give is a shape.
+  const auto read = [](const std::string& constant, const std::string& casts) {
+    return refusal_of_graph(17, "(float[1, 7] x) => (float y) <" + constant + ", int64[1] seven = {7}> { " + casts +
+                                    " s = Mul(c, seven) y = Reshape(x, s) }");
+  };
+  EXPECT_EQ(read("float[1] n = {0.5}", "b = Cast<to = 9>(n) c = Cast<to = 7>(b)"), "?");
+  EXPECT_EQ(read("int64[1] n = {256}", "b = Cast<to = 9>(n) c = Cast<to = 7>(b)"), "?");
+  EXPECT_EQ(read("float[1] n = {1.9}", "b = Cast<to = 2>(n) c = Cast<to = 7>(b)"), "?");
+  EXPECT_EQ(read("int64[1] n = {1}", "b = Cast<to = 10>(n) c = Cast<to = 6>(b)"), "?");
+  const std::string none = ", which has no such number";
+  EXPECT_EQ(read("int64[1] n = {300}", "c = Cast<to = 2>(n)"), "node (Cast): converts 300 to uint8" + none);
+  EXPECT_EQ(read("float[1] n = {-1.5}", "c = Cast<to = 2>(n)"), "node (Cast): converts -1 to uint8" + none);
+  EXPECT_EQ(read("int64[1] n = {-129}", "c = Cast<to = 3>(n)"), "node (Cast): converts -129 to int8" + none);
+  EXPECT_EQ(read("int64[1] n = {2147483648}", "c = Cast<to = 6>(n)"),
+            "node (Cast): converts 2147483648 to int32" + none);
+  // Of a program that runs, integers are all of one type, and no call converts.
+  for (const char* to : {"2", "3", "4", "5", "9"}) {
+    const std::string refusal =
+        refusal_of_graph(17, std::string("(int64[2] x) => (int64[2] y) { y = Cast<to = ") + to + ">(x) }");
+    EXPECT_NE(refusal.find(" when the program runs, which no call does"), std::string::npos) << to << refusal;
+  }
+  EXPECT_EQ(
+      calls_of(17, "(int64[2] x) => (int64[2] y) { a = Cast<to = 6>(x) b = Cast<to = 12>(a) y = Cast<to = 7>(b) }"),
+      "");
+}
+
+TEST_F(OnnxReadTest, BooleansAreZeroAndOne) {
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[5] x) => (float[1] y) <bool[1] b = {1}> { y = Gather(x, b) "
+      "}");
+  auto& constant = *model.mutable_graph()->mutable_initializer(0);
+  constant.clear_int32_data();
+  constant.set_raw_data("\4");
+  EXPECT_EQ(calls_of(graph::parse_onnx(model.SerializeAsString())),
+            "y: f32 [1] = slice(x = x, axes = [0], starts = [1], ends = [2])\n");
+  constant.clear_raw_data();
+  constant.add_int32_data(4);
+  EXPECT_EQ(calls_of(graph::parse_onnx(model.SerializeAsString())),
+            "y: f32 [1] = slice(x = x, axes = [0], starts = [1], ends = [2])\n");
+  constant.set_data_type(onnx::TensorProto::INT8);
+  constant.set_int32_data(0, 300);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "constant 'b' has the element 300, which is no int8");
+}
+
+TEST_F(OnnxReadTest, ReshapesOfNothing) {
+  EXPECT_EQ(calls_of(17, R"((float[2, 0] x) => (float y) <int64[1] none = {0}, int64[2] wide = {3, 0}> {
+              a = Reshape<allowzero = 1>(x, none) y = Reshape<allowzero = 1>(a, wide) })"),
+            "a: f32 [0] = reshape(x = x, shape = [-1])\n"
+            "y: f32 [3, 0] = reshape(x = a, shape = [3, -1])\n");
+  EXPECT_EQ(refusal_of_graph(17, R"((float[2, 0] x) => (float y) <int64[2] none = {0, 0}> {
+              y = Reshape<allowzero = 1>(x, none) })"),
+            "node (Reshape): makes extents [0, 0] of [2, 0], which no call of reshape says");
 }
 
 }  // namespace

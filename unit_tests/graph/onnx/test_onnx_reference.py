@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What others make of the programs that releases have written: ONNX' checker and shape inference of all, and of those
 without operators of our own that have no body ONNX' reference implementation and, where it is installed, ONNX Runtime,
-which have to compute the stored results."""
+which have to compute the stored results. The checker sees the networks that PyTorch exported too, which the other tests
+read."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ except ImportError:
 
 STORED = pathlib.Path(__file__).parent / "stored"
 FILES = sorted(STORED.glob("*/*.onnx"))
+EXPORTS = sorted((pathlib.Path(__file__).parent / "exports").glob("*.onnx"))
 
 
 def is_for_others(model: onnx.ModelProto) -> bool:
@@ -31,7 +33,8 @@ def is_for_others(model: onnx.ModelProto) -> bool:
 class ReferenceTest(unittest.TestCase):
     def test_checker_and_shapes(self) -> None:
         self.assertTrue(FILES)
-        for file in FILES:
+        self.assertTrue(EXPORTS)
+        for file in FILES + EXPORTS:
             with self.subTest(file.name):
                 onnx.checker.check_model(onnx.load(file), full_check=True)
 

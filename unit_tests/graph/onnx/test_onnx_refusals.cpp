@@ -3,7 +3,12 @@
 #include "graph/onnx/onnx_support.hpp"
 
 #include <portops/ops/add.hpp>
+#include <portops/ops/batch_norm.hpp>
+#include <portops/ops/concat.hpp>
+#include <portops/ops/embedding.hpp>
 #include <portops/ops/relu.hpp>
+#include <portops/ops/slice.hpp>
+#include <portops/ops/split.hpp>
 #include <portops/ops/tanh.hpp>
 
 #include <unistd.h>
@@ -145,6 +150,92 @@ TEST_F(OnnxRefusalTest, SmallFilesThatMakeMuch) {
             std::string::npos);
 }
 
+constexpr const char* too_much = "makes more of the file than eight times its bytes and 64 MiB";
+
+TEST_F(OnnxRefusalTest, SmallFilesThatReadMuch) {
+  const auto refused = [](const std::string& constant, const std::string& node) {
+    std::string text = "(float[70000] x) => (float[1] y) <int64[1] n = {60000}, int64 zero = {0}> { " + constant;
+    for (int i = 0; i < 300; ++i) text += " a" + std::to_string(i) + " = " + node;
+    return refusal_of_graph(17, text + " y = Relu(x) }");
+  };
+  // Integers that many nodes take one of, that they take for places, and that they count from the end.
+  EXPECT_NE(refused("c = ConstantOfShape<value = int64[1] {1}>(n)", "Gather(c, zero)").find(too_much),
+            std::string::npos);
+  EXPECT_NE(refused("c = ConstantOfShape<value = int64[1] {1}>(n)", "Gather(x, c)").find(too_much), std::string::npos);
+  EXPECT_NE(refused("c = ConstantOfShape<value = int64[1] {-1}>(n)", "Gather(x, c)").find(too_much), std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, StatisticsThatAreWidenedOftenAreTooMuch) {
+  need_type<f16>();
+  std::string text = "(float16[1, 4, 1, 1] x) => (float16[1, 4, 1, 1] y) <float16[4] s = {1, 1, 1, 1}> { ";
+  for (int i = 0; i < 12; ++i) text += "a" + std::to_string(i) + " = BatchNormalization(x, s, s, s, s) ";
+  onnx::ModelProto model = model_of("<ir_version: 8, opset_import: [\"\" : 17]> g " + text + "y = Relu(x) }");
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "?");
+  constexpr std::int64_t channels = 1 << 20;
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(channels);
+  auto& statistics = *model.mutable_graph()->mutable_initializer(0);
+  statistics.clear_int32_data();
+  statistics.set_dims(0, channels);
+  statistics.set_raw_data(std::string(2 * channels, '\0'));
+  EXPECT_NE(refusal_of(model.SerializeAsString()).find(too_much), std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, AttributesThatFunctionsTakeOften) {
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"l\" : 1]> g (float[2] x) => (float[2] y) { y = l.f<big = [1]>(x) } "
+      "<domain: \"l\", opset_import: [\"\" : 17]> f <big> (a) => (b) { b = Relu<big: ints = @big>(a) }");
+  auto& big = *model.mutable_graph()->mutable_node(0)->mutable_attribute(0);
+  for (int i = 0; i < 100'000; ++i) big.add_ints(i);
+  auto& reader = *model.mutable_functions(0)->mutable_node(0);
+  const onnx::AttributeProto reference = reader.attribute(0);
+  for (int i = 0; i < 1000; ++i) {
+    auto& each = *reader.add_attribute();
+    each = reference;
+    each.set_name("big" + std::to_string(i));
+  }
+  EXPECT_NE(refusal_of(model.SerializeAsString()).find(too_much), std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, FunctionsWhoseHeadsAreReadOften) {
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"l\" : 1]> g (float[2] x) => (float[2] y) { y = l.f(x) } "
+      "<domain: \"l\", opset_import: [\"\" : 17]> f (a) => (b) { b = Relu(a) }");
+  auto& function = *model.mutable_functions(0);
+  auto& import = *function.add_opset_import();
+  import.set_domain(std::string(1 << 20, 'd'));
+  auto& graph = *model.mutable_graph();
+  for (int i = 0; i < 100; ++i) {
+    *graph.add_node() = graph.node(0);
+    graph.mutable_node(i + 1)->set_output(0, "y" + std::to_string(i));
+  }
+  EXPECT_NE(refusal_of(model.SerializeAsString()).find(too_much), std::string::npos);
+}
+
+TEST_F(OnnxRefusalTest, NodesThatBecomeManyCallsOrOperands) {
+  const std::string much =
+      "with it the file makes more than 1000000 calls and operands, those of functions counted at every call";
+  std::string text = "(float[1] x) => (float y) <int64[1] n = {250}> { ";
+  for (int i = 0; i < 4000; ++i) text += "a" + std::to_string(i) + " = Expand(x, n) ";
+  EXPECT_EQ(refusal_of_graph(17, text + "y = Relu(x) }"), "node (Expand): " + much);
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"portops\" : 1]> g (float[2] x) => (float[2] y) "
+      "{ y = portops.split<sections = [2], axis = 0>(x) }");
+  auto& split = *model.mutable_graph()->mutable_node(0);
+  auto& count = *split.add_attribute();
+  count.set_name("out.count");
+  count.set_type(onnx::AttributeProto::INT);
+  count.set_i(1);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "?");
+  for (int i = 0; i < 1'000'000; ++i) split.mutable_attribute(0)->add_ints(0);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "node (split): " + much);
+}
+
 TEST_F(OnnxRefusalTest, ElementsOutsideOfTheFolder) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("portops_onnx_" + std::to_string(::getpid()));
@@ -206,6 +297,31 @@ TEST_F(OnnxRefusalTest, AbsurdExtents) {
             std::string::npos);
 }
 
+TEST_F(OnnxRefusalTest, NumbersAtTheEndsOf64Bits) {
+  // Messages name file and node, whoever throws first.
+  EXPECT_EQ(
+      refusal_of_graph(17, R"((float[2] x) => (float y) <int64[2] n = {1099511627776, 1099511627776}> {
+              y = Reshape(x, n) })"),
+      "node (Reshape): portops::Extents: [1099511627776, 1099511627776] has more elements than 64 bits can count");
+  const std::string x = "(float[0, 0, 4611686018427387904, 4611686018427387904] x) => (float y) ";
+  const std::string text =
+      "portops::Extents: [4611686018427387904, 4611686018427387904] has more elements than 64 bits can count";
+  EXPECT_EQ(refusal_of_graph(17, x + "{ y = Flatten<axis = 2>(x) }"), "node (Flatten): " + text);
+  EXPECT_EQ(refusal_of_graph(11, x + "{ y = Softmax<axis = 2>(x) }"), "node (Softmax): " + text);
+  EXPECT_EQ(refusal_of_graph(17, R"((float[0, 9223372036854775807] x) => (float y)
+              <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] many = {9223372036854775807}> {
+              y = Slice(x, zero, many, one, two) })"),
+            "?");
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <int64 from = {0}, int64 to = {0}, "
+      "int64 by = {-1}> { r = Range(from, to, by) y = Relu(x) }");
+  auto& to = *model.mutable_graph()->mutable_initializer(1);
+  to.clear_raw_data();
+  to.clear_int64_data();
+  to.add_int64_data(INT64_MIN);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "node (Range): goes from 0 to -9223372036854775808 by -1");
+}
+
 TEST_F(OnnxRefusalTest, WhatHasNoCall) {
   EXPECT_EQ(
       refusal_of_graph(17, "(float[1, 1, 4, 4] x) => (float y, int64 i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"),
@@ -220,7 +336,7 @@ TEST_F(OnnxRefusalTest, WhatHasNoCall) {
             "are fixed when a file "
             "is read");
   EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (double y) { y = Cast<to = 11>(x) }"),
-            "node (Cast): converts f32 to f64 when the program runs, which no call does");
+            "node (Cast): converts f32 to double when the program runs, which no call does");
   EXPECT_EQ(refusal_of_graph(15,
                              "(float[2, 3] x, float[3] s) => (float y) { y, m, v = BatchNormalization<training_mode = "
                              "1>(x, s, s, s, s) }"),

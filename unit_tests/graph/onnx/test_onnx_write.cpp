@@ -178,6 +178,18 @@ TEST_F(OnnxWriteTest, NamesThatMeet) {
   EXPECT_EQ(read.outputs()[0].name, "x");
 }
 
+TEST_F(OnnxWriteTest, ReshapesOfNothing) {
+  graph::Program program;
+  const graph::ValueId x = program.add_input("x", ElementType::f32, {2, 0});
+  const graph::ValueId z = program.add_input("z", ElementType::f32, {0, 0, 3});
+  program.add_output("flat", program.call("reshape", {{"x", x}}, {{"shape", Integers{-1}}}));
+  program.add_output("wide", program.call("reshape", {{"x", x}}, {{"shape", Integers{-1, 5, 7}}}));
+  program.add_output("turned", program.call("reshape", {{"x", z}}, {{"shape", Integers{4, 0}}}));
+  program.add_output("none", program.call("reshape", {{"x", z}}, {{"shape", Integers{0, 0}}}));
+  there_and_back(ctx, program);
+  EXPECT_EQ(nodes_of(program), (std::vector<std::string>{"Reshape", "Reshape", "Reshape", "portops.reshape"}));
+}
+
 TEST_F(OnnxWriteTest, EveryElementType) {
   for (const ElementType type : enabled_element_types()) {
     graph::Program program;
