@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the programs do in a build without some operators or element types."""
+"""What the tests of the programs do in a build without some operators or element types, and under sanitizers."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import unittest
@@ -14,3 +15,9 @@ def skip_if_left_out(result: subprocess.CompletedProcess[str]) -> subprocess.Com
     if re.search(r" \(PORTOPS_(OPERATORS|ELEMENT_TYPES)\)", result.stderr or ""):
         raise unittest.SkipTest(result.stderr.strip())
     return result
+
+
+def skip_where_sanitized() -> None:
+    """Skips a test that calls what others call, and takes long under sanitizers."""
+    if os.environ.get("PORTOPS_SANITIZED"):
+        raise unittest.SkipTest("too long under a sanitizer")
