@@ -89,16 +89,6 @@ std::string shown(std::string name) {
   return name;
 }
 
-/// The program with such names alone, which begin no line of their own in the text of its plan.
-Program with_shown_names(Program program) {
-  for (std::size_t i = 0; i < program.values().size(); ++i) {
-    const std::string name = shown(program.values()[i].name);
-    if (name == program.values()[i].name) continue;
-    program.rename({static_cast<std::int32_t>(i)}, name + "?" + std::to_string(i));  // others may look the same
-  }
-  return program;
-}
-
 std::string text_of(const graph::ValueInfo& value) {
   return std::string(name_of(value.type)) + " " + value.extents.to_string();
 }
@@ -194,7 +184,7 @@ void describe_program(const ProgramRequest& request, std::ostream& out) {
   check_output_names(request, program, words);
   const Runtime runtime;
   const Context ctx = context_of(request);
-  const graph::CompiledProgram compiled(ctx, with_shown_names(program));
+  const graph::CompiledProgram compiled(ctx, program);
   std::map<std::string, int> counts;
   std::int64_t constants = 0;
   for (const graph::Call& call : program.calls()) ++counts[call.op];

@@ -5,6 +5,7 @@
 #include "core/exec/region.hpp"
 #include "core/exec/runtime.hpp"
 #include "core/types/fail.hpp"
+#include "core/types/shown.hpp"
 #include "graph/arguments.hpp"
 #include "graph/call_facts.hpp"
 #include "graph/compiled_data.hpp"
@@ -125,15 +126,19 @@ std::string text_of(const Program& program, const Plan& plan, std::int32_t conte
   }
   const ValueInfo& info = program.values()[static_cast<std::size_t>(value)];
   std::ostringstream text;
-  text << info.name << ": ";
+  text << impl::shown(info.name) << ": ";
   switch (place.memory) {
     case MemoryKind::none: text << "not needed"; break;
     case MemoryKind::arena: text << "arena " << place.offset << ".." << place.offset + bytes_of(info); break;
-    case MemoryKind::input: text << "input " << program.values()[static_cast<std::size_t>(place.index)].name; break;
-    case MemoryKind::constant:
-      text << "constant " << program.values()[static_cast<std::size_t>(place.index)].name;
+    case MemoryKind::input:
+      text << "input " << impl::shown(program.values()[static_cast<std::size_t>(place.index)].name);
       break;
-    case MemoryKind::output: text << "output " << program.outputs()[static_cast<std::size_t>(place.index)].name; break;
+    case MemoryKind::constant:
+      text << "constant " << impl::shown(program.values()[static_cast<std::size_t>(place.index)].name);
+      break;
+    case MemoryKind::output:
+      text << "output " << impl::shown(program.outputs()[static_cast<std::size_t>(place.index)].name);
+      break;
   }
   return text.str();
 }

@@ -159,6 +159,8 @@ class Program {
   ///   linear_0: f32 [8, 3] = linear(x = x, weight = w)
   ///   relu_1: f32 [8, 3] = relu(x = linear_0)
   ///   output y = relu_1
+  ///
+  /// Names are shown without control characters, and cut behind 120 bytes.
   PORTOPS_EXPORT std::string to_string() const;
   /// The same as a picture, in Graphviz' language: `dot -Tsvg`.
   PORTOPS_EXPORT std::string to_dot() const;

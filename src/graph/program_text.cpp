@@ -3,6 +3,7 @@
 #include "graph/program.hpp"
 
 #include "core/schema/argument_texts.hpp"
+#include "core/types/shown.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -21,7 +22,7 @@ std::string type_of(const ValueInfo& value) {
 std::string text_of(const Program& program, const Operand& operand) {
   if (operand.is_number()) return impl::text_of(operand.number());
   if (operand.is_levels()) return "levels " + operand.levels().to_string();
-  const auto name = [&](ValueId value) { return value ? program.value(value).name : std::string("none"); };
+  const auto name = [&](ValueId value) { return value ? impl::shown(program.value(value).name) : std::string("none"); };
   if (operand.is_value()) return name(operand.value());
   std::string text;
   for (const ValueId value : operand.list()) text += (text.empty() ? "" : ", ") + name(value);
@@ -72,17 +73,18 @@ std::string quoted(const std::string& text) {
 std::string Program::to_string() const {
   std::ostringstream text;
   for (const ValueInfo& value : values_) {
-    if (value.origin == Origin::input) text << "input " << value.name << ": " << type_of(value) << "\n";
+    if (value.origin == Origin::input) text << "input " << impl::shown(value.name) << ": " << type_of(value) << "\n";
   }
   for (const ValueInfo& value : values_) {
-    if (value.origin == Origin::constant) text << "constant " << value.name << ": " << type_of(value) << "\n";
+    if (value.origin == Origin::constant)
+      text << "constant " << impl::shown(value.name) << ": " << type_of(value) << "\n";
   }
   for (const Call& call : calls_) {
     const char* separator = "";
     for (const NamedOperand& output : call.outputs) {
       for (const ValueId each : output.operand.values()) {
         if (!each) continue;
-        text << separator << value(each).name << ": " << type_of(value(each));
+        text << separator << impl::shown(value(each).name) << ": " << type_of(value(each));
         separator = ", ";
       }
     }
@@ -99,8 +101,8 @@ std::string Program::to_string() const {
     text << ")\n";
   }
   for (const ProgramOutput& output : outputs_) {
-    text << "output " << output.name << " = " << value(output.value).name;
-    if (output.over) text << " over " << value(output.over).name;
+    text << "output " << impl::shown(output.name) << " = " << impl::shown(value(output.value).name);
+    if (output.over) text << " over " << impl::shown(value(output.over).name);
     text << "\n";
   }
   return text.str();
