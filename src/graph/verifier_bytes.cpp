@@ -94,8 +94,9 @@ void Verifier::read(std::int32_t step, std::int32_t content, std::string_view in
   reading.input = input;
   reading.position = position;
   auto& stretches = memories_[reading.memory];
-  auto at = stretches.upper_bound(reading.begin);
-  if (at == stretches.begin() || (--at)->second.end < reading.end || at->second.content != whose) {
+  const auto behind = stretches.upper_bound(reading.begin);
+  const auto at = behind != stretches.begin() ? std::prev(behind) : stretches.end();
+  if (at == stretches.end() || at->second.end < reading.end || at->second.content != whose) {
     refuse(step_name(step), " reads ", name(content), " where it is not, or is no longer");
   }
   Stretch& its = at->second;
