@@ -23,6 +23,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace portops::apps {
@@ -106,6 +107,19 @@ void check_output_names(const ProgramRequest& request, const Program& program, c
   }
 }
 
+struct OpenProgram {
+  Words words;
+  Program program;
+};
+
+/// The words of a call, and the program that they are about.
+OpenProgram open_program(const ProgramRequest& request) {
+  Words words = sort_words(request);
+  Program program = graph::read_onnx(request.file, words.params);
+  check_output_names(request, program, words);
+  return {std::move(words), std::move(program)};
+}
+
 /// The elements of a file, last axis fastest.
 Tensor packed(const NpyTensor& file) {
   const TensorRef& x = file.ref;
@@ -179,9 +193,7 @@ std::string mebibytes(std::int64_t bytes) {
 }  // namespace
 
 void describe_program(const ProgramRequest& request, std::ostream& out) {
-  Words words = sort_words(request);
-  const Program program = graph::read_onnx(request.file, words.params);
-  check_output_names(request, program, words);
+  auto [words, program] = open_program(request);
   const Runtime runtime;
   const Context ctx = context_of(request);
   const graph::CompiledProgram compiled(ctx, program);
@@ -216,9 +228,7 @@ void describe_program(const ProgramRequest& request, std::ostream& out) {
 }
 
 void run_program_file(const ProgramRequest& request) {
-  Words words = sort_words(request);
-  const Program program = graph::read_onnx(request.file, words.params);
-  check_output_names(request, program, words);
+  auto [words, program] = open_program(request);
   if (words.outputs.empty())
     throw Error(request.file + ": no output is named, expected " + program.outputs()[0].name + "=FILE.npy");
   for (const auto& [output, file] : words.outputs) {
@@ -291,9 +301,7 @@ double allowed(ElementType type) {
 }  // namespace
 
 void check_program(const ProgramRequest& request, std::ostream& out) {
-  Words words = sort_words(request);
-  const Program program = graph::read_onnx(request.file, words.params);
-  check_output_names(request, program, words);
+  auto [words, program] = open_program(request);
   const Inputs inputs = read_inputs(request, program, words, true);
   const Runtime runtime;
   const Context ctx = context_of(request);
@@ -326,9 +334,7 @@ void check_program(const ProgramRequest& request, std::ostream& out) {
 
 void time_program(const ProgramRequest& request, std::ostream& out) {
   using Clock = std::chrono::steady_clock;
-  Words words = sort_words(request);
-  const Program program = graph::read_onnx(request.file, words.params);
-  check_output_names(request, program, words);
+  auto [words, program] = open_program(request);
   const Inputs inputs = read_inputs(request, program, words, true);
   const Runtime runtime;
   const Context ctx = context_of(request);
