@@ -34,6 +34,10 @@ bool fits_float(double number, ElementType type) {
   return type != ElementType::f64 || static_cast<double>(static_cast<float>(number)) == number;
 }
 
+/// Elements of a constant that a call does without and a node needs: of tensors without elements there may be any
+/// number.
+constexpr std::int64_t most_filled = std::int64_t{1} << 20;
+
 Tensor filled(ElementType type, const Extents& extents, double number) {
   const Tensor wide(ElementType::f64, extents);
   std::fill_n(wide.data<double>(), wide.ref().size(), number);
@@ -182,6 +186,8 @@ bool write_batch_norm(CallWriter& writer) {
   const graph::ValueInfo& x = writer.info("x");
   const double epsilon = writer.attribute<double>("epsilon");
   if (!infers || !fits_float(epsilon, x.type)) return false;
+  const bool has_all = writer.has("scale") && writer.has("bias");
+  if (!has_all && x.extents[1] > most_filled) return false;
   const auto side = [&](std::string_view name, std::string_view beside, double otherwise) {
     if (writer.has(name)) return writer.in(name);
     const ElementType type = writer.has(beside) ? writer.info(beside).type : x.type;
@@ -204,6 +210,7 @@ bool write_layer_norm(CallWriter& writer) {
   const std::int64_t given = writer.attribute<std::int64_t>("begin_norm_axis");
   const std::int64_t axis = given < 0 ? given + x.extents.rank() : given;
   const Extents normalised(std::span(x.extents.begin() + axis, x.extents.end()));
+  if (!writer.has("scale") && normalised.product() > most_filled) return false;
   const std::string scale =
       writer.has("scale") ? writer.in("scale") : writer.constant(filled(x.type, normalised, 1.0), "scale");
   onnx::NodeProto& node =

@@ -212,5 +212,24 @@ TEST_F(OnnxWriteTest, FilesReplaceTheirTargets) {
   std::filesystem::remove(path);
 }
 
+TEST_F(OnnxWriteTest, ConstantsThatNodesNeedAreNoLargerThanTheyMayBe) {
+  for (const std::int64_t channels : {std::int64_t{3}, std::int64_t{1} << 40}) {
+    graph::Program program;
+    const graph::ValueId x = program.add_input("x", ElementType::f32, {0, channels});
+    const graph::ValueId statistics = program.add_input("statistics", ElementType::f32, {channels});
+    const graph::Call normal = program.add_call(
+        {.op = "layer_norm", .inputs = {{"x", x}}, .attributes = {{"begin_norm_axis", std::int64_t{1}}}});
+    const graph::Call given = program.add_call({.op = "batch_norm",
+                                                .inputs = {{"x", x}, {"mean", statistics}, {"variance", statistics}},
+                                                .attributes = {{"is_test", true}}});
+    program.add_output("normal", normal.result("out"));
+    program.add_output("given", given.result("out"));
+    const std::string model = graph::onnx_model(program);
+    EXPECT_EQ(model.find("LayerNormalization") != std::string::npos, channels == 3);
+    EXPECT_EQ(model.find("BatchNormalization") != std::string::npos, channels == 3);
+    EXPECT_EQ(graph::parse_onnx(model).outputs().size(), 2U);
+  }
+}
+
 }  // namespace
 }  // namespace portops::test
