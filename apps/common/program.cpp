@@ -10,6 +10,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <utility>
 
 namespace portops::apps {
 
@@ -39,13 +40,17 @@ int run_program(std::string_view name, int (*command)(int argc, char** argv), in
   }
 }
 
+std::string without_controls(std::string text, char instead) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(text.begin(), text.end(), is_control, instead);
+  return text;
+}
+
 std::string error_line(std::string_view program, std::string_view message) {
   constexpr std::string_view library = "portops::";
   if (message.starts_with(library)) message.remove_prefix(library.size());
   std::string line = std::string(program) + ": " + std::string(message);
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  std::replace_if(line.begin(), line.end(), is_control, ' ');  // a file name may hold a line break
-  return line + "\n";
+  return without_controls(std::move(line), ' ') + "\n";  // a file name may hold a line break
 }
 
 }  // namespace portops::apps

@@ -6,6 +6,7 @@
 
 #include "common/npy.hpp"
 #include "common/output_file.hpp"
+#include "common/program.hpp"
 #include "common/transfer.hpp"
 #include "common/values.hpp"
 
@@ -83,12 +84,8 @@ Context context_of(const ProgramRequest& request) {
   return ctx;
 }
 
-/// A name as terminals may show it: it is a stranger's, so without control characters.
-std::string shown(std::string name) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  std::replace_if(name.begin(), name.end(), is_control, '?');
-  return name;
-}
+/// A name in a stranger's file.
+std::string shown(const std::string& name) { return without_controls(name, '?'); }
 
 std::string text_of(const graph::ValueInfo& value) {
   return std::string(name_of(value.type)) + " " + value.extents.to_string();
