@@ -4,13 +4,11 @@
 
 #include <portops/core/error.hpp>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
-#include <utility>
 
 namespace portops::apps {
 
@@ -40,17 +38,23 @@ int run_program(std::string_view name, int (*command)(int argc, char** argv), in
   }
 }
 
-std::string without_controls(std::string text, char instead) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  std::replace_if(text.begin(), text.end(), is_control, instead);
-  return text;
+std::string without_controls(const std::string& text, char instead) {
+  std::string kept;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F, which some terminals obey, are two bytes in UTF-8.
+    const bool is_pair = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    kept += byte < 0x20 || byte == 0x7f || is_pair ? instead : text[i];
+    if (is_pair) ++i;
+  }
+  return kept;
 }
 
 std::string error_line(std::string_view program, std::string_view message) {
   constexpr std::string_view library = "portops::";
   if (message.starts_with(library)) message.remove_prefix(library.size());
   std::string line = std::string(program) + ": " + std::string(message);
-  return without_controls(std::move(line), ' ') + "\n";  // a file name may hold a line break
+  return without_controls(line, ' ') + "\n";  // a file name may hold a line break
 }
 
 }  // namespace portops::apps

@@ -12,7 +12,7 @@ namespace portops::apps {
 int run_program(std::string_view name, int (*command)(int argc, char** argv), int argc, char** argv);
 
 /// A text as terminals may show it: its control characters are something else.
-std::string without_controls(std::string text, char instead);
+std::string without_controls(const std::string& text, char instead);
 
 /// `message` on one line: prefixed with the program's name, without a leading `portops::` and control characters.
 std::string error_line(std::string_view program, std::string_view message);

@@ -337,6 +337,7 @@ void time_program(const ProgramRequest& request, std::ostream& out) {
   const Context ctx = context_of(request);
   graph::Execution execution(ctx, graph::CompiledProgram(ctx, program));
   results_of(ctx, program, execution, inputs);  // the first run is not like the others
+  if (ctx.backend() == Backend::cuda) execution.capture();
   constexpr std::size_t most = 100000;
   std::vector<double> milliseconds;
   const auto wanted = request.repeats > 0 ? static_cast<std::size_t>(request.repeats) : most;

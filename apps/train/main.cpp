@@ -165,6 +165,7 @@ void measure_times(const Context& ctx, const Options& options, const ImageData& 
   const std::int64_t items = std::min(options.train.batch, data.test.items());
   print_timing("step    ", time_steps(ctx, trainer, options.timed_steps));
   print_timing("infer   ", time_inference(ctx, trainer, items, options.timed_steps));
+  print_timing("program ", time_program(ctx, trainer, options.train.network, items, options.timed_steps));
 }
 
 /// What process 0 says is enough. The buffer is never destroyed: std::cout flushes it when all else has ended.
@@ -236,6 +237,7 @@ void run(Options options, const portops::comm::Communicator& processes) {
   const portops::Device device = choose_device(options.backend);
   const Context ctx = make_context(options, device);
   choose_micro_batches(ctx, options, processes.size());
+  options.train.is_program = options.captured.value_or(device.backend == portops::Backend::cuda);
   const portops::nn::Metadata settings = settings_of(ctx, options.train, data.train);
   Checkpoints checkpoints(ctx, options, settings, options.timed_steps == 0 && processes.rank() == 0);
   Trainer trainer(ctx, options.train, data.train, data.test, processes);

@@ -25,6 +25,7 @@ struct Options {
   std::optional<std::string> program;  ///< the file to write the network to, ONNX
   std::int64_t program_batch = 1;      ///< the images that a run of it takes
   std::int64_t timed_steps = 0;        ///< 0: no timing, but training
+  std::optional<bool> captured;        ///< TrainOptions::is_program; by default on a GPU
   std::optional<Backend> backend;
   Math math = Math::ieee;
   bool deterministic = false;

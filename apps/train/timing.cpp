@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "timing.hpp"
 
+#include "inference_program.hpp"
+
 #include <portops/core/memory_use.hpp>
 #include <portops/core/runtime.hpp>
+#include <portops/graph/compile.hpp>
+#include <portops/graph/execution.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -43,6 +47,18 @@ TimedCalls time_steps(const Context& ctx, Trainer& trainer, std::int64_t steps) 
 
 TimedCalls time_inference(const Context& ctx, Trainer& trainer, std::int64_t items, std::int64_t batches) {
   return time_calls(ctx, trainer, batches, [&](std::int64_t) { trainer.infer(0, items); });
+}
+
+TimedCalls time_program(const Context& ctx, Trainer& trainer, const NetworkOptions& options, std::int64_t items,
+                        std::int64_t batches) {
+  const ImageBatch batch = trainer.test_batch(0, items);
+  const TensorRef& images = batch.images.tensor();
+  graph::Execution execution(
+      ctx, graph::CompiledProgram(ctx, inference_program(ctx, trainer.network(), options, images.extents())));
+  copy(ctx, images, execution.input("images"));
+  execution.run();
+  if (ctx.backend() == Backend::cuda) execution.capture();
+  return time_calls(ctx, trainer, batches, [&](std::int64_t) { execution.run(); });
 }
 
 }  // namespace portops::apps

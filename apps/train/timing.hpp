@@ -22,5 +22,8 @@ struct TimedCalls {
 TimedCalls time_steps(const Context& ctx, Trainer& trainer, std::int64_t steps);
 /// Batches of inference, of so many items, likewise.
 TimedCalls time_inference(const Context& ctx, Trainer& trainer, std::int64_t items, std::int64_t batches);
+/// The same by the program that --program writes, which a GPU captures; the images stay where they are.
+TimedCalls time_program(const Context& ctx, Trainer& trainer, const NetworkOptions& options, std::int64_t items,
+                        std::int64_t batches);
 
 }  // namespace portops::apps

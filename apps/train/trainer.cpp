@@ -27,7 +27,7 @@ namespace ag = autograd;
 namespace {
 
 /// The items that are read at once where none are learned from.
-std::int64_t test_batch(const TrainOptions& options) { return std::max<std::int64_t>(options.batch, 256); }
+std::int64_t items_at_once(const TrainOptions& options) { return std::max<std::int64_t>(options.batch, 256); }
 
 nn::Schedule schedule_of(const TrainOptions& options, std::int64_t steps_per_epoch) {
   const std::int64_t steps = options.epochs * steps_per_epoch, rising = steps / 20;
@@ -79,12 +79,13 @@ void Trainer::begin_sum() {
 }
 
 void Trainer::step() {
-  if (!sum_) begin_sum();
   const std::int64_t items = std::min(options_.batch, this->items() - learned_);
   if (!network_.is_training()) network_.train(true);
-  const comm::Range mine = sum_->micro_batches();
-  for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) learn(i, items);
-  sum_->finish(ctx_);
+  if (items == options_.batch && has_program()) {
+    learn_by_program();
+  } else {
+    learn_by_calls(items);
+  }
   optimizer_.set_learning_rate(ctx_, schedule_(step_));
   if (scale_) {
     optimizer_.step(ctx_, *scale_);
@@ -94,6 +95,26 @@ void Trainer::step() {
   optimizer_.clear_grads();
   learned_ += items;
   ++step_;
+}
+
+/// The gradients of the next whole batch.
+void Trainer::learn_by_program() {
+  const ImageBatch batch = train_images_.gather(ctx_, slice(rows_, learned_, {options_.batch}));
+  if (!program_) program_.emplace(ctx_, network_, options_.network, batch.images.tensor().extents());
+  copy(ctx_, batch.images.tensor(), program_->images());
+  copy(ctx_, slice(device_labels_, learned_, {options_.batch}), program_->labels());
+  if (scale_) copy(ctx_, scale_->loss_grad(ctx_, program_->loss()).tensor(), program_->loss_grad());
+  program_->run();
+  const TensorRef logits = program_->logits();
+  copy(ctx_, logits, slice(logits_, learned_ * options_.network.classes, logits.extents()));
+}
+
+/// The gradients of the next items.
+void Trainer::learn_by_calls(std::int64_t items) {
+  if (!sum_) begin_sum();
+  const comm::Range mine = sum_->micro_batches();
+  for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) learn(i, items);
+  sum_->finish(ctx_);
 }
 
 /// The gradients of a micro-batch of the next items.
@@ -137,10 +158,14 @@ Measures Trainer::measure() {
   return measures;
 }
 
+ImageBatch Trainer::test_batch(std::int64_t first, std::int64_t items) const {
+  return test_images_.gather(ctx_, slice(test_rows_, first, {items}));
+}
+
 nn::Variable Trainer::infer(std::int64_t first, std::int64_t items) {
   const ag::NoGradients scope;
   if (network_.is_training()) network_.train(false);
-  const ImageBatch batch = test_images_.gather(ctx_, slice(test_rows_, first, {items}));
+  const ImageBatch batch = test_batch(first, items);
   return network_(ctx_, batch.images);
 }
 
@@ -149,9 +174,9 @@ std::vector<Told> Trainer::test() {
   const std::int64_t classes = options_.network.classes;
   const Tensor logits = zeros(ctx_, options_.network.type, {all, classes});
   const std::int64_t size = processes_.size();
-  for (std::int64_t first = 0; first < all; first += test_batch(options_)) {
-    if (first / test_batch(options_) % size != processes_.rank()) continue;
-    const nn::Variable found = infer(first, std::min(test_batch(options_), all - first));
+  for (std::int64_t first = 0; first < all; first += items_at_once(options_)) {
+    if (first / items_at_once(options_) % size != processes_.rank()) continue;
+    const nn::Variable found = infer(first, std::min(items_at_once(options_), all - first));
     copy(ctx_, found.tensor(), slice(logits, first * classes, found.tensor().extents()));
   }
   complete(logits);

@@ -6,6 +6,7 @@
 #include "device_images.hpp"
 #include "images.hpp"
 #include "network.hpp"
+#include "step_program.hpp"
 
 #include <portops/comm/communicator.hpp>
 #include <portops/comm/gradient_sum.hpp>
@@ -34,6 +35,9 @@ struct TrainOptions {
   std::int64_t epochs = 10;      ///< by which the learning rate has fallen to 0
   double learning_rate = 0.002;  ///< the highest one
   std::int64_t seed = 1;
+  /// Whether whole batches are computed by one program, on a GPU in one launch, where one process computes them as one
+  /// micro-batch. The bits are the same.
+  bool is_program = false;
 };
 
 /// Trains a network: Adam by the cross entropy, with a learning rate that rises over the first twentieth of the steps,
@@ -68,6 +72,8 @@ class Trainer {
   /// Throws Error where a loss is NaN or Inf.
   Measures measure();
 
+  /// A batch of the items to test, from `first` on.
+  ImageBatch test_batch(std::int64_t first, std::int64_t items) const;
   /// The logits of a batch of the items to test, from `first` on, by the running statistics of batch_norm; no gradient.
   nn::Variable infer(std::int64_t first, std::int64_t items);
   /// Of all items to test. Waits. Throws Error where a loss is NaN or Inf.
@@ -79,7 +85,10 @@ class Trainer {
  private:
   std::int64_t items() const { return static_cast<std::int64_t>(train_labels_.size()); }
 
+  bool has_program() const { return options_.is_program && processes_.size() == 1 && options_.micro_batches == 1; }
   void begin_sum();
+  void learn_by_program();
+  void learn_by_calls(std::int64_t items);
   void learn(std::int64_t micro_batch, std::int64_t items);
   void complete(const TensorRef& logits) const;
 
@@ -90,6 +99,7 @@ class Trainer {
   Network network_;
   nn::Adam optimizer_;
   std::optional<comm::GradientSum> sum_;
+  std::optional<StepProgram> program_;
   std::optional<nn::LossScale> scale_;
   DeviceImages train_images_, test_images_;
   std::vector<std::int64_t> train_labels_, test_labels_;

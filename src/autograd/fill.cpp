@@ -21,4 +21,10 @@ void limit_rows(const Context& ctx, ElementType type, const TensorRef& rows, std
   });
 }
 
+void mark_refused(const Context& ctx, ElementType type, const TensorRef& count, std::int64_t* last_row) {
+  dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
+    FillKernels<B, T>::mark_refused(ctx, static_cast<const std::int64_t*>(count.data()), last_row);
+  });
+}
+
 }  // namespace portops::impl

@@ -15,6 +15,7 @@ struct FillKernels {
   static void fill(const Context& ctx, T* out, std::int64_t count, T number);
   /// Whatever T is.
   static void limit_rows(const Context& ctx, std::int64_t* rows, std::int64_t count, std::int64_t most);
+  static void mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* last_row);
 };
 
 }  // namespace portops::impl

@@ -4,6 +4,7 @@
 
 #include "autograd/fill_kernels.hpp"
 #include "core/exec/launch.hpp"
+#include "ops/sparse_rows/mark_refused.hpp"
 
 namespace portops::impl {
 
@@ -35,6 +36,12 @@ template <Backend B, class T>
 void FillKernels<B, T>::limit_rows(const Context& ctx, std::int64_t* rows, std::int64_t count, std::int64_t most) {
   static const std::string label = "portops::autograd::limit_rows[items]";
   launch_items<B, 0>(ctx, label, LimitRows{rows, most}, count);
+}
+
+template <Backend B, class T>
+void FillKernels<B, T>::mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* last_row) {
+  static const std::string label = "portops::autograd::mark_refused[items]";
+  impl::mark_refused<B>(ctx, label, count, last_row);
 }
 
 }  // namespace portops::impl

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "autograd/node.hpp"
 
+#include "autograd/fill.hpp"
 #include "portops/core/tensor.hpp"
 
 #include <cstddef>
@@ -49,6 +50,14 @@ Value joined(const Context& ctx, const TensorRef& a, const TensorRef& b) {
 /// What lies behind the count of a term has no place in the table, and is left out.
 SparseValue merged(const Context& ctx, std::int64_t height, const SparseValue& a, const SparseValue& b) {
   const Value rows = joined(ctx, a.rows.tensor, b.rows.tensor), values = joined(ctx, a.values.tensor, b.values.tensor);
+  if (ctx.backend() == Backend::cuda) {  // on hosts what made the counts has thrown
+    std::int64_t* end = static_cast<std::int64_t*>(rows.tensor.data());
+    for (const SparseValue* term : {&a, &b}) {
+      const std::int64_t its = term->rows.tensor.size();
+      end += its;
+      if (its > 0) mark_refused(ctx, values.tensor.type(), term->count.tensor, end - 1);
+    }
+  }
   SparseValue out{make_value(ctx, label, ElementType::i64, rows.tensor.extents()),
                   make_value(ctx, label, values.tensor.type(), values.tensor.extents()),
                   make_value(ctx, label, ElementType::i64, {})};

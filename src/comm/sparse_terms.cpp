@@ -73,8 +73,7 @@ void SparseTerms::sum_rows(const Context& ctx, Engine& engine, std::span<const s
     copy(ctx, part_of(each.sparse.values.tensor(), 0, each.rows), part_of(values.tensor(), at, each.rows));
     at += each.rows;
     if (ctx.backend() != Backend::cuda) continue;  // take() has read the count
-    // A place outside of the table shows in the count alone, which is negative then, and has left the last row without
-    // a place. In that row's stead it is outside of the table again: the count of the sum shows it on every process.
+    // A place outside of the table: the count of the sum shows it on every process.
     const auto* const count = static_cast<const std::int64_t*>(each.sparse.count.tensor().data());
     auto* const last = static_cast<std::int64_t*>(rows.tensor().data()) + (at - 1);
     dispatch(ctx.backend(), table.type(),

@@ -28,8 +28,8 @@ struct TreeKernels {
   static void scale(const Context& ctx, T* x, std::int64_t count, double factor);
   /// out[i] = 0, for i < count.
   static void clear(const Context& ctx, T* out, std::int64_t count);
-  /// *row = *count where that is negative.
-  static void mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* row);
+  /// As MarkRefused says, whatever T is.
+  static void mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* last_row);
 };
 
 }  // namespace portops::impl

@@ -7,6 +7,7 @@
 #include "comm/tree_kernels.hpp"
 #include "core/exec/launch.hpp"
 #include "core/lanes/pack.hpp"
+#include "ops/sparse_rows/mark_refused.hpp"
 
 namespace portops::impl {
 
@@ -64,15 +65,6 @@ struct ClearElements {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { out[i] = static_cast<T>(0.0F); }
 };
 
-struct MarkRefused {
-  const std::int64_t* count;
-  std::int64_t* row;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    if (*count < 0) *row = *count;
-  }
-};
-
 // Bound by what comes over the wire, not by memory: nothing that is worth packs.
 template <Backend B, class T>
 void TreeKernels<B, T>::add(const Context& ctx, const TreeNodes& its) {
@@ -96,9 +88,9 @@ void TreeKernels<B, T>::clear(const Context& ctx, T* out, std::int64_t count) {
 }
 
 template <Backend B, class T>
-void TreeKernels<B, T>::mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* row) {
+void TreeKernels<B, T>::mark_refused(const Context& ctx, const std::int64_t* count, std::int64_t* last_row) {
   static const std::string label = "portops::comm::GradientSum[refused]";
-  launch_items<B, 0>(ctx, label, MarkRefused{count, row}, 1);
+  impl::mark_refused<B>(ctx, label, count, last_row);
 }
 
 }  // namespace portops::impl

@@ -5,6 +5,7 @@
 #include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,8 +91,7 @@ class CudaDevice final : public ExecutionDevice {
     const impl::BesideCaptures beside;
     contexts_.push_back(ctx);
     for (std::int32_t i = 1; i < instances; ++i) {
-      Context& made = contexts_.emplace_back(Context(Backend::cuda, streams_.emplace_back().get()));
-      made.deterministic(ctx.deterministic()).math(ctx.math()).products(ctx.products());
+      contexts_.push_back(on_own_stream(ctx));
     }
     if (instances == 1) return;
     beginning_.emplace_back();
@@ -101,6 +101,7 @@ class CudaDevice final : public ExecutionDevice {
     // What lies in memory of the execution must be done before that goes.
     for (std::size_t i = 0; i < contexts_.size(); ++i) cudaStreamSynchronize(stream(i));
     contexts_.clear();
+    elsewhere_.reset();
   }
 
   const Context& ctx(std::int32_t instance) const override { return contexts_[static_cast<std::size_t>(instance)]; }
@@ -126,6 +127,18 @@ class CudaDevice final : public ExecutionDevice {
   }
   void capture(const std::function<void()>& enqueue) override {
     const impl::CurrentDevice current(contexts_.front());
+    if (stream(0) != nullptr) return captured_.make(stream(0), enqueue);
+    // The stream of Kokkos' own instance cannot be captured, but what was captured elsewhere can be launched there.
+    if (!elsewhere_) {
+      const impl::BesideCaptures beside;
+      elsewhere_.emplace(on_own_stream(contexts_.front()));
+    }
+    struct Exchange {
+      Context &one, &other;
+      Exchange(Context& a, Context& b) : one(a), other(b) { std::swap(one, other); }
+      ~Exchange() { std::swap(one, other); }
+    };
+    const Exchange exchange(contexts_.front(), *elsewhere_);
     captured_.make(stream(0), enqueue);
   }
   void drop_captured() override { captured_.drop(); }
@@ -149,8 +162,15 @@ class CudaDevice final : public ExecutionDevice {
     check_cuda(cudaEventRecord(event.get(), stream(static_cast<std::size_t>(instance))), label, "cudaEventRecord");
   }
 
+  /// With these options, on a stream of its own.
+  Context on_own_stream(const Context& ctx) {
+    Context made(Backend::cuda, streams_.emplace_back().get());
+    return made.deterministic(ctx.deterministic()).math(ctx.math()).products(ctx.products());
+  }
+
   std::vector<Stream> streams_;
   std::vector<Context> contexts_;  ///< the first one is the caller's
+  std::optional<Context> elsewhere_;  ///< where runs are captured, if not on the first one
   std::vector<Event> beginning_;
   std::vector<Event> steps_;
   CapturedRun captured_;

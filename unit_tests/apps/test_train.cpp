@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "common/order.hpp"
 #include "common/transfer.hpp"
+#include "common/values.hpp"
 #include "support/support.hpp"
 #include "train/checkpoint.hpp"
 #include "train/device_images.hpp"
@@ -203,6 +204,29 @@ TEST_P(TrainTest, TakenUpAgainAfterAnEpoch) {
     others["seed"] = "6";
     expect_error([&] { load_checkpoint(ctx, file("first"), again, others); },
                  file("first") + ": was made with --seed 5, and cannot be resumed with 6");
+  });
+}
+
+// An epoch has two whole batches, of which the program is, and one that is not whole. On a GPU what is captured is run
+// from the second batch on.
+TEST_P(TrainTest, OneProgramComputesTheBitsOfCalls) {
+  ctx.deterministic(true);
+  const LabelledImages images = some_images(20, 8, 8, 3);
+  for_each_type([&]<class T>() {
+    TrainOptions options = small_options(ElementTypeOf<T>::value);
+    SCOPED_TRACE(name_of(options.network.type));
+    for (const bool is_program : {false, true}) {
+      options.is_program = is_program;
+      Trainer trainer(ctx, options, images, images);
+      Measures measures;
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        trainer.begin_epoch();
+        for (std::int64_t step = 0; step < trainer.steps_per_epoch(); ++step) trainer.step();
+        measures = trainer.measure();
+      }
+      save_checkpoint(ctx, file(is_program ? "program" : "calls"), trainer, {{"losses", to_string(measures.loss())}});
+    }
+    EXPECT_EQ(bytes("program"), bytes("calls"));
   });
 }
 

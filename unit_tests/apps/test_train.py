@@ -115,7 +115,7 @@ class TrainTest(TrainProgramTest):
 
     def test_timing(self) -> None:
         lines = self.run_ok(*SMALL, "--timing=5").splitlines()
-        for line, what in zip(lines[-2:], ("step", "infer")):
+        for line, what in zip(lines[-3:], ("step", "infer", "program")):
             self.assertRegex(line, rf"^{what} +\S+ ms, of which the host took \S+; memory at most \d+\.\d MiB beside the images$")
             self.assertGreater(float(re.search(r"(\S+) MiB", line)[1]), 0)
         self.assertEqual(os.listdir(self.folder), ["images"])

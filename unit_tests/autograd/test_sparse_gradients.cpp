@@ -12,6 +12,8 @@
 #include <portops/ops/sparse_sgd.hpp>
 #include <portops/ops/sum.hpp>
 
+#include <gmock/gmock.h>
+
 // Leaves that want a sparse gradient.
 
 namespace portops::test {
@@ -73,6 +75,26 @@ TEST_P(SparseGradientsTest, SeveralLookUps) {
   ag::backward(ctx, looked_up(weight, {1, 1}));
   EXPECT_EQ(merged(weight.sparse_grad()),
             (std::pair<Rows, Elements>({0, 1, 3, 5}, {3, 4, 1 + 3, 2 + 4, 6 + 30, 8 + 40, 10, 20})));
+}
+
+/// A host refuses the call; on a GPU the count tells, whichever of the terms it was, and in which pass.
+TEST_P(SparseGradientsTest, ARowOutsideOfTheTableIsNotForgotten) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a host has refused it before";
+  for (const bool is_first : {true, false}) {
+    for (const bool is_one_pass : {true, false}) {
+      const ag::Variable weight = table(ag::Gradient::sparse);
+      const ag::Variable wrong = looked_up(weight, {1, 77}), right = looked_up(weight, {3, 0});
+      const ag::Variable one = is_first ? wrong : right, other = is_first ? right : wrong;
+      if (is_one_pass) {
+        ag::backward(ctx, ag::add(ctx, one, other));
+      } else {
+        ag::backward(ctx, one);
+        ag::backward(ctx, other);
+      }
+      EXPECT_THAT(message_of([&] { merged_count(ctx, weight.sparse_grad().count.tensor()); }),
+                  testing::HasSubstr("is not a row of the table"));
+    }
+  }
 }
 
 TEST_P(SparseGradientsTest, BesideDenseOnes) {

@@ -14,7 +14,8 @@ namespace portops::impl {
 class WeightGrad {
  public:
   WeightGrad() = default;
-  WeightGrad(MemoryLayout& layout, const TensorRef& weight_grad, std::int64_t steps);
+  /// `padding`: the columns that the rows of out_grad have beyond its channels.
+  WeightGrad(MemoryLayout& layout, const TensorRef& weight_grad, std::int64_t steps, std::int64_t padding = 0);
 
   /// The product of the index-th step; grads and columns have a row a pixel.
   template <Backend B, class T>
@@ -54,29 +55,43 @@ inline std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (i
 inline std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
 inline ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
 
-/// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy.
+/// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy. Of a single group its rows may be
+/// padded with zeros, to so many columns.
 class OutGradRows {
  public:
   OutGradRows() = default;
-  OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step) {
+  OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step,
+              std::int64_t columns) {
     if (is_matrix_of_pixels(out_grad)) return;
-    copy_ = TemporaryArray(layout, step * windows.pixels() * windows.out_channels, size_of(out_grad.type()));
+    padding_ = columns - windows.out_channels;
+    copy_ = TemporaryArray(layout, step * windows.pixels() * columns, size_of(out_grad.type()));
   }
+  OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step)
+      : OutGradRows(layout, windows, out_grad, step, windows.out_channels) {}
+
+  std::int64_t padding() const { return padding_; }
 
   template <Backend B, class T>
   TensorRef rows(const Context& ctx, const std::string& label, const Windows& windows, const TensorRef& out_grad,
                  std::int64_t first, std::int64_t count, void* memory) const {
-    void* data = tensor4(out_grad, first).data;
-    std::int64_t distance = pixel_distance(out_grad);
-    if (copy_) {
-      data = copy_.in(memory);
-      distance = windows.out_channels;
-      ConvolutionKernels<B, T>::rearrange(ctx, label, to_channels_last(out_grad, first, count, data));
+    const Matrices matrix(ctx, out_grad.type());
+    const std::int64_t pixels = windows.pixels(), columns = windows.group_out_channels();
+    if (!copy_) return matrix(tensor4(out_grad, first).data, count * pixels, columns, pixel_distance(out_grad));
+    auto* const data = static_cast<T*>(copy_.in(memory));
+    const std::int64_t distance = windows.out_channels + padding_;
+    Rearrangement what = to_channels_last(out_grad, first, count, data);
+    what.to = {data, pixels * distance, 1, windows.out_width * distance, distance};
+    what.merge_columns();
+    ConvolutionKernels<B, T>::rearrange(ctx, label, what);
+    if (padding_ > 0) {
+      ConvolutionKernels<B, T>::fill(ctx, label, {1, 1, count * pixels, padding_},
+                                     {data + windows.out_channels, {0, 0, distance, 1}}, nullptr, 0);
     }
-    return Matrices(ctx, out_grad.type())(data, count * windows.pixels(), windows.group_out_channels(), distance);
+    return matrix(data, count * pixels, columns + padding_, distance);
   }
 
  private:
+  std::int64_t padding_ = 0;
   TemporaryArray copy_;
 };
 

@@ -55,13 +55,17 @@ void launch_any(const Context& ctx, const PoolLabels& labels, const PoolPlan& pl
                    : launch_by_items<B>(ctx, labels.planes, Kernel<int, 1>(plan));
 }
 
-/// Those of PoolPlan::by_packs. `Kernel` takes the side of a window and whether neighbours are channels.
-template <template <int K, bool by_channels> class Kernel>
+/// Those of PoolPlan::by_packs. `Kernel` takes the side of a window, whether neighbours are channels, and their number.
+template <template <int K, bool by_channels, int pack> class Kernel, int widest>
 void launch_by_packs(const Context& ctx, const PoolLabels& labels, const PoolPlan& plan) {
   constexpr Backend B = Backend::cuda;
   const auto launch = [&]<int K>() {
-    plan.by_channels ? launch_by_items<B>(ctx, labels.channels_by_packs, Kernel<K, true>(plan))
-                     : launch_by_items<B>(ctx, labels.planes_by_packs, Kernel<K, false>(plan));
+    if (plan.by_channels) return launch_by_items<B>(ctx, labels.channels_by_packs, Kernel<K, true, widest>(plan));
+    const auto launch_planes = [&]<int pack>() {
+      launch_by_items<B>(ctx, labels.planes_by_packs, Kernel<K, false, pack>(plan));
+    };
+    if (plan.pack == 1) return launch_planes.template operator()<1>();
+    plan.pack == 2 ? launch_planes.template operator()<2>() : launch_planes.template operator()<widest>();
   };
   plan.by_packs == 2 ? launch.template operator()<2>() : launch.template operator()<3>();
 }
@@ -72,8 +76,8 @@ struct PoolOnGpu {
   static constexpr bool is_max = kind != PoolKind::average;
   template <class Index, int N>
   using Any = PoolDown<T, Index, N, is_max>;
-  template <int K, bool by_channels>
-  using ByPacks = PoolByPacks<T, K, by_channels, kind>;
+  template <int K, bool by_channels, int pack>
+  using ByPacks = PoolByPacks<T, K, by_channels, pack, kind>;
 };
 
 /// pool2d_grad on a GPU.
@@ -81,8 +85,8 @@ template <class T, bool is_max>
 struct SpreadOnGpu {
   template <class Index, int N>
   using Any = SpreadDown<T, Index, N, is_max>;
-  template <int K, bool by_channels>
-  using ByPacks = SpreadByPacks<T, K, by_channels, is_max>;
+  template <int K, bool by_channels, int pack>
+  using ByPacks = SpreadByPacks<T, K, by_channels, pack, is_max>;
 };
 
 template <class T, PoolKind kind>
@@ -91,7 +95,7 @@ void pool_on_gpu(const Context& ctx, const PoolPlan& plan) {
   using Kernels = PoolOnGpu<T, kind>;
   if constexpr (sizeof(T) < sizeof(double)) {
     if (plan.by_packs != 0 && plan.is_small()) {
-      return launch_by_packs<Kernels::template ByPacks>(ctx, labels, plan);
+      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels, plan);
     }
   }
   if (Kernels::is_max && plan.is_whole && !plan.by_channels && plan.is_small()) {
@@ -106,7 +110,7 @@ void spread_on_gpu(const Context& ctx, const PoolPlan& plan) {
   using Kernels = SpreadOnGpu<T, is_max>;
   if constexpr (sizeof(T) < sizeof(double)) {
     if (plan.by_packs != 0 && plan.is_small()) {
-      return launch_by_packs<Kernels::template ByPacks>(ctx, labels, plan);
+      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels, plan);
     }
   }
   if (plan.is_small() && SpreadWhole<T, is_max>::suits(plan)) {

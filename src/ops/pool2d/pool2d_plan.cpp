@@ -11,32 +11,47 @@
 namespace portops::impl {
 namespace {
 
-/// Whether `axis` has its neighbours side by side, and blocks of a GPU's widest access along it are aligned to that.
-bool is_wide(const TensorRef& tensor, int axis) {
+/// Whether `axis` has its neighbours side by side, and packs of so many along it are aligned to their bytes.
+bool has_packs(const TensorRef& tensor, int axis, int pack) {
   const auto size = static_cast<std::int64_t>(size_of(tensor.type()));
-  if (tensor.stride(axis) != 1 || reinterpret_cast<std::uintptr_t>(tensor.data()) % gpu_pack_bytes != 0) return false;
+  const std::int64_t bytes = pack * size;
+  if (tensor.stride(axis) != 1 || reinterpret_cast<std::uintptr_t>(tensor.data()) % bytes != 0) return false;
   for (int other = 0; other < tensor.rank(); ++other) {
-    if (other != axis && tensor.extent(other) > 1 && tensor.stride(other) * size % gpu_pack_bytes != 0) return false;
+    if (other != axis && tensor.extent(other) > 1 && tensor.stride(other) * size % bytes != 0) return false;
   }
   return true;
 }
+
+/// As many elements as a GPU's widest access has.
+int widest(const TensorRef& tensor) { return gpu_pack_bytes / static_cast<int>(size_of(tensor.type())); }
 
 PoolTensor pool_tensor(const TensorRef& tensor) {
   const auto stride = [&](int axis) { return tensor.extent(axis) > 1 ? tensor.stride(axis) : 0; };
   return {tensor.data(), stride(0), stride(1), stride(2), stride(3)};
 }
 
-/// PoolPlan::by_packs, for neighbours that are packs of so many elements.
-int by_packs(const PoolPlan& plan, const TensorRef& index, int pack) {
+/// Whether x, out and index are whole packs of so many neighbours.
+bool are_packs(const PoolPlan& plan, int pack, const TensorRef& x, const TensorRef& out, const TensorRef& index) {
+  const int axis = plan.by_channels ? 1 : 3;
+  if (!has_packs(x, axis, pack) || !has_packs(out, axis, pack)) return false;
+  if (index && !has_packs(index, axis, std::min(pack, widest(index)))) return false;
+  return plan.by_channels ? plan.channels % pack == 0
+                          : plan.across.windows % pack == 0 && plan.across.extent == 2 * plan.across.windows;
+}
+
+/// Sets PoolPlan::by_packs and PoolPlan::pack.
+void choose_packs(PoolPlan& plan, const TensorRef& x, const TensorRef& out, const TensorRef& index) {
   const auto suits = [](const PoolAxis& axis) {
     return axis.kernel == axis.before + 2 && axis.kernel <= 3 && axis.stride == 2;
   };
-  if (!suits(plan.down) || !suits(plan.across) || plan.down.kernel != plan.across.kernel) return 0;
-  if (!plan.wide_images || !plan.wide_windows || (index && !is_wide(index, plan.by_channels ? 1 : 3))) return 0;
-  const bool is_whole_packs = plan.by_channels
-                                  ? plan.channels % pack == 0
-                                  : plan.across.windows % pack == 0 && plan.across.extent == 2 * plan.across.windows;
-  return is_whole_packs ? static_cast<int>(plan.down.kernel) : 0;
+  if (!suits(plan.down) || !suits(plan.across) || plan.down.kernel != plan.across.kernel) return;
+  for (const int pack : {widest(x), 2, 1}) {
+    if (plan.by_channels && pack != widest(x)) return;
+    if (!are_packs(plan, pack, x, out, index)) continue;
+    plan.by_packs = static_cast<int>(plan.down.kernel);
+    plan.pack = pack;
+    return;
+  }
 }
 
 }  // namespace
@@ -74,8 +89,8 @@ PoolPlan make_pool_plan(const Pool2dExtents& windows, bool exclusive, const Tens
   plan.is_max = windows.is_max;
   plan.exclusive = exclusive;
   plan.by_channels = x.extent(1) > 1 && std::abs(x.stride(1)) < std::abs(x.stride(3));
-  plan.wide_images = is_wide(x, plan.by_channels ? 1 : 3);
-  plan.wide_windows = is_wide(out, plan.by_channels ? 1 : 3);
+  plan.wide_images = has_packs(x, plan.by_channels ? 1 : 3, widest(x));
+  plan.wide_windows = has_packs(out, plan.by_channels ? 1 : 3, widest(out));
   plan.images = x.extent(0);
   plan.channels = x.extent(1);
   plan.down = windows.down;
@@ -83,7 +98,7 @@ PoolPlan make_pool_plan(const Pool2dExtents& windows, bool exclusive, const Tens
   plan.x = pool_tensor(x);
   plan.out = pool_tensor(out);
   if (index) plan.index = pool_tensor(index);
-  plan.by_packs = by_packs(plan, index, gpu_pack_bytes / static_cast<int>(size_of(x.type())));
+  choose_packs(plan, x, out, index);
   const bool even_pixels = x.extent(2) == 1 || x.stride(2) == x.extent(3) * x.stride(3);
   plan.is_whole = plan.down.is_whole() && plan.across.is_whole() && even_pixels;
   return plan;

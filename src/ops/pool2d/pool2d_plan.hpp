@@ -36,9 +36,11 @@ struct PoolPlan {
   /// On a GPU: whether neighbours may be read, or written, by accesses of 16 bytes wherever they begin.
   bool wide_images = false;
   bool wide_windows = false;
-  /// The same where windows are K by K pixels, two apart, with K − 2 in the padding, and everything is whole packs: 2
-  /// or 3 for K, else 0.
+  /// 2 or 3 for K where windows are K by K pixels, two apart, with K − 2 in the padding, and everything is whole packs,
+  /// else 0.
   int by_packs = 0;
+  /// The neighbours of such a pack: as many as the widest access has, 2 or 1.
+  int pack = 0;
   /// Whether an image has one window, which is all of it, and the pixels of x lie at equal distances.
   bool is_whole = false;
   std::int64_t images = 0;

@@ -83,12 +83,26 @@ KOKKOS_FORCEINLINE_FUNCTION int count_from(Index first, Index all, int most) {
   return all - first < most ? static_cast<int>(all - first) : most;
 }
 
+/// Neighbours that a GPU reads or writes at once.
+template <class T, int N>
+struct alignas(N * sizeof(T)) Neighbours {
+  static_assert(N * sizeof(T) <= gpu_pack_bytes);
+  T element[N];
+};
+
 /// Reads `count` neighbours `stride` apart; `wide` where all N are one access of a GPU.
 template <Backend B, class T, int N>
 KOKKOS_FORCEINLINE_FUNCTION void read_block(Arithmetic<T> (&values)[N], const T* from, std::int64_t stride, int count,
                                             [[maybe_unused]] bool wide) {
-  if constexpr (B == Backend::cuda && N > 1) {
+  if constexpr (B == Backend::cuda && N * sizeof(T) == gpu_pack_bytes) {
     if (wide && count == N) return convert_pack<B, T, N>(values, read_pack<B, T, N>(from), N);
+  } else if constexpr (B == Backend::cuda && N > 1) {
+    if (wide && count == N) {
+      const auto all = *reinterpret_cast<const Neighbours<T, N>*>(from);
+      PORTOPS_UNROLL
+      for (int k = 0; k < N; ++k) values[k] = static_cast<Arithmetic<T>>(all.element[k]);
+      return;
+    }
   }
   PORTOPS_UNROLL
   for (int k = 0; k < N; ++k) {
@@ -100,8 +114,16 @@ KOKKOS_FORCEINLINE_FUNCTION void read_block(Arithmetic<T> (&values)[N], const T*
 template <Backend B, class T, int N>
 KOKKOS_FORCEINLINE_FUNCTION void write_block(T* to, const Arithmetic<T> (&values)[N], std::int64_t stride, int count,
                                              [[maybe_unused]] bool wide) {
-  if constexpr (B == Backend::cuda && N > 1) {
+  if constexpr (B == Backend::cuda && N * sizeof(T) == gpu_pack_bytes) {
     if (wide && count == N) return store_pack<B, T, N>(to, values, false);
+  } else if constexpr (B == Backend::cuda && N > 1) {
+    if (wide && count == N) {
+      Neighbours<T, N> all;
+      PORTOPS_UNROLL
+      for (int k = 0; k < N; ++k) all.element[k] = static_cast<T>(values[k]);
+      *reinterpret_cast<Neighbours<T, N>*>(to) = all;
+      return;
+    }
   }
   store_elements<B, T, N>(to, values, stride, count);
 }

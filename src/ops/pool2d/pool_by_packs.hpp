@@ -11,9 +11,8 @@ enum class PoolKind { average, maximum, maximum_with_index };
 /// What a thread takes where windows have K by K pixels, two apart, of which K − 2 lie in the padding in front
 /// (PoolPlan::by_packs): K − 1 windows below each other of a pack of neighbours. The padding in front is all that the
 /// windows have beside two pixels each: along an axis, window w has 2 w − before + [0, K).
-template <class T, int K, bool by_channels>
+template <int K, bool by_channels, int pack>
 struct PackShape {
-  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int channels = by_channels ? pack : 1;
   static constexpr int rows = K - 1;
   static constexpr int columns = by_channels ? 1 : pack;
@@ -22,11 +21,11 @@ struct PackShape {
 };
 
 /// out = the maximum or the average of such windows, on a GPU.
-template <class T, int K, bool by_channels, PoolKind kind>
+template <class T, int K, bool by_channels, int pack, PoolKind kind>
 class PoolByPacks {
  public:
   using A = Arithmetic<T>;
-  using Shape = PackShape<T, K, by_channels>;
+  using Shape = PackShape<K, by_channels, pack>;
   static constexpr int blocks = 0;
 
   explicit PoolByPacks(const PoolPlan& plan)
@@ -128,7 +127,6 @@ class PoolByPacks {
 
   KOKKOS_FORCEINLINE_FUNCTION void write(A (&value)[columns][channels], const int (&found)[columns][channels],
                                          const PoolBlock<int>& block, int i) const {
-    constexpr int pack = Shape::pack;
     const int row = block.row + i;
     A values[pack];
     PORTOPS_UNROLL
@@ -138,22 +136,23 @@ class PoolByPacks {
         values[k] /= static_cast<A>(down_.size(row, exclusive_) * across_.size(block.column + k % columns, exclusive_));
       }
     }
-    store_pack<Backend::cuda, T, pack>(static_cast<T*>(out_.data) + offset_of(out_, block) + i * out_.row, values,
-                                       false);
+    write_block<Backend::cuda, T, pack>(static_cast<T*>(out_.data) + offset_of(out_, block) + i * out_.row, values, 1,
+                                        pack, true);
     if constexpr (kind == PoolKind::maximum_with_index) {
       auto* const to = static_cast<std::int64_t*>(index_.data) + offset_of(index_, block) + i * index_.row;
+      constexpr int together = pack < 2 ? pack : 2;
       PORTOPS_UNROLL
-      for (int half = 0; half < pack; half += 2) {
-        Pack<std::int64_t, 2> two;
+      for (int half = 0; half < pack; half += together) {
+        Neighbours<std::int64_t, together> part;
         PORTOPS_UNROLL
-        for (int k = 0; k < 2; ++k) {
+        for (int k = 0; k < together; ++k) {
           const int c = (half + k) % columns, at = found[c][(half + k) / columns];
           const int first = down_.begin_inside(row) * across_.extent + across_.begin_inside(block.column + c);
           const int there =
               (2 * block.row - before + at / width) * across_.extent + 2 * block.column - before + at % width;
-          two.element[k] = at < 0 ? first : there;
+          part.element[k] = at < 0 ? first : there;
         }
-        *reinterpret_cast<Pack<std::int64_t, 2>*>(to + half) = two;
+        *reinterpret_cast<Neighbours<std::int64_t, together>*>(to + half) = part;
       }
     }
   }

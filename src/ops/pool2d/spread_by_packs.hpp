@@ -9,11 +9,11 @@ namespace portops::impl {
 /// x_grad = the sum over the windows that have a pixel, for the windows of PoolByPacks, on a GPU. Window (i, j) and the
 /// cell of two by two pixels from (2 i, 2 j) on belong together: a thread takes cells, whose pixels lie in their own
 /// windows and, where K is 3, in those behind.
-template <class T, int K, bool by_channels, bool is_max>
+template <class T, int K, bool by_channels, int pack, bool is_max>
 class SpreadByPacks {
  public:
   using A = Arithmetic<T>;
-  using Shape = PackShape<T, K, by_channels>;
+  using Shape = PackShape<K, by_channels, pack>;
   static constexpr int blocks = 0;
 
   explicit SpreadByPacks(const PoolPlan& plan)
@@ -67,7 +67,6 @@ class SpreadByPacks {
   KOKKOS_FORCEINLINE_FUNCTION void read_windows(A (&value)[window_columns][channels],
                                                 int (&found)[window_columns][channels], const PoolBlock<int>& block,
                                                 int i) const {
-    constexpr int pack = Shape::pack;
     const int row = block.row + i;
     const bool is_inside = row < down_.windows;
     const int at = is_inside ? offset_of(out_grad_, block) + i * out_grad_.row : 0;
@@ -113,17 +112,18 @@ class SpreadByPacks {
     return index >> 32 == 0 ? static_cast<int>(index) : -1;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static void read_index(int (&found)[Shape::pack], const std::int64_t* from) {
+  KOKKOS_FORCEINLINE_FUNCTION static void read_index(int (&found)[pack], const std::int64_t* from) {
+    constexpr int together = pack < 2 ? pack : 2;
     PORTOPS_UNROLL
-    for (int k = 0; k < Shape::pack; k += 2) {
-      const auto two = *reinterpret_cast<const Pack<std::int64_t, 2>*>(from + k);
-      found[k] = pixel_of(two.element[0]), found[k + 1] = pixel_of(two.element[1]);
+    for (int k = 0; k < pack; k += together) {
+      const auto part = *reinterpret_cast<const Neighbours<std::int64_t, together>*>(from + k);
+      PORTOPS_UNROLL
+      for (int i = 0; i < together; ++i) found[k + i] = pixel_of(part.element[i]);
     }
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write_row(const A (&total)[width][channels], const PoolBlock<int>& block,
                                              int row) const {
-    constexpr int pack = Shape::pack;
     T* const to = static_cast<T*>(x_grad_.data) + offset_of_plane(x_grad_, block) + row * x_grad_.row;
     PORTOPS_UNROLL
     for (int half = 0; half < 2; ++half) {
@@ -132,7 +132,7 @@ class SpreadByPacks {
       PORTOPS_UNROLL
       for (int k = 0; k < pack; ++k) values[k] = total[half * columns + k % columns][k / columns];
       if (column < across_.extent) {
-        store_pack<Backend::cuda, T, pack>(to + column * x_grad_.column, values, false);
+        write_block<Backend::cuda, T, pack>(to + column * x_grad_.column, values, 1, pack, true);
       }
     }
   }
