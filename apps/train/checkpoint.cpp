@@ -17,17 +17,17 @@ namespace portops::apps {
 
 nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const StoredImages& train,
                          std::uint32_t checksum) {
-  nn::Metadata settings{{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(checksum)},
-                        {"batch", std::to_string(options.batch)},
-                        {"synchronise-batch-norm", options.synchronise_batch_norm ? "on" : "off"},
-                        {"epochs", std::to_string(options.epochs)},
-                        {"learning-rate", to_string(options.learning_rate)},
-                        {"augment", options.augmentation.flips ? "on" : "off"},
-                        {"math", ctx.math() == Math::tf32 ? "tf32" : "ieee"},
-                        {"seed", std::to_string(options.seed)}};
   // Of a batch that is normalised as a whole the processes' shares are no property.
-  if (!options.synchronise_batch_norm) settings.emplace("micro-batches", std::to_string(options.micro_batches));
-  return settings;
+  const std::string micro_batches =
+      options.synchronise_batch_norm ? "one each, --synchronise-batch-norm" : std::to_string(options.micro_batches);
+  return {{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(checksum)},
+          {"batch", std::to_string(options.batch)},
+          {"micro-batches", micro_batches},
+          {"epochs", std::to_string(options.epochs)},
+          {"learning-rate", to_string(options.learning_rate)},
+          {"augment", options.augmentation.flips ? "on" : "off"},
+          {"math", ctx.math() == Math::tf32 ? "tf32" : "ieee"},
+          {"seed", std::to_string(options.seed)}};
 }
 
 std::uint32_t checksum_of(const Context& ctx, const comm::Communicator& processes, const StoredImages& train) {

@@ -31,8 +31,8 @@ std::vector<std::string> texts_of(const nn::Metadata& settings);
 /// Writes a checkpoint. Throws Error, which names the file; the one that was there then stays.
 void save_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings);
 
-/// How many micro-batches the steps of a checkpoint have; 0 where it does not say so. Throws Error, which names the
-/// file, where it cannot be read.
+/// How many micro-batches the steps of a checkpoint have; 0 where it does not say so, or whole batches are normalised.
+/// Throws Error, which names the file, where it cannot be read.
 std::int64_t micro_batches_of(const Context& ctx, const std::string& name);
 
 /// Takes training up where a checkpoint was written. Throws Error, which names the file, where it cannot be read, is of

@@ -66,7 +66,8 @@ struct GradientSumParams {
 ///
 /// One process with one micro-batch: nothing is done, gradients are those of autograd::backward.
 ///
-/// What batch_norm normalises by are the statistics of a micro-batch, wherever it is computed.
+/// What batch_norm normalises by are the statistics of a micro-batch, wherever it is computed; those of all processes'
+/// items together where synchronise_batch_norm (<portops/comm/batch_norm.hpp>) says so.
 class GradientSum {
  public:
   /// Finds out whether all processes have the same parameters (names, element types, extents, kinds of gradients), the
