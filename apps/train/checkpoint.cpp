@@ -3,8 +3,10 @@
 #include "checkpoint.hpp"
 
 #include "common/values.hpp"
+#include "gather.hpp"
 
 #include <portops/comm/gradient_sum.hpp>
+#include <portops/comm/share.hpp>
 #include <portops/core/error.hpp>
 #include <portops/core/tensor.hpp>
 
@@ -13,10 +15,14 @@
 
 namespace portops::apps {
 
-nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const LabelledImages& train) {
-  return {{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(train.checksum())},
+nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const StoredImages& train,
+                         std::uint32_t checksum) {
+  // Of a batch that is normalised as a whole the processes' shares are no property.
+  const std::string micro_batches =
+      options.synchronise_batch_norm ? "one each, --synchronise-batch-norm" : std::to_string(options.micro_batches);
+  return {{"data", std::to_string(train.items()) + " items, checksum " + std::to_string(checksum)},
           {"batch", std::to_string(options.batch)},
-          {"micro-batches", std::to_string(options.micro_batches)},
+          {"micro-batches", micro_batches},
           {"epochs", std::to_string(options.epochs)},
           {"learning-rate", to_string(options.learning_rate)},
           {"augment", options.augmentation.flips ? "on" : "off"},
@@ -24,13 +30,28 @@ nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const 
           {"seed", std::to_string(options.seed)}};
 }
 
-void check_agreement(const Context& ctx, const comm::Communicator& processes, const nn::Metadata& settings,
-                     std::int64_t step) {
+std::uint32_t checksum_of(const Context& ctx, const comm::Communicator& processes, const StoredImages& train) {
+  const comm::Range mine = comm::share_of(train.items(), processes.rank(), processes.size());
+  const Checksum own = train.checksum_of_pixels(mine.first, mine.count);
+  std::vector<Checksum> all;
+  for (const std::vector<std::int64_t>& each : gathered(ctx, processes, {own.value, own.bytes})) {
+    all.push_back({.value = static_cast<std::uint32_t>(each[0]), .bytes = each[1]});
+  }
+  return train.checksum(all);
+}
+
+void check_agreement(const Context& ctx, const comm::Communicator& processes, const std::vector<std::string>& texts) {
   // The names of what is broadcast are compared first; without elements nothing follows.
   const Tensor nothing(ElementType::i64, {0});
-  nn::State names{{"step " + std::to_string(step), nothing}};
-  for (const auto& [setting, value] : settings) names.push_back({"--" + setting + " " + value, nothing});
+  nn::State names;
+  for (const std::string& text : texts) names.push_back({text, nothing});
   comm::broadcast(ctx, processes, names);
+}
+
+std::vector<std::string> texts_of(const nn::Metadata& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [setting, value] : settings) texts.push_back("--" + setting + " " + value);
+  return texts;
 }
 
 void save_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings) {

@@ -11,21 +11,28 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace portops::apps {
 
 /// What training depends on, beside what a checkpoint has in tensors: it is taken up with the same, or not at all.
-nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const LabelledImages& train);
+/// `checksum` is that of the images to learn from.
+nn::Metadata settings_of(const Context& ctx, const TrainOptions& options, const StoredImages& train,
+                         std::uint32_t checksum);
 
-/// Throws Error, on every process, where one has other settings than process 0, or is at another step.
-void check_agreement(const Context& ctx, const comm::Communicator& processes, const nn::Metadata& settings,
-                     std::int64_t step);
+/// The checksum of the images to learn from, for which each process reads its share of them. Waits.
+std::uint32_t checksum_of(const Context& ctx, const comm::Communicator& processes, const StoredImages& train);
+
+/// Throws Error, on every process, where one has other texts than process 0: settings, or the step that it begins at.
+void check_agreement(const Context& ctx, const comm::Communicator& processes, const std::vector<std::string>& texts);
+/// Those of settings, as options.
+std::vector<std::string> texts_of(const nn::Metadata& settings);
 
 /// Writes a checkpoint. Throws Error, which names the file; the one that was there then stays.
 void save_checkpoint(const Context& ctx, const std::string& name, Trainer& trainer, const nn::Metadata& settings);
 
-/// How many micro-batches the steps of a checkpoint have; 0 where it does not say so. Throws Error, which names the
-/// file, where it cannot be read.
+/// How many micro-batches the steps of a checkpoint have; 0 where it does not say so, or whole batches are normalised.
+/// Throws Error, which names the file, where it cannot be read.
 std::int64_t micro_batches_of(const Context& ctx, const std::string& name);
 
 /// Takes training up where a checkpoint was written. Throws Error, which names the file, where it cannot be read, is of

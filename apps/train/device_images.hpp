@@ -39,7 +39,7 @@ class DeviceImages {
   /// Returns when they are there.
   DeviceImages(const Context& ctx, const LabelledImages& images, ElementType type, const Augmentation& augmentation);
 
-  /// Rows of the table for items: each shifted and mirrored by chance.
+  /// Rows of the table for items, by their numbers among these images: each shifted and mirrored by chance.
   std::vector<std::int64_t> rows_of(const std::vector<std::size_t>& items, std::mt19937_64& random) const;
   std::size_t bytes() const {
     return static_cast<std::size_t>(elements_.ref().size()) * size_of(elements_.ref().type());

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "images.hpp"
 
-#include "idx.hpp"
-
 #include <portops/core/error.hpp>
 
 #include <zlib.h>
@@ -30,33 +28,6 @@ std::string find_file(const std::string& folder, const std::string& name) {
               "or Fashion-MNIST (Debian: dataset-fashion-mnist) in the folder that --data names");
 }
 
-LabelledImages read_part(const std::string& folder, const std::string& part, std::int64_t classes) {
-  const std::string images_name = find_file(folder, part + images_ending);
-  const std::string labels_name = find_file(folder, part + labels_ending);
-  IdxArray images = read_idx(images_name, 3);
-  const IdxArray labels = read_idx(labels_name, 1);
-  LabelledImages result{images.extents[1], images.extents[2], std::move(images.bytes), {}};
-  for (const std::int64_t side : {result.height, result.width}) {
-    if (side < least_side || side > most_side) {
-      throw Error(images_name + ": images are " + std::to_string(result.height) + " by " +
-                  std::to_string(result.width) + ", expected 8 by 8 to 256 by 256");
-    }
-  }
-  if (images.extents[0] == 0) throw Error(images_name + ": there are no images");
-  if (images.extents[0] != labels.extents[0]) {
-    throw Error(labels_name + ": there are " + std::to_string(labels.extents[0]) + " labels, expected " +
-                std::to_string(images.extents[0]) + ", one for each image");
-  }
-  result.labels.assign(labels.bytes.begin(), labels.bytes.end());
-  for (std::size_t item = 0; item < result.labels.size(); ++item) {
-    if (result.labels[item] < classes) continue;
-    throw Error(labels_name + ": item " + std::to_string(item) + " has the label " +
-                std::to_string(result.labels[item]) + ", expected less than " + std::to_string(classes) +
-                " (--classes)");
-  }
-  return result;
-}
-
 }  // namespace
 
 void LabelledImages::keep(std::int64_t items) {
@@ -65,19 +36,67 @@ void LabelledImages::keep(std::int64_t items) {
   pixels.resize(static_cast<std::size_t>(items * height * width));
 }
 
-std::uint32_t LabelledImages::checksum() const {
-  uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(&width), sizeof(width));
-  sum = crc32_z(sum, pixels.data(), pixels.size());
+StoredImages::StoredImages(const std::string& folder, const std::string& part, std::int64_t classes)
+    : file_(find_file(folder, part + images_ending), 3) {
+  const IdxFile labels_file(find_file(folder, part + labels_ending), 1);
+  for (const std::int64_t side : {height(), width()}) {
+    if (side < least_side || side > most_side) {
+      throw Error(file_.name() + ": images are " + std::to_string(height()) + " by " + std::to_string(width()) +
+                  ", expected 8 by 8 to 256 by 256");
+    }
+  }
+  if (file_.items() == 0) throw Error(file_.name() + ": there are no images");
+  if (file_.items() != labels_file.items()) {
+    throw Error(labels_file.name() + ": there are " + std::to_string(labels_file.items()) + " labels, expected " +
+                std::to_string(file_.items()) + ", one for each image");
+  }
+  const std::vector<std::uint8_t> found = labels_file.read_all();
+  labels_.assign(found.begin(), found.end());
+  for (std::size_t item = 0; item < labels_.size(); ++item) {
+    if (labels_[item] < classes) continue;
+    throw Error(labels_file.name() + ": item " + std::to_string(item) + " has the label " +
+                std::to_string(labels_[item]) + ", expected less than " + std::to_string(classes) + " (--classes)");
+  }
+}
+
+void StoredImages::keep(std::int64_t items) {
+  if (items < this->items()) labels_.resize(static_cast<std::size_t>(items));
+}
+
+LabelledImages StoredImages::read(const std::vector<std::int64_t>& items) const {
+  LabelledImages images{height(), width(), file_.read(items), {}};
+  for (const std::int64_t item : items) images.labels.push_back(labels_[static_cast<std::size_t>(item)]);
+  return images;
+}
+
+LabelledImages StoredImages::read_all() const {
+  LabelledImages images{height(), width(), file_.read_all(), labels_};
+  images.pixels.resize(static_cast<std::size_t>(items() * height() * width()));
+  return images;
+}
+
+Checksum StoredImages::checksum_of_pixels(std::int64_t first, std::int64_t count) const {
+  Checksum sum{.bytes = count * height() * width()};
+  file_.scan(first, count, [&](std::span<const std::uint8_t> bytes) {
+    sum.value = static_cast<std::uint32_t>(crc32_z(sum.value, bytes.data(), bytes.size()));
+  });
+  return sum;
+}
+
+std::uint32_t StoredImages::checksum(const std::vector<Checksum>& pixels) const {
+  const std::int64_t side = width();
+  uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(&side), sizeof(side));
+  for (const Checksum& each : pixels) sum = crc32_combine(sum, each.value, static_cast<z_off_t>(each.bytes));
   return static_cast<std::uint32_t>(
-      crc32_z(sum, reinterpret_cast<const Bytef*>(labels.data()), labels.size() * sizeof(std::int64_t)));
+      crc32_z(sum, reinterpret_cast<const Bytef*>(labels_.data()), labels_.size() * sizeof(std::int64_t)));
 }
 
 ImageData read_image_data(const std::string& folder, std::int64_t classes) {
-  ImageData data{read_part(folder, "train", classes), read_part(folder, "t10k", classes)};
-  if (data.test.height != data.train.height || data.test.width != data.train.width) {
+  ImageData data{StoredImages(folder, "train", classes), StoredImages(folder, "t10k", classes).read_all()};
+  if (data.test.height != data.train.height() || data.test.width != data.train.width()) {
     throw Error(folder + ": the images to test are " + std::to_string(data.test.height) + " by " +
-                std::to_string(data.test.width) + ", expected " + std::to_string(data.train.height) + " by " +
-                std::to_string(data.train.width) + ", as those to learn from");
+                std::to_string(data.test.width) + ", expected " + std::to_string(data.train.height()) + " by " +
+                std::to_string(data.train.width()) + ", as those to learn from");
   }
   return data;
 }

@@ -10,6 +10,7 @@
 #include "mistakes.hpp"
 #include "options.hpp"
 #include "report.hpp"
+#include "timeline.hpp"
 #include "timing.hpp"
 #include "trainer.hpp"
 
@@ -24,6 +25,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <streambuf>
 #include <string>
 #include <system_error>
@@ -58,7 +60,7 @@ void print_set_up(const Options& options, const ImageData& data, Trainer& traine
   }
   const TrainOptions& train = options.train;
   std::cout << "data     " << options.data << ": " << data.train.items() << " images to learn from, "
-            << data.test.items() << " to test, " << data.train.width << " x " << data.train.height << ", "
+            << data.test.items() << " to test, " << data.train.width() << " x " << data.train.height() << ", "
             << train.network.classes << " classes\n"
             << "network  " << numbers << " numbers in " << name_of(train.network.type) << ", batches of " << train.batch
             << ", a learning rate of " << to_string(train.learning_rate)
@@ -180,7 +182,11 @@ void be_quiet() {
 /// As many micro-batches as processes, unless the user has said how many, or goes on from a checkpoint: then its own.
 void choose_micro_batches(const Context& ctx, Options& options, std::int64_t processes) {
   std::int64_t& number = options.train.micro_batches;
-  const bool is_of_checkpoint = number == 0 && options.resume;
+  if (options.train.synchronise_batch_norm && number != 0 && number != processes) {
+    throw Error("--micro-batches is " + std::to_string(number) + ", expected one for each of " +
+                std::to_string(processes) + " processes, or none said, with --synchronise-batch-norm");
+  }
+  const bool is_of_checkpoint = number == 0 && options.resume && !options.train.synchronise_batch_norm;
   if (is_of_checkpoint) number = micro_batches_of(ctx, *options.checkpoint);
   if (number == 0) number = processes;
   if (number >= processes && number <= options.train.batch) return;
@@ -202,16 +208,19 @@ void check_files(const Options& options) {
   };
   add("--picture", options.picture);
   if (options.program) add("--program", *options.program);
+  if (options.timeline) add("--timeline", *options.timeline);
   if (options.checkpoint) add("--checkpoint", *options.checkpoint);
 }
 
-/// The files that are written when all has been learned: the picture, and the program where one is wanted.
+/// The files that are written when all has been learned: the picture; the program and the timeline where they are
+/// wanted.
 std::deque<OutputFile> open_outputs(const Options& options, const portops::comm::Communicator& processes) {
   std::deque<OutputFile> outputs;
   if (options.timed_steps > 0 || processes.rank() > 0) return outputs;
   check_files(options);
   outputs.emplace_back(options.picture);
   if (options.program) outputs.emplace_back(*options.program);
+  if (options.timeline) outputs.emplace_back(*options.timeline);
   return outputs;
 }
 
@@ -238,25 +247,37 @@ void run(Options options, const portops::comm::Communicator& processes) {
   const Context ctx = make_context(options, device);
   choose_micro_batches(ctx, options, processes.size());
   options.train.is_program = options.captured.value_or(device.backend == portops::Backend::cuda);
-  const portops::nn::Metadata settings = settings_of(ctx, options.train, data.train);
+  const portops::nn::Metadata settings =
+      settings_of(ctx, options.train, data.train, checksum_of(ctx, processes, data.train));
+  std::vector<std::string> texts = texts_of(settings);
+  texts.emplace_back(options.timeline ? "--timeline" : "no --timeline");
+  check_agreement(ctx, processes, texts);
   Checkpoints checkpoints(ctx, options, settings, options.timed_steps == 0 && processes.rank() == 0);
-  Trainer trainer(ctx, options.train, data.train, data.test, processes);
+  std::optional<Timeline> timeline;
+  if (options.timeline) timeline.emplace(processes);
+  Trainer trainer(ctx, options.train, data.train, data.test, processes, timeline ? &*timeline : nullptr);
   print_set_up(options, data, trainer, device);
   if (options.timed_steps == 0) checkpoints.resume(trainer);
-  check_agreement(ctx, processes, settings, trainer.steps());
+  check_agreement(ctx, processes, {"step " + std::to_string(trainer.steps())});
   if (options.timed_steps > 0) return measure_times(ctx, options, data, trainer);
 
   const std::vector<Told> told = train(options, data, trainer, checkpoints, processes);
+  const std::string trace = timeline ? timeline->trace(ctx, processes) : "";
   if (processes.rank() > 0) return;
   std::cout << '\n';
   print_confusion(told, data.test.labels, class_names(options.data, options.train.network.classes));
   constexpr std::int64_t mistakes = 8;  // of each class
   const Picture picture = picture_of_mistakes(data.test, told, options.train.network.classes, mistakes);
   write_png(outputs.front(), picture);
-  if (options.program) write_program(ctx, options, data.test, trainer, outputs.back());
+  if (options.program) write_program(ctx, options, data.test, trainer, outputs[1]);
+  if (options.timeline) {
+    outputs.back().write(trace.data(), trace.size());
+    outputs.back().finish();
+  }
   OutputFile::commit(outputs);
   std::cout << "picture  " << full_name(options.picture) << ", " << picture.size() << '\n';
   if (options.program) std::cout << "program  " << full_name(*options.program) << '\n';
+  if (options.timeline) std::cout << "timeline " << full_name(*options.timeline) << '\n';
   checkpoints.finish();
 }
 

@@ -22,7 +22,9 @@ constexpr const char* train_help =
     "of the loss, f16 and bf16 have masters of the parameters in f32. --checkpoint is written\n"
     "after each epoch; with --deterministic training that --resume takes up ends in the same\n"
     "bits, by any number of processes (mpirun -n 4 portops_train ...), which share the\n"
-    "micro-batches that it began with. --timing learns nothing: it measures.\n";
+    "micro-batches that it began with. With --synchronise-batch-norm each process has one\n"
+    "micro-batch, and any number of processes learns the same but for rounding. --timeline is\n"
+    "of the first 1000 steps. --timing learns nothing: it measures.\n";
 
 /// What is checked and read beyond what CLI11 does.
 struct Texts {
@@ -47,6 +49,9 @@ void read_texts(const Texts& texts, Options& options) {
   options.math = parse_math(texts.math);
   if (texts.backend) options.backend = parse_backend(*texts.backend);
   if (texts.augment) options.train.augmentation = {.shift = 2, .flips = true};
+  if (options.timeline && options.timed_steps > 0) {
+    throw Error("--timeline is of training, and --timing trains nothing: expected one of them");
+  }
   if (options.resume && !options.checkpoint) throw Error("--resume needs --checkpoint, the file to go on from");
 }
 
@@ -70,6 +75,10 @@ std::optional<Options> parse_options(int argc, char** argv) {
   number("--epochs", options.train.epochs, 1, 1000000, "how often each image is learned from");
   number("--micro-batches", options.train.micro_batches, 0, 1000000,
          "that a step's images are divided into, for the processes to share; 0: one each, or those of --resume");
+  app.add_flag("--synchronise-batch-norm", options.train.synchronise_batch_norm,
+               "normalise a step's images as one batch, whatever processes have them");
+  number("--bucket-bytes", options.train.bucket_bytes, 1, std::int64_t{1} << 40,
+         "of gradients that processes send each other at once, or a little more");
   number("--batch", options.train.batch, 1, 1000000, "the images of a step");
   app.add_option("--learning-rate", texts.learning_rate, "the highest one of Adam")->capture_default_str();
   app.add_option("--width", texts.width, "a factor of the channels of all layers")->capture_default_str();
@@ -83,6 +92,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   app.add_option("--program", options.program, "the file to write the network to when it has learned, ONNX");
   number("--program-batch", options.program_batch, 1, 1000000, "the images that a run of the program takes");
 #endif
+  app.add_option("--timeline", options.timeline,
+                 "the file to write what the processes did when, JSON for Perfetto or chrome://tracing");
   number("--timing", options.timed_steps, 0, 1000000, "measure so many steps, and as many batches of inference");
   app.add_option("--backend", texts.backend, "cuda, openmp or serial; the first whose device is present");
   app.add_option("--dtype", texts.type, "f64, f32, f16 or bf16")->capture_default_str();

@@ -22,10 +22,11 @@ struct Options {
   std::optional<std::string> checkpoint;
   bool resume = false;
   std::string picture = "mistakes.png";
-  std::optional<std::string> program;  ///< the file to write the network to, ONNX
-  std::int64_t program_batch = 1;      ///< the images that a run of it takes
-  std::int64_t timed_steps = 0;        ///< 0: no timing, but training
-  std::optional<bool> captured;        ///< TrainOptions::is_program; by default on a GPU
+  std::optional<std::string> program;   ///< the file to write the network to, ONNX
+  std::int64_t program_batch = 1;       ///< the images that a run of it takes
+  std::optional<std::string> timeline;  ///< the file to write trace events to
+  std::int64_t timed_steps = 0;         ///< 0: no timing, but training
+  std::optional<bool> captured;         ///< TrainOptions::is_program; by default on a GPU
   std::optional<Backend> backend;
   Math math = Math::ieee;
   bool deterministic = false;

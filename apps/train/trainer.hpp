@@ -7,6 +7,7 @@
 #include "images.hpp"
 #include "network.hpp"
 #include "step_program.hpp"
+#include "timeline.hpp"
 
 #include <portops/comm/communicator.hpp>
 #include <portops/comm/gradient_sum.hpp>
@@ -32,11 +33,15 @@ struct TrainOptions {
   /// Of a step: each normalised by its own statistics, their gradients added. The processes share them; no fewer than
   /// processes, and no more than items of a batch.
   std::int64_t micro_batches = 1;
-  std::int64_t epochs = 10;      ///< by which the learning rate has fallen to 0
-  double learning_rate = 0.002;  ///< the highest one
+  /// Whether a batch is normalised as a whole instead, by the statistics of all its items: then each process has one
+  /// micro-batch, the last one of an epoch perhaps without items.
+  bool synchronise_batch_norm = false;
+  std::int64_t bucket_bytes = comm::GradientSumParams().bucket_bytes;  ///< gradients are sent by so many, or more
+  std::int64_t epochs = 10;                                            ///< by which the learning rate has fallen to 0
+  double learning_rate = 0.002;                                        ///< the highest one
   std::int64_t seed = 1;
   /// Whether whole batches are computed by one program, on a GPU in one launch, where one process computes them as one
-  /// micro-batch. The bits are the same.
+  /// micro-batch, without a timeline. The bits are the same.
   bool is_program = false;
 };
 
@@ -44,14 +49,17 @@ struct TrainOptions {
 /// and then falls along a cosine. f16 has a scale of the loss.
 ///
 /// Several processes train one network: each computes some of the micro-batches of a step, and some of the items to
-/// test. All of them make the same calls, and have the same numbers.
+/// test. All of them make the same calls, and have the same numbers. The order of an epoch follows from the seed, so
+/// each knows which of the images to learn from it will need: these alone it reads, when the epoch begins. One process
+/// needs all of them in every epoch, and reads them once.
 ///
 /// Nothing in a step of one process waits for the device. The images lie there, a batch is gathered there, and its
 /// logits stay there until somebody asks what has been learned.
 class Trainer {
  public:
-  Trainer(const Context& ctx, const TrainOptions& options, const LabelledImages& train, const LabelledImages& test,
-          const comm::Communicator& processes = {});
+  /// `timeline`, where there is one, is told what is done when.
+  Trainer(const Context& ctx, const TrainOptions& options, const StoredImages& train, const LabelledImages& test,
+          const comm::Communicator& processes = {}, Timeline* timeline = nullptr);
 
   std::int64_t steps_per_epoch() const { return (items() + options_.batch - 1) / options_.batch; }
   /// Those taken, from the first epoch on, and those of all epochs.
@@ -60,9 +68,12 @@ class Trainer {
   std::int64_t epochs_done() const { return step_ / steps_per_epoch(); }
   nn::Module& network() { return network_; }
   /// Of all images where the backend has its tensors.
-  std::size_t image_bytes() const { return train_images_.bytes() + test_images_.bytes(); }
+  std::size_t image_bytes() const { return (train_images_ ? train_images_->bytes() : 0) + test_images_.bytes(); }
+  /// The items to learn from that are there, in ascending order.
+  const std::vector<std::int64_t>& held_items() const { return held_; }
 
-  /// Puts the items of the next epoch into an order by chance, which follows from the seed and the epoch alone.
+  /// Puts the items of the next epoch into an order by chance, which follows from the seed and the epoch alone, and
+  /// reads those that this process learns from, unless they are there. Throws Error where they cannot be read.
   void begin_epoch();
   /// Goes back to the first batch of the epoch, for timing.
   void rewind_epoch() { learned_ = measured_ = 0; }
@@ -83,9 +94,19 @@ class Trainer {
   nn::State state();
 
  private:
-  std::int64_t items() const { return static_cast<std::int64_t>(train_labels_.size()); }
+  std::int64_t items() const { return train_.items(); }
+  /// Of a step of so many items those of a micro-batch, and how many of them count.
+  struct Part {
+    comm::Range items;
+    std::int64_t counted;
+  };
+  Part part_of(std::int64_t micro_batch, std::int64_t items) const;
+  comm::Range own_micro_batches() const;
 
-  bool has_program() const { return options_.is_program && processes_.size() == 1 && options_.micro_batches == 1; }
+  bool has_program() const {
+    return options_.is_program && processes_.size() == 1 && options_.micro_batches == 1 && timeline_ == nullptr;
+  }
+  void hold(const std::vector<std::size_t>& order);
   void begin_sum();
   void learn_by_program();
   void learn_by_calls(std::int64_t items);
@@ -101,14 +122,18 @@ class Trainer {
   std::optional<comm::GradientSum> sum_;
   std::optional<StepProgram> program_;
   std::optional<nn::LossScale> scale_;
-  DeviceImages train_images_, test_images_;
-  std::vector<std::int64_t> train_labels_, test_labels_;
+  StoredImages train_;
+  std::vector<std::int64_t> held_;
+  std::optional<DeviceImages> train_images_;  ///< those that are held
+  DeviceImages test_images_;
+  std::vector<std::int64_t> test_labels_;
   nn::Schedule schedule_;
   std::int64_t step_ = 0;
   // Of the epoch: labels in its order, on the host and the device; rows of the images; the logits of its steps.
   std::vector<std::int64_t> labels_;
   Tensor device_labels_, rows_, test_rows_, logits_;
   std::int64_t learned_ = 0, measured_ = 0;  // items
+  Timeline* timeline_;
 };
 
 }  // namespace portops::apps

@@ -6,6 +6,7 @@
 #include "portops/ops/reshape.hpp"
 #include "portops/ops/split.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace portops::impl {
@@ -48,6 +49,10 @@ bool Bucket::advance() {
   bool may_go_on = true;
   for (ProcessSum& each : sums_) may_go_on = may_go_on && each.advance();
   return may_go_on;
+}
+
+bool Bucket::is_done() const {
+  return std::all_of(sums_.begin(), sums_.end(), [](const ProcessSum& each) { return each.is_done(); });
 }
 
 void Bucket::wait() {

@@ -27,6 +27,8 @@ class Bucket {
             const SumRules& rules);
   /// Goes on as far as it can without waiting; whether the next bucket may go on.
   bool advance();
+  /// Whether all that it sends is there.
+  bool is_done() const;
   /// After that, what is enqueued on the engine's wire comes after the sum.
   void wait();
   /// The gradients of the parameters, in the bucket's order, in memory of their own.

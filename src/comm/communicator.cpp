@@ -58,6 +58,11 @@ int Communicator::rank() const { return host_->rank; }
 int Communicator::size() const { return host_->size; }
 std::string_view Communicator::engine_name(const Context& ctx) const { return engine(ctx).name(); }
 
+Communicator Communicator::twin() const {
+  const std::shared_ptr<impl::Engine> host = host_->twin();
+  return {host, cuda_ == host_ ? host : cuda_->twin()};
+}
+
 void Communicator::barrier() const {
   const std::int64_t own[1] = {0};
   std::vector<std::int64_t> all(static_cast<std::size_t>(size()));

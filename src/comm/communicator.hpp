@@ -47,6 +47,8 @@ class Communicator {
   Communicator(std::shared_ptr<impl::Engine> host, std::shared_ptr<impl::Engine> cuda)
       : host_(std::move(host)), cuda_(std::move(cuda)) {}
   impl::Engine& engine() const { return *host_; }
+  /// The same processes, whose transfers have an order of their own: made by all of them.
+  Communicator twin() const;
   impl::Engine& engine(const Context& ctx) const { return ctx.backend() == Backend::cuda ? *cuda_ : *host_; }
 
  private:

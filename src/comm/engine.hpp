@@ -70,6 +70,10 @@ class Engine {
   virtual void gather_numbers(std::span<const std::int64_t> own, std::span<std::int64_t> all) = 0;
   virtual void broadcast_bytes(std::span<char> bytes, int root) = 0;
 
+  /// One between the same processes, whose transfers need not be begun in one order with this one's: made by all of
+  /// them. An engine that has one order of all transfers gives itself.
+  virtual std::shared_ptr<Engine> twin() = 0;
+
   /// Ends all processes of the job.
   virtual void end_job() = 0;
 };

@@ -76,6 +76,7 @@ class GradientSum::Impl {
   void send_full_buckets(const Context& ctx);
   void send_gradients(const Context& ctx, impl::Bucket& bucket);
   void send_statistics(const Context& ctx, impl::Bucket& bucket);
+  void tell(std::size_t bucket, bool is_sent);
   void find_unused();
   void finish_buckets(const Context& ctx);
   void finish_sparse(const Context& ctx);
@@ -90,6 +91,7 @@ class GradientSum::Impl {
   std::size_t gradient_buckets_ = 0;
   std::vector<std::size_t> missing_;  ///< by buckets: of how many the last micro-batch is still to come
   std::size_t sent_ = 0;              ///< buckets
+  std::size_t told_ = 0;              ///< buckets that on_bucket knows to be sent
   std::int64_t computed_ = 0;         ///< passes of this step
   const Context* ctx_ = nullptr;      ///< of the pass at hand
 };
@@ -207,7 +209,7 @@ void GradientSum::Impl::take_statistics(const Context& ctx) {
 void GradientSum::Impl::begin_step() {
   missing_.clear();
   for (const impl::Bucket& each : buckets_) missing_.push_back(each.parameters().size());
-  sent_ = 0;
+  sent_ = told_ = 0;
   for (Statistic& each : statistics_) each.sums.clear();
   for (Parameter& each : parameters_) {
     each.its.variable.clear_grad();
@@ -281,11 +283,19 @@ void GradientSum::Impl::end_pass(const Context& ctx) {
 /// Processes send buckets in the same order, so one that is full waits for those before it.
 void GradientSum::Impl::send_full_buckets(const Context& ctx) {
   for (; sent_ < buckets_.size() && missing_[sent_] == 0; ++sent_) {
+    tell(sent_, false);
     sent_ < gradient_buckets_ ? send_gradients(ctx, buckets_[sent_]) : send_statistics(ctx, buckets_[sent_]);
   }
   for (std::size_t i = 0; i < sent_; ++i) {
     if (!buckets_[i].advance()) break;
   }
+  while (params_.on_bucket && told_ < sent_ && buckets_[told_].is_done()) tell(told_++, true);
+}
+
+void GradientSum::Impl::tell(std::size_t bucket, bool is_sent) {
+  if (!params_.on_bucket) return;
+  params_.on_bucket(
+      {.number = static_cast<std::int64_t>(bucket), .bytes = buckets_[bucket].bytes(), .is_sent = is_sent});
 }
 
 void GradientSum::Impl::send_statistics(const Context& ctx, impl::Bucket& bucket) {
@@ -345,7 +355,10 @@ void GradientSum::Impl::find_unused() {
 }
 
 void GradientSum::Impl::finish_buckets(const Context& ctx) {
-  for (impl::Bucket& each : buckets_) each.wait();
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    buckets_[i].wait();
+    if (i == told_) tell(told_++, true);
+  }
   communicator_.engine(ctx).end(ctx);
   for (std::size_t number = 0; number < buckets_.size(); ++number) {
     impl::Bucket& bucket = buckets_[number];

@@ -10,9 +10,19 @@
 #include "portops/nn/module.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace portops::comm {
+
+/// A bucket of gradients, or of running statistics, which come behind them, begins to be sent, or has been.
+struct BucketEvent {
+  std::int64_t number = 0;  ///< in the order in which they are sent
+  std::int64_t bytes = 0;
+  /// Whether this process has found that all of it is there: MPI goes on, and is asked, in every call of `backward`'s
+  /// hooks and in `finish`. Of NCCL that its sending is enqueued.
+  bool is_sent = false;
+};
 
 struct GradientSumParams {
   /// The backward passes of a step, of all processes together: as many as there are processes, or more. 0: one each.
@@ -29,6 +39,8 @@ struct GradientSumParams {
   /// the start of the step, and then they are the mean of what all micro-batches have made of them, summed by the tree
   /// in any mode. Without this each process has its own.
   nn::State statistics = {};
+  /// Is called within `backward` and `finish`, for each bucket of a step twice: for whoever wants to see when.
+  std::function<void(const BucketEvent& event)> on_bucket = {};
 };
 
 /// Gradients of a step whose micro-batches are computed by several processes: after `finish`, every process has, for
@@ -54,7 +66,8 @@ struct GradientSumParams {
 ///
 /// One process with one micro-batch: nothing is done, gradients are those of autograd::backward.
 ///
-/// What batch_norm normalises by are the statistics of a micro-batch, wherever it is computed.
+/// What batch_norm normalises by are the statistics of a micro-batch, wherever it is computed; those of all processes'
+/// items together where synchronise_batch_norm (<portops/comm/batch_norm.hpp>) says so.
 class GradientSum {
  public:
   /// Finds out whether all processes have the same parameters (names, element types, extents, kinds of gradients), the

@@ -57,6 +57,7 @@ MpiEngine::MpiEngine(MPI_Comm communicator, comm::MpiMemory memory, std::int64_t
       exchanges_(duplicate(communicator)),
       gathers_(duplicate(communicator)),
       others_(duplicate(communicator)),
+      memory_(memory),
       most_(most),
       f16_sum_(make_sum(&add_elements<f16>)),
       bf16_sum_(make_sum(&add_elements<bf16>)),
@@ -195,6 +196,8 @@ void MpiEngine::broadcast_bytes(std::span<char> bytes, int root) {
   check_mpi(MPI_Bcast(bytes.data(), to_int(static_cast<std::int64_t>(bytes.size())), MPI_CHAR, root, others_),
             "MPI_Bcast");
 }
+
+std::shared_ptr<Engine> MpiEngine::twin() { return std::make_shared<MpiEngine>(others_, memory_, most_); }
 
 void MpiEngine::end_job() { MPI_Abort(others_, EXIT_FAILURE); }
 

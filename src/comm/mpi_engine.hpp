@@ -30,6 +30,7 @@ class MpiEngine final : public Engine, public std::enable_shared_from_this<MpiEn
   TransferPtr broadcast(const Context& wire, const TensorRef& x, int root) override;
   void gather_numbers(std::span<const std::int64_t> own, std::span<std::int64_t> all) override;
   void broadcast_bytes(std::span<char> bytes, int root) override;
+  std::shared_ptr<Engine> twin() override;
   void end_job() override;
 
  private:
@@ -41,6 +42,7 @@ class MpiEngine final : public Engine, public std::enable_shared_from_this<MpiEn
   MPI_Comm exchanges_ = MPI_COMM_NULL;
   MPI_Comm gathers_ = MPI_COMM_NULL;
   MPI_Comm others_ = MPI_COMM_NULL;
+  comm::MpiMemory memory_;
   std::int64_t most_;
   MPI_Op f16_sum_ = MPI_OP_NULL;
   MPI_Op bf16_sum_ = MPI_OP_NULL;

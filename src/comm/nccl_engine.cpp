@@ -157,6 +157,8 @@ class NcclEngine final : public Engine, public std::enable_shared_from_this<Nccl
     move(bytes.data(), memory.data, bytes.size());
   }
 
+  std::shared_ptr<Engine> twin() override { return shared_from_this(); }
+
   void end_job() override {
     if (host_ != nullptr) return host_->end_job();
     std::_Exit(EXIT_FAILURE);  // the launcher ends the others, which NCCL does not

@@ -90,12 +90,18 @@ void ProcessSum::add_and_gather() {
   transfers_.push_back(engine_.all_gather(wire_, row(0), counts));
 }
 
+bool ProcessSum::has_arrived() const {
+  bool has_arrived = true;
+  for (const TransferPtr& each : transfers_) has_arrived = (each == nullptr || each->is_done()) && has_arrived;
+  return has_arrived;
+}
+
+bool ProcessSum::is_done() const { return !is_exchanging_ && has_arrived(); }
+
 bool ProcessSum::advance() {
-  bool is_done = true;
-  for (const TransferPtr& each : transfers_) is_done = (each == nullptr || each->is_done()) && is_done;
-  if (!is_exchanging_) return true;
-  if (is_done) add_and_gather();
-  return is_done;
+  const bool may_go_on = has_arrived() || !is_exchanging_;
+  if (may_go_on && is_exchanging_) add_and_gather();
+  return may_go_on;
 }
 
 void ProcessSum::wait() {

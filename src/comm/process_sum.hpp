@@ -30,11 +30,14 @@ class ProcessSum {
   /// Goes on as far as it can without waiting. True once all that it sends has been begun, and the sum after it may go
   /// on: processes begin what they send in one order.
   bool advance();
+  /// Whether all that it sends is there. Never waits.
+  bool is_done() const;
   /// When this returns, and what has been enqueued on the wire is done, the sum is there.
   void wait();
 
  private:
   TensorRef row(std::int64_t node) const;
+  bool has_arrived() const;  ///< of the step at hand
   void add_and_gather();
   void scale(const TensorRef& x) const;
   void add(const void* nodes, const TensorRef& out) const;

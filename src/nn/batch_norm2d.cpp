@@ -3,6 +3,7 @@
 #include "nn/batch_norm2d.hpp"
 
 #include "nn/generator.hpp"
+#include "nn/shared_batch_norm.hpp"
 #include "portops/autograd/operators.hpp"
 #include "portops/ops/batch_norm.hpp"
 
@@ -23,6 +24,7 @@ Variable BatchNorm2d::operator()(const Context& ctx, const Variable& x) const {
   if (is_training()) {
     options.mean_out = running_mean;
     options.variance_out = running_var;
+    if (shared_batch()) return impl::shared_batch_norm(ctx, shared_batch(), x, running_mean, running_var, options);
   } else {
     options.is_test = true;
   }

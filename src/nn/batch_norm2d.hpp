@@ -25,6 +25,16 @@ struct BatchNorm2dParams {
 /// parameters are, and else f32. Names are those of torch.nn.BatchNorm2d, but that batches are not counted:
 /// `num_batches_tracked` in a file is passed over, and PyTorch reads files without it. The errors are those of the
 /// operator.
+///
+/// Where processes share a batch (Module::share_batch), of which each may have any number of items or none, the module
+/// is trained by what the operator's formulas give for all of it: saved_mean, saved_inv_std, the running statistics and
+/// x_grad are of the elements of all processes, and the same bits on each. The gradients of weight and bias are what
+/// the process's own items give to those of the batch, for GradientSum to add up. Processes tell each other moments (a
+/// count, a mean and a sum of squared distances, in f64, joined in the order of the ranks by Chan's formula), and in
+/// the backward pass, which all of them make or none, two sums. Throws Error besides, on every process, where they have
+/// other channels or element types, or one value per channel together; and where the call is recorded.
+///
+/// Semantics of that: torch.nn.SyncBatchNorm.
 class BatchNorm2d : public Module {
  public:
   PORTOPS_EXPORT BatchNorm2d(const Context& ctx, std::int64_t channels, const BatchNorm2dParams& params = {});

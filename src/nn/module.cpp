@@ -73,6 +73,13 @@ void Module::train(bool on) {
   for (Module* each : members.modules_) each->is_training_ = on;
 }
 
+void Module::share_batch(const std::shared_ptr<const SharedBatch>& batch) {
+  Members members;
+  describe(members);
+  shared_batch_ = batch;
+  for (Module* each : members.modules_) each->shared_batch_ = batch;
+}
+
 void Module::clear_grads() {
   for (NamedVariable& each : parameters()) each.variable.clear_grad();
 }

@@ -3,8 +3,13 @@
 #pragma once
 
 #include "portops/autograd/variable.hpp"
+#include "portops/core/context.hpp"
 #include "portops/core/macros.hpp"
+#include "portops/core/tensor_ref.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +66,26 @@ class Members {
   std::vector<Module*> modules_;
 };
 
+/// A batch of which several processes have a share each: how a module hears of what the others have, where it computes
+/// something of the whole batch. Module::share_batch gives it to modules; portops::comm has the one of its processes.
+///
+/// All processes make the same calls, in the same order, from one thread at a time.
+class SharedBatch {
+ public:
+  SharedBatch() = default;
+  virtual ~SharedBatch() = default;
+  SharedBatch(const SharedBatch&) = delete;
+  SharedBatch& operator=(const SharedBatch&) = delete;
+
+  /// How many processes there are.
+  virtual int size() const = 0;
+  /// all[p · n + i] is number i of process p's n numbers. Waits for all of them, not for a device.
+  virtual void gather_numbers(std::span<const std::int64_t> own, std::span<std::int64_t> all) const = 0;
+  /// all, [size, …], has the processes' x, […], one behind the other. Both are contiguous, and lie where the context's
+  /// backend reaches them. Enqueued as every other call.
+  virtual void gather(const Context& ctx, const TensorRef& x, const TensorRef& all) const = 0;
+};
+
 /// A part of a network: what has parameters. A network is a module whose members are modules; how it computes is its
 /// own affair, a function of any name and arguments. Copies share their parameters.
 ///
@@ -91,6 +116,10 @@ class Module {
   PORTOPS_EXPORT void train(bool on = true);
   bool is_training() const { return is_training_; }
 
+  /// Whether what this and all modules in it are trained with is a share of a batch, others of which other processes
+  /// have: BatchNorm2d then normalises by the statistics of the whole one. Null, as at first: it is all there is.
+  PORTOPS_EXPORT void share_batch(const std::shared_ptr<const SharedBatch>& batch);
+
   /// Gives up the gradients of all parameters.
   PORTOPS_EXPORT void clear_grads();
 
@@ -99,8 +128,11 @@ class Module {
   Module(const Module&) = default;
   Module& operator=(const Module&) = default;
 
+  const std::shared_ptr<const SharedBatch>& shared_batch() const { return shared_batch_; }
+
  private:
   bool is_training_ = true;
+  std::shared_ptr<const SharedBatch> shared_batch_;
 };
 
 }  // namespace portops::nn

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "comm/engine.hpp"
 #include "common/order.hpp"
 #include "common/transfer.hpp"
 #include "common/values.hpp"
@@ -16,12 +17,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -111,6 +118,22 @@ class TrainTest : public OnEveryBackend {
     return found;
   }
 
+  /// The same images in files, to learn from.
+  StoredImages stored(const LabelledImages& images) {
+    const auto write = [&](const std::string& name, const std::vector<std::int64_t>& extents,
+                           const std::vector<std::uint8_t>& elements) {
+      std::ofstream out(file("train-" + name + "-ubyte"), std::ios::binary);
+      out.write("\0\0\x08", 3).put(static_cast<char>(extents.size()));
+      for (const std::int64_t extent : extents) {
+        for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>(extent >> shift));
+      }
+      out.write(reinterpret_cast<const char*>(elements.data()), static_cast<std::streamsize>(elements.size()));
+    };
+    write("images-idx3", {images.items(), images.height, images.width}, images.pixels);
+    write("labels-idx1", {images.items()}, {images.labels.begin(), images.labels.end()});
+    return {folder.string(), "train", 256};
+  }
+
   std::filesystem::path folder;
 };
 
@@ -178,9 +201,9 @@ TEST_P(TrainTest, TakenUpAgainAfterAnEpoch) {
   };
   for_each_type([&]<class T>() {
     const TrainOptions options = small_options(ElementTypeOf<T>::value);
-    const nn::Metadata settings = settings_of(ctx, options, images);
+    const nn::Metadata settings = settings_of(ctx, options, stored(images), 7);
     SCOPED_TRACE(name_of(options.network.type));
-    Trainer whole(ctx, options, images, images);
+    Trainer whole(ctx, options, stored(images), images);
     EXPECT_EQ(whole.steps_per_epoch(), 3);
     EXPECT_EQ(epoch(whole).items, 20);
     save_checkpoint(ctx, file("first"), whole, settings);
@@ -189,7 +212,7 @@ TEST_P(TrainTest, TakenUpAgainAfterAnEpoch) {
     save_checkpoint(ctx, file("whole"), whole, settings);
     EXPECT_EQ(whole.epochs_done(), 3);
 
-    Trainer again(ctx, options, images, images);
+    Trainer again(ctx, options, stored(images), images);
     load_checkpoint(ctx, file("first"), again, settings);
     EXPECT_EQ(again.epochs_done(), 1);
     epoch(again);
@@ -232,7 +255,7 @@ TEST_P(TrainTest, OneProgramComputesTheBitsOfCalls) {
 
 TEST_P(TrainTest, MeasuresAreOfTheStepsSinceTheLast) {
   const LabelledImages images = some_images(20, 8, 8, 3);
-  Trainer trainer(ctx, small_options(ElementType::f32), images, images);
+  Trainer trainer(ctx, small_options(ElementType::f32), stored(images), images);
   trainer.begin_epoch();
   trainer.step();
   EXPECT_EQ(trainer.measure().items, 8);
@@ -246,7 +269,7 @@ TEST_P(TrainTest, MeasuresAreOfTheStepsSinceTheLast) {
 
 TEST_P(TrainTest, ALossThatIsNoNumberIsFound) {
   const LabelledImages images = some_images(20, 8, 8, 3);
-  Trainer trainer(ctx, small_options(ElementType::f32), images, images);
+  Trainer trainer(ctx, small_options(ElementType::f32), stored(images), images);
   trainer.begin_epoch();
   trainer.step();
   trainer.measure();
@@ -294,7 +317,7 @@ TEST_P(TrainTest, TheScaleOfALossHasRoomInF16) {
   TrainOptions options = small_options(ElementType::f16);
   options.micro_batches = 8;
   options.learning_rate = 1e-12;
-  Trainer trainer(ctx, options, images, images);
+  Trainer trainer(ctx, options, stored(images), images);
   // Without a weight in the last layer no gradient but its own is other than 0, and none is large.
   for (const nn::NamedVariable& each : trainer.network().parameters()) {
     if (each.name != "head.weight") continue;
@@ -315,9 +338,9 @@ TEST_P(TrainTest, TheScaleOfALossHasRoomInF16) {
 TEST_P(TrainTest, ACheckpointIsOfTheEndOfAnEpoch) {
   const LabelledImages images = some_images(20, 8, 8, 3);
   const TrainOptions options = small_options(ElementType::f32);
-  const nn::Metadata settings = settings_of(ctx, options, images);
+  const nn::Metadata settings = settings_of(ctx, options, stored(images), 7);
   EXPECT_EQ(settings.at("math"), ctx.math() == Math::tf32 ? "tf32" : "ieee");
-  Trainer trainer(ctx, options, images, images), again(ctx, options, images, images);
+  Trainer trainer(ctx, options, stored(images), images), again(ctx, options, stored(images), images);
   EXPECT_EQ(trainer.all_steps(), 9);
   trainer.begin_epoch();
   trainer.step();
@@ -325,6 +348,80 @@ TEST_P(TrainTest, ACheckpointIsOfTheEndOfAnEpoch) {
   EXPECT_EQ(micro_batches_of(ctx, file("within")), 1);
   expect_error([&] { load_checkpoint(ctx, file("within"), again, settings); },
                file("within") + ": was made at step 1, expected the end of an epoch: a multiple of 3, from 0 to 9");
+}
+
+// --- images in files ---------------------------------------------------------------------------------------
+
+TEST_P(TrainTest, ItemsAreReadByTheirNumbers) {
+  const LabelledImages images = some_images(20, 8, 9, 3);
+  StoredImages there = stored(images);
+  const LabelledImages some = there.read({0, 3, 4, 5, 19});
+  EXPECT_THAT(some.labels, ElementsAre(0, 0, 1, 2, 1));
+  for (const auto& [place, item] : {std::pair{0, 0}, {1, 3}, {2, 4}, {3, 5}, {4, 19}}) {
+    EXPECT_TRUE(std::equal(some.image(place), some.image(place) + 72, images.image(item))) << item;
+  }
+  EXPECT_EQ(there.read_all().pixels, images.pixels);
+  const std::uint32_t whole = there.checksum({there.checksum_of_pixels(0, 20)});
+  EXPECT_EQ(there.checksum({there.checksum_of_pixels(0, 7), there.checksum_of_pixels(7, 13)}), whole);
+  LabelledImages others = images;
+  ++others.pixels.back();
+  there = stored(others);
+  EXPECT_NE(there.checksum({there.checksum_of_pixels(0, 20)}), whole);
+  there.keep(19);
+  EXPECT_EQ(there.read_all().items(), 19);
+  std::filesystem::resize_file(file("train-images-idx3-ubyte"), 16 + 72 * 10);
+  expect_error([&] { there.read({10}); },
+               file("train-images-idx3-ubyte") + ": truncated: extents [20, 8, 9] are 1440 elements, found 720");
+}
+
+/// One of several processes that never hears of the others.
+class LoneOfSeveral final : public impl::Engine {
+ public:
+  using Engine::Engine;
+
+  std::string_view name() const override { return "none"; }
+  Context begin(const Context& on) override { return on; }
+  void end(const Context&) override {}
+  impl::TransferPtr all_reduce(const Context&, const TensorRef&) override { return nullptr; }
+  impl::TransferPtr exchange(const Context&, const impl::Exchange&) override { return nullptr; }
+  impl::TransferPtr all_gather(const Context&, const TensorRef&, std::span<const std::int64_t>) override {
+    return nullptr;
+  }
+  impl::TransferPtr broadcast(const Context&, const TensorRef&, int) override { return nullptr; }
+  void gather_numbers(std::span<const std::int64_t> own, std::span<std::int64_t> all) override {
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = own[i % own.size()];
+  }
+  void broadcast_bytes(std::span<char>, int) override {}
+  std::shared_ptr<impl::Engine> twin() override { return std::make_shared<LoneOfSeveral>(rank, size); }
+  void end_job() override { std::abort(); }
+};
+
+/// A process holds what it learns from in the epoch, and no more; others hold the rest.
+TEST_P(TrainTest, EachProcessHoldsItsShare) {
+  constexpr std::int64_t items = 21;
+  const LabelledImages images = some_images(items, 8, 8, 3);
+  const StoredImages train = stored(images);
+  TrainOptions options = small_options(ElementType::f32);
+  for (const int size : {1, 2, 4}) {
+    for (const bool is_whole : {false, true}) {
+      options.micro_batches = is_whole ? size : 4;
+      options.synchronise_batch_norm = is_whole;
+      std::vector<std::int64_t> all;
+      for (int rank = 0; rank < size; ++rank) {
+        const auto engine = std::make_shared<LoneOfSeveral>(rank, size);
+        Trainer trainer(ctx, options, train, images, {engine, engine});
+        EXPECT_THAT(trainer.held_items(), testing::IsEmpty());
+        trainer.begin_epoch();
+        const std::vector<std::int64_t>& held = trainer.held_items();
+        EXPECT_LE(held.size(), static_cast<std::size_t>(items / size + 3));
+        EXPECT_TRUE(std::is_sorted(held.begin(), held.end()));
+        all.insert(all.end(), held.begin(), held.end());
+      }
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      EXPECT_EQ(all.size(), static_cast<std::size_t>(items));
+    }
+  }
 }
 
 PORTOPS_ON_EVERY_BACKEND(TrainTest);

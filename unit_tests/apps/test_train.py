@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import pty
 import re
@@ -120,6 +121,13 @@ class TrainTest(TrainProgramTest):
             self.assertGreater(float(re.search(r"(\S+) MiB", line)[1]), 0)
         self.assertEqual(os.listdir(self.folder), ["images"])
 
+    def test_timeline(self) -> None:
+        self.assertRegex(self.run_ok(*small("--epochs=1"), "--timeline=t.json"), r"\ntimeline /\S+/t.json\n")
+        trace = json.loads(self.read("t.json"))["traceEvents"]
+        calls = [event["name"] for event in trace if event["ph"] == "X"]
+        self.assertEqual(calls, 12 * ["forward", "backward", "sum", "update"])  # alone nothing is sent
+        self.assertEqual({event["pid"] for event in trace}, {0})
+
     # --- the same bits -------------------------------------------------------------------------------------
 
     def test_every_run_and_number_of_threads_gives_the_same(self) -> None:
@@ -146,6 +154,10 @@ class TrainTest(TrainProgramTest):
         self.wrong(*SMALL, "--math=tf16", expect="'tf16'")
         self.wrong(*SMALL, "--backend=tpu", expect="'tpu'")
         self.wrong(*SMALL, "--resume", expect="--resume needs --checkpoint")
+        self.wrong(*SMALL, "--bucket-bytes=0", expect="--bucket-bytes")
+        self.wrong(*SMALL, "--timeline=t", "--timing=1", expect="--timeline is of training, and --timing trains nothing")
+        self.wrong(*SMALL, "--timeline=none/t", expect="none/t: cannot be written: No such file")
+        self.wrong(*SMALL, "--timeline=mistakes.png", expect="--picture and --timeline are the same file mistakes.png")
         self.wrong(*SMALL, "--picture=none/p.png", expect="none/p.png: cannot be written: No such file")
         result = self.wrong(*SMALL, "--checkpoint=none/c", expect="none/c: cannot be written: No such file")
         self.assertEqual(result.stdout, "")  # before anything is learned

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -28,6 +29,12 @@ ENVIRONMENT = {
     # Under sanitizers: the engines leave memory behind.
     "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0",
 }
+
+
+def numbers_of_epochs(output: str) -> list[list[float]]:
+    """Of each epoch its number, and loss and accuracy, as it was learned and on the test images."""
+    rows = re.findall(r"^ +(\d+) +(\S+) +(\S+) % +(\S+) +(\S+) %", output, re.MULTILINE)
+    return [[float(number) for number in row] for row in rows]
 
 
 @unittest.skipUnless(os.path.exists(LAUNCHER), "portops was built without MPI")
@@ -98,6 +105,81 @@ class ProcessesTest(unittest.TestCase):
             "--micro-batches of the checkpoint is 1, expected one for each of 2 processes", result.stderr + result.stdout
         )
 
+    def test_gzipped_images_come_to_the_same_bits(self) -> None:
+        idx_files.write_folder(os.path.join(self.folder, "packed"), ending=".gz")
+        self.train(2, "plain", "--epochs=2")
+        packed = tuple(option.replace("--data=images", "--data=packed") for option in SMALL)
+        result = self.run_command(LAUNCHER, "-n", "2", PROGRAM, *packed, "--epochs=2", "--checkpoint=packed-c")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.read("packed-c"), self.read("plain"))
+
+    # --- whole batches are normalised ----------------------------------------------------------------------
+
+    def test_whole_batches_are_the_same_but_for_rounding(self) -> None:
+        # In the end a batch of a single image, of which three processes have nothing.
+        idx_files.write_folder(os.path.join(self.folder, "images"), train=193)
+        options = ("--epochs=2", "--dtype=f64", "--synchronise-batch-norm")
+        expected = self.train(0, "alone", *options)
+        self.assertEqual(self.train(0, "plain", *options[:2]), expected)
+        for processes in (2, 3, 4):
+            found = self.train(processes, f"by-{processes}", *options)
+            self.assertEqual(len(numbers_of_epochs(found)), 2)
+            for line, expected_line in zip(numbers_of_epochs(found), numbers_of_epochs(expected)):
+                for number, expected_number in zip(line, expected_line):
+                    self.assertAlmostEqual(number, expected_number, delta=2e-4)  # what is printed has four digits
+        self.train(4, "again", *options)
+        self.assertEqual(self.read("again"), self.read("by-4"))
+
+    def test_whole_batches_in_every_type(self) -> None:
+        idx_files.write_folder(os.path.join(self.folder, "images"), train=49)
+        for dtype in ("f32", "f16", "bf16"):
+            with self.subTest(dtype):
+                output = self.train(4, dtype, "--epochs=1", f"--dtype={dtype}", "--synchronise-batch-norm")
+                self.assertLess(numbers_of_epochs(output)[0][1], 2)
+
+    def test_whole_batches_belong_to_no_number_of_processes(self) -> None:
+        self.train(2, "c", "--epochs=1", "--synchronise-batch-norm")
+        result = self.call(3, "--checkpoint=c", "--resume", "--epochs=1", "--synchronise-batch-norm")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("resumed  c, after epoch 1 of 1", result.stdout)
+        for processes, options, expect in (
+            (2, ("--checkpoint=c", "--resume"), "was made with --micro-batches one each, --synchronise-batch-norm, and cannot be resumed with 2"),
+            (2, ("--synchronise-batch-norm", "--micro-batches=4"), "--micro-batches is 4, expected one for each of 2 processes"),
+        ):
+            result = self.call(processes, "--epochs=1", *options)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(expect, result.stderr + result.stdout)
+
+    # --- what is done when ---------------------------------------------------------------------------------
+
+    def test_timeline(self) -> None:
+        self.train(2, "c", "--epochs=1", "--micro-batches=4", "--bucket-bytes=5000", "--timeline=t.json")
+        trace = json.loads(self.read("t.json"))["traceEvents"]
+        names = {event["args"]["name"] for event in trace if event["name"] == "process_name"}
+        self.assertEqual(names, {"process 0", "process 1"})
+        for process in (0, 1):
+            events = [event for event in trace if event["pid"] == process and event["ph"] == "X"]
+            for step in range(1, 13):
+                of_step = [event for event in events if event["args"]["step"] == step]
+                calls = sorted((event for event in of_step if event["tid"] == 0), key=lambda event: event["ts"])
+                # Each process has two micro-batches.
+                self.assertEqual([event["name"] for event in calls], 2 * ["forward", "backward"] + ["sum", "update"])
+                for event, following in zip(calls, calls[1:]):
+                    self.assertLessEqual(event["ts"] + event["dur"], following["ts"] + 0.002)
+                buckets = [event for event in of_step if event["name"] == "bucket"]
+                self.assertGreater(len(buckets), 2)
+                self.assertEqual(sorted(event["tid"] for event in buckets), list(range(1, len(buckets) + 1)))
+                last_backward, waiting = calls[3], calls[4]
+                first = min(buckets, key=lambda event: event["tid"])
+                # While the pass goes on, the first one is sent; all are there when the waiting ends.
+                self.assertGreater(first["ts"], last_backward["ts"])
+                self.assertLess(first["ts"], last_backward["ts"] + last_backward["dur"])
+                for event in buckets:
+                    self.assertGreater(event["args"]["bytes"], 0)
+                    self.assertLessEqual(event["ts"] + event["dur"], waiting["ts"] + waiting["dur"] + 0.002)
+
+    # --- what goes wrong -----------------------------------------------------------------------------------
+
     def test_processes_that_were_called_differently(self) -> None:
         idx_files.write_folder(os.path.join(self.folder, "others"), train=100)
         self.train(2, "c", "--epochs=1")
@@ -108,6 +190,8 @@ class ProcessesTest(unittest.TestCase):
         begun = (*SMALL, "--epochs=1", "--checkpoint=other")
         for first, second, expect in (
             (with_seed(1), with_seed(2), r"--seed 2 i64 \[0\], process 0 has --seed 1 "),
+            (SMALL, (*SMALL, "--timeline=t"), r"--timeline i64 \[0\], process 0 has no --timeline "),
+            (SMALL, (*SMALL, "--synchronise-batch-norm"), r"--micro-batches one each, --synchronise-batch-norm i64 \[0\], process 0 has --micro-batches 2 "),
             (SMALL, with_batch, r"--batch 8 i64 \[0\], process 0 has --batch 16 "),
             (SMALL, with_data, r"--data 100 items, checksum \d+ i64 \[0\], process 0 has --data 192 items, "),
             (resumed, begun, r"step 0 i64 \[0\], process 0 has step 12 "),

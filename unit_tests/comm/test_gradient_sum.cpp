@@ -206,6 +206,43 @@ TEST_P(GradientSumTest, StridedGradients) {
   }
 }
 
+/// Both ends of every bucket are told, in the order of the buckets, and the last one in `finish`.
+TEST_P(GradientSumTest, BucketsAreTold) {
+  const Variable a = variable_of(ctx, {2}, {1, 2}), b = variable_of(ctx, {3}, {1, 2, 3}),
+                 running = variable_of(ctx, {1}, {1}, ag::Gradient::none);
+  for (const bool tree : {true, false}) {
+    const Context on = Context(ctx).deterministic(tree);
+    std::vector<comm::BucketEvent> begun, sent;
+    comm::GradientSum sum(on, all, {{"a", a}, {"b", b}},
+                          {.micro_batches = 4,
+                           .bucket_bytes = 1,
+                           .statistics = {{"running", running}},
+                           .on_bucket = [&](const comm::BucketEvent& event) {
+                             EXPECT_TRUE(!event.is_sent || sent.size() < begun.size());
+                             (event.is_sent ? sent : begun).push_back(event);
+                           }});
+    for (std::int64_t step = 0; step < 2; ++step) {
+      const comm::Range mine = sum.micro_batches();
+      for (std::int64_t i = 0; i < mine.count; ++i) {
+        EXPECT_THAT(begun, testing::IsEmpty()) << "sent before the last micro-batch";
+        sum.backward(on, ag::add(on, ag::sum(on, a), ag::sum(on, b)));
+      }
+      EXPECT_EQ(begun.size(), 3U);
+      sum.finish(on);
+      ASSERT_EQ(sent.size(), 3U);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(begun[i].number, static_cast<std::int64_t>(i));
+        EXPECT_EQ(sent[i].number, static_cast<std::int64_t>(i));
+        EXPECT_EQ(sent[i].bytes, begun[i].bytes);
+      }
+      EXPECT_EQ(begun[0].bytes, 24);  // the last parameter's first
+      EXPECT_EQ(begun[2].bytes, 8);
+      begun.clear();
+      sent.clear();
+    }
+  }
+}
+
 TEST_P(GradientSumTest, UnusedParameters) {
   const Variable used = variable_of(ctx, {1}, {1}), sometimes = variable_of(ctx, {1}, {1}),
                  never = variable_of(ctx, {1}, {1});

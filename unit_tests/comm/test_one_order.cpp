@@ -43,6 +43,7 @@ class OneOrderEngine final : public impl::Engine {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = own[i % own.size()];
   }
   void broadcast_bytes(std::span<char>, int) override {}
+  std::shared_ptr<impl::Engine> twin() override { return nullptr; }
   void end_job() override { std::abort(); }
 
  private:

@@ -44,6 +44,15 @@ struct GradientResults {
   TensorRef means;  ///< of the sums of g; as many elements behind them, of those of g · x̂
   TensorRef weight_grad;
   TensorRef bias_grad;
+  /// The sums themselves, GradientSums<double> of each result, for others to join.
+  void* sums = nullptr;
+};
+
+/// What several tensors that are normalised together have come to, each on its own: `parts` of them, one behind the
+/// other, of every result.
+struct JoinedStates {
+  const void* states;
+  std::int64_t parts;
 };
 
 /// The steps that normalisations are made of, on one backend for one element type. All tensors have as many axes as x,
@@ -55,6 +64,13 @@ struct NormKernels {
   static void statistics(const Context& ctx, const NormLabels& labels, const TensorRef& x, const AxisSet& reduced,
                          const TensorRef& mean, const TensorRef& inv_std, double epsilon,
                          const RunningStatistics& running, void* memory);
+  /// Of the same the moments, Moments<double> of each result, for others to join.
+  static void moments(const Context& ctx, const NormLabels& labels, const TensorRef& x, const AxisSet& reduced,
+                      void* moments, void* memory);
+  /// mean and inv_std of tensors that are normalised together, from the moments of each; x is one of them.
+  static void joined_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                const AxisSet& reduced, const JoinedStates& moments, const TensorRef& mean,
+                                const TensorRef& inv_std, double epsilon, const RunningStatistics& running);
   /// mean_out = mean, inv_std = 1 / √(variance + epsilon)
   static void take_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& mean,
                               const TensorRef& variance, const TensorRef& mean_out, const TensorRef& inv_std,
@@ -67,6 +83,11 @@ struct NormKernels {
   static void gradient_sums(const Context& ctx, const NormLabels& labels, const TensorRef& x, const TensorRef& out_grad,
                             const AxisSet& reduced, const TensorRef& mean, const TensorRef& inv_std,
                             const TensorRef& weight, bool weight_is_kept, const GradientResults& results, void* memory);
+  /// The means of tensors that are normalised together, of `count` terms a result, from the sums of each without the
+  /// weight; x is one of them.
+  static void joined_means(const Context& ctx, const NormLabels& labels, const TensorRef& x, const AxisSet& reduced,
+                           const JoinedStates& sums, std::int64_t count, const TensorRef& weight,
+                           const TensorRef& means);
   /// x_grad = inv_std · (g − mean_of_sum − x̂ · mean_of_product)
   static void normalize_grad(const Context& ctx, const NormLabels& labels, const TensorRef& x,
                              const TensorRef& out_grad, const TensorRef& mean, const TensorRef& inv_std,

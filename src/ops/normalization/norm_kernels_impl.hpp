@@ -67,6 +67,19 @@ template <class T>
 struct WriteStatistics {
   using A = Arithmetic<T>;
 
+  /// The tensors are operands of the plan from its second one on: mean, inv_std, and the running ones.
+  WriteStatistics(const ReducePlan& plan, const std::array<TensorRef, 6>& tensors, double its_epsilon,
+                  double its_momentum)
+      : places(plan),
+        mean(plan, 1, tensors[0], A(0)),
+        inv_std(plan, 2, tensors[1], A(0)),
+        running_mean(plan, 3, tensors[2], A(0)),
+        running_variance(plan, 4, tensors[3], A(0)),
+        running_mean_out(plan, 5, tensors[4], A(0)),
+        running_variance_out(plan, 6, tensors[5], A(0)),
+        epsilon(its_epsilon),
+        momentum(its_momentum) {}
+
   KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const {
     const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
     mean.set(places.of(mean.operand, result), static_cast<A>(batch_mean));
@@ -105,6 +118,7 @@ struct WriteGradient {
     }
     write(weight_grad, result, state.product);
     write(bias_grad, result, state.sum);
+    if (sums != nullptr) sums[result] = state;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write(const Side<T>& to, std::int64_t result, double value) const {
@@ -115,6 +129,14 @@ struct WriteGradient {
   double count;  ///< of elements that were added up
   std::int64_t results;
   Side<T> weight, means, weight_grad, bias_grad;
+  GradientSums<double>* sums;
+};
+
+/// Writes the moments themselves.
+struct WriteMoments {
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const { moments[result] = state; }
+
+  Moments<double>* moments;
 };
 
 template <Backend B, class T>
@@ -130,10 +152,36 @@ void NormKernels<B, T>::statistics(const Context& ctx, const NormLabels& labels,
   auto* const partials = static_cast<typename F::State*>(memory);
   const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, NormRows<T, F>(plan.rows, 1, {}, {A(0)}), plan, partials);
-  const auto side = [&](int k) { return Side<T>(plan.rows, k + 1, others[static_cast<std::size_t>(k)], A(0)); };
-  const WriteStatistics<T> finish{
-      ResultPlaces(plan.rows), side(0), side(1), side(2), side(3), side(4), side(5), epsilon, running.momentum};
+  const WriteStatistics<T> finish(plan.rows, others, epsilon, running.momentum);
   join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::moments(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                const AxisSet& reduced, void* moments, void* memory) {
+  using A = Arithmetic<T>;
+  using F = MomentsOf<A>;
+  const TensorRef shape = without_reduced(x, reduced);
+  if (shape.size() == 0) return;
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, {}, reduced), F::inputs, B);
+  auto* const partials = static_cast<typename F::State*>(memory);
+  const std::int64_t parts = x.size() == 0 ? 0 : plan.parts;
+  if (parts > 0) launch_norm_reduce<B>(ctx, labels, NormRows<T, F>(plan.rows, 1, {}, {A(0)}), plan, partials);
+  const WriteMoments finish{static_cast<Moments<double>*>(moments)};
+  join_states<B, JoinMoments<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::joined_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                          const AxisSet& reduced, const JoinedStates& moments, const TensorRef& mean,
+                                          const TensorRef& inv_std, double epsilon, const RunningStatistics& running) {
+  const std::array others{mean, inv_std, running.mean, running.variance, running.mean_out, running.variance_out};
+  const TensorRef shape = without_reduced(x, reduced);
+  if (shape.size() == 0) return;
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced), 1, B);
+  const WriteStatistics<T> finish(plan.rows, others, epsilon, running.momentum);
+  join_states<B, JoinMoments<double>>(ctx, labels, static_cast<const Moments<double>*>(moments.states),
+                                      plan.rows.results(), moments.parts, 1, finish);
 }
 
 /// mean as it is, and inv_std of a variance.
@@ -201,11 +249,29 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
   const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1)});
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
   const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
-  const WriteGradient<T> finish{ResultPlaces(plan.rows),   static_cast<double>(x.size() / plan.rows.results()),
-                                plan.rows.results(),       side(4, weight_is_kept ? weight : none),
-                                side(5, results.means),    side(6, results.weight_grad),
-                                side(7, results.bias_grad)};
+  const WriteGradient<T> finish{ResultPlaces(plan.rows),    static_cast<double>(x.size() / plan.rows.results()),
+                                plan.rows.results(),        side(4, weight_is_kept ? weight : none),
+                                side(5, results.means),     side(6, results.weight_grad),
+                                side(7, results.bias_grad), static_cast<GradientSums<double>*>(results.sums)};
   join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::joined_means(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                     const AxisSet& reduced, const JoinedStates& sums, std::int64_t count,
+                                     const TensorRef& weight, const TensorRef& means) {
+  using A = Arithmetic<T>;
+  const std::array others{weight, means};
+  const TensorRef shape = without_reduced(x, reduced), none;
+  if (shape.size() == 0) return;
+  const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced), 1, B);
+  const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
+  const WriteGradient<T> finish{ResultPlaces(plan.rows), static_cast<double>(count),
+                                plan.rows.results(),     side(1, weight),
+                                side(2, means),          side(1, none),
+                                side(1, none),           nullptr};
+  join_states<B, JoinGradientSums<double>>(ctx, labels, static_cast<const GradientSums<double>*>(sums.states),
+                                           plan.rows.results(), sums.parts, 1, finish);
 }
 
 template <Backend B, class T>

@@ -6,6 +6,7 @@
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
+#include "ops/normalization/batch_norm/batch_norm_parts.hpp"
 #include "ops/normalization/norm_checks.hpp"
 #include "ops/normalization/norm_kernels.hpp"
 
@@ -24,10 +25,10 @@ impl::AxisSet all_but(int channels, int rank) {
   return axes;
 }
 
-/// The channels' axis.
-int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const TensorRef& variance,
-          const TensorRef& out, const TensorRef& saved_mean, const TensorRef& saved_inv_std, const TensorRef& mean_out,
-          const TensorRef& variance_out, const BatchNormParams& params) {
+/// The channels' axis. A part of a batch may have any number of values per channel.
+int check_call(const Context& ctx, const TensorRef& x, const TensorRef& mean, const TensorRef& variance,
+               const TensorRef& out, const TensorRef& saved_mean, const TensorRef& saved_inv_std,
+               const TensorRef& mean_out, const TensorRef& variance_out, const BatchNormParams& params) {
   constexpr std::string_view op = "batch_norm";
   impl::check_epsilon(op, params.epsilon);
   if (!std::isfinite(params.momentum)) {
@@ -42,6 +43,13 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
     impl::fail("portops::batch_norm: ", mean_out ? "mean_out" : "variance_out",
                " is given, but is_test leaves the running statistics as they are");
   }
+  return axis;
+}
+
+int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const TensorRef& variance,
+          const TensorRef& out, const TensorRef& saved_mean, const TensorRef& saved_inv_std, const TensorRef& mean_out,
+          const TensorRef& variance_out, const BatchNormParams& params) {
+  const int axis = check_call(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
   if (!params.is_test && x.size() > 0 && x.size() == x.extent(axis)) {
     impl::fail("portops::batch_norm: x has extents ", x.extents().to_string(),
                ", expected more than one value per channel, as is_test is false");
@@ -154,4 +162,81 @@ std::size_t batch_norm_grad_workspace(const Context& ctx, const TensorRef& x, co
   return memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums);
 }
 
+namespace impl {
+
+std::int64_t check_batch_norm_part(const Context& ctx, const TensorRef& x, const TensorRef& mean,
+                                   const TensorRef& variance, const TensorRef& out, const TensorRef& saved_mean,
+                                   const TensorRef& saved_inv_std, const TensorRef& mean_out,
+                                   const TensorRef& variance_out, const BatchNormParams& params) {
+  check_call(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
+  return mean.size() == 0 ? 0 : x.size() / mean.size();
+}
+
+void batch_norm_moments(const Context& ctx, const TensorRef& x, const TensorRef& moments,
+                        const BatchNormParams& params) {
+  static const NormLabels labels("batch_norm");
+  const int axis = batch_norm_extents("batch_norm", x, params).axis;
+  const TensorRef of_channels = TensorRef::without_data(sum_type(x.type()), {x.extent(axis)});
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    const Temporary memory(ctx, labels.partials.c_str(),
+                           memory_of(ctx.backend(), x, axis, of_channels, {}, numbers_of_moments));
+    NormKernels<B, T>::moments(ctx, labels, x, all_but(axis, x.rank()), moments.data(), memory.data());
+  });
+}
+
+void batch_norm_by_moments(const Context& ctx, const TensorRef& x, const TensorRef& moments, const TensorRef& mean,
+                           const TensorRef& variance, const TensorRef& out, const TensorRef& saved_mean,
+                           const TensorRef& saved_inv_std, const TensorRef& mean_out, const TensorRef& variance_out,
+                           const BatchNormParams& params) {
+  static const NormLabels labels("batch_norm");
+  const int axis = batch_norm_extents("batch_norm", x, params).axis;
+  const auto placed = [&](const TensorRef& tensor) { return with_axes_of(tensor, axis, x.rank()); };
+  const RunningStatistics running{placed(mean), placed(variance), placed(mean_out), placed(variance_out),
+                                  params.momentum};
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    using Steps = NormKernels<B, T>;
+    const TensorRef of_mean = placed(saved_mean), of_inv_std = placed(saved_inv_std);
+    Steps::joined_statistics(ctx, labels, x, all_but(axis, x.rank()), {moments.data(), moments.extent(0)}, of_mean,
+                             of_inv_std, params.epsilon, running);
+    if (x.size() == 0) return;
+    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out);
+  });
+}
+
+void batch_norm_sums(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean,
+                     const TensorRef& saved_inv_std, const TensorRef& out_grad, const TensorRef& sums,
+                     const TensorRef& scale_grad, const TensorRef& bias_grad, const BatchNormParams& params) {
+  static const NormLabels labels("batch_norm_grad");
+  const int axis = check_grad(ctx, x, saved_mean, saved_inv_std, out_grad, {}, scale_grad, bias_grad, params);
+  const auto placed = [&](const TensorRef& tensor) { return with_axes_of(tensor, axis, x.rank()); };
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    const Temporary memory(ctx, labels.partials.c_str(),
+                           memory_of(ctx.backend(), x, axis, saved_mean, out_grad, numbers_of_gradient));
+    NormKernels<B, T>::gradient_sums(
+        ctx, labels, x, out_grad, all_but(axis, x.rank()), placed(saved_mean), placed(saved_inv_std),
+        placed(params.scale), true,
+        {.means = {}, .weight_grad = placed(scale_grad), .bias_grad = placed(bias_grad), .sums = sums.data()},
+        memory.data());
+  });
+}
+
+void batch_norm_grad_by_sums(const Context& ctx, const TensorRef& x, const TensorRef& saved_mean,
+                             const TensorRef& saved_inv_std, const TensorRef& out_grad, const TensorRef& sums,
+                             std::int64_t count, const TensorRef& x_grad, const BatchNormParams& params) {
+  static const NormLabels labels("batch_norm_grad");
+  const int axis = check_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, {}, {}, params);
+  if (x.size() == 0) return;
+  const auto placed = [&](const TensorRef& tensor) { return with_axes_of(tensor, axis, x.rank()); };
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    using Steps = NormKernels<B, T>;
+    const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
+    const Temporary memory(ctx, labels.partials.c_str(), means_memory(saved_mean));
+    const MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
+    Steps::joined_means(ctx, labels, x, all_but(axis, x.rank()), {sums.data(), sums.extent(0)}, count, scale,
+                        means.of_sum);
+    Steps::normalize_grad(ctx, labels, x, out_grad, mean, inv_std, scale, means.of_sum, means.of_product, x_grad);
+  });
+}
+
+}  // namespace impl
 }  // namespace portops
