@@ -4,6 +4,7 @@
 
 #include "ops/convolution/conv2d/columns_to_x.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/direct/convolve_channels.hpp"
 #include "ops/convolution/conv2d/direct/convolve_direct.hpp"
 #include "ops/convolution/conv2d/direct/depthwise.hpp"
 #include "ops/convolution/conv2d/direct/join_weight_grad.hpp"
@@ -16,6 +17,12 @@
 #include "ops/convolution/pixels_weight_grad.hpp"
 
 namespace portops::impl {
+
+/// Whether vectors of output channels are used better than those of positions.
+template <class T>
+bool suits_channels(const Windows& windows) {
+  return ConvolveChannels<T>::suits(windows) && ConvolveChannels<T>::use(windows) >= ConvolveDirect<T>::use(windows);
+}
 
 template <Backend B, class T>
 void Conv2dKernels<B, T>::columns(const Context& ctx, const ImageStep& step) {
@@ -49,15 +56,23 @@ void Conv2dKernels<B, T>::convolve_direct(const Context& ctx, const DirectCall& 
       return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, bias, to.bias_stride));
     }
     auto* const packed = static_cast<Arithmetic<T>*>(workspace);
-    launch_by_items<B>(ctx, weight_label, PackDirectWeight<T>{call.windows, weight, packed});
     const int threads = instance<B>(ctx).concurrency();
+    if (suits_channels<T>(call.windows)) {
+      static const std::string channels_weight_label = "portops::conv2d::weight[channels]";
+      static const std::string channels_label = "portops::conv2d[channels]";
+      launch_by_items<B>(ctx, channels_weight_label, PackChannelWeight<T>{call.windows, weight, packed});
+      return launch_tasks<B>(ctx, channels_label,
+                             ConvolveChannels<T>(call, packed, bias, to.bias_stride, threads));
+    }
+    launch_by_items<B>(ctx, weight_label, PackDirectWeight<T>{call.windows, weight, packed});
     launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, bias, to.bias_stride, threads));
   }
 }
 
 template <Backend B, class T>
 bool Conv2dKernels<B, T>::suits_direct(const Windows& windows) {
-  return suits_depthwise(windows) || (B != Backend::cuda && ConvolveDirect<T>::suits(windows));
+  return suits_depthwise(windows) ||
+         (B != Backend::cuda && (suits_channels<T>(windows) || ConvolveDirect<T>::suits(windows)));
 }
 
 template <Backend B, class T>
@@ -69,7 +84,9 @@ template <Backend B, class T>
 std::size_t Conv2dKernels<B, T>::direct_bytes(const Windows& windows) {
   using A = Arithmetic<T>;
   if (Depthwise<T>::suits(windows)) return 0;
-  return static_cast<std::size_t>(DirectWeight<A>{windows}.size()) * sizeof(A);
+  const std::int64_t size =
+      suits_channels<T>(windows) ? ChannelWeight<A>{windows}.size() : DirectWeight<A>{windows}.size();
+  return static_cast<std::size_t>(size) * sizeof(A);
 }
 
 template <Backend B, class T>

@@ -105,9 +105,15 @@ class ConvolveDirect {
   static bool suits(const Windows& windows) {
     if (windows.taps() > Sizes::depth) return false;
     const Positions positions(windows);
-    if (positions.across.shift(windows.kernel_width - 1) > Sizes::tile_columns) return false;
-    const std::int64_t computed = ceil_div(positions.count, Sizes::lanes) * Sizes::lanes;
-    return 4 * windows.pixels() >= 3 * computed;
+    return positions.across.shift(windows.kernel_width - 1) <= Sizes::tile_columns &&
+           4 * windows.pixels() >= 3 * computed(positions);
+  }
+  /// How much of what is computed is a pixel's output channel, in hundredths; 0 where it cannot be taken.
+  static std::int64_t use(const Windows& windows) {
+    if (!suits(windows)) return 0;
+    constexpr std::int64_t rows = Sizes::panel_rows / 3;  // fewer than a panel has are taken by thirds of it
+    const std::int64_t outs = windows.group_out_channels();
+    return 100 * windows.pixels() * outs / (computed(Positions(windows)) * ceil_div(outs, rows) * rows);
   }
 
   std::int64_t items() const { return windows_.images * windows_.groups * row_tiles() * position_tiles(); }
@@ -157,6 +163,11 @@ class ConvolveDirect {
   static constexpr int most_rows = 528;
   static_assert(most_rows % Sizes::panel_rows == 0);
   static constexpr int tile_size = Sizes::tile_columns * most_rows;
+
+  /// Positions of whole vectors.
+  static std::int64_t computed(const Positions& positions) {
+    return ceil_div(positions.count, Sizes::lanes) * Sizes::lanes;
+  }
 
   std::int64_t position_tiles() const { return ceil_div(positions_.count, tile_positions_); }
   std::int64_t row_tiles() const { return ceil_div(windows_.group_out_channels(), most_rows); }
