@@ -11,8 +11,8 @@ namespace portops::blas {
 
 namespace {
 
-/// Calls action(0), action(1), …, without a loop: what a loop runs over lies in memory for some compilers, where registers
-/// would do.
+/// Calls action(0), action(1), …, without a loop: what a loop runs over lies in memory for some compilers, where
+/// registers would do.
 template <int count, class Action>
 inline void for_all(const Action& action) {
   [&]<int... i>(std::integer_sequence<int, i...>) {
@@ -90,10 +90,10 @@ inline void multiply_some_rows(A* sums, std::int64_t stride, const A* a, int row
   multiply_by_chains<third, vectors>(sums, stride, a, b, depth, first);
 }
 
-/// As multiply_points, in one chain.
+/// As multiply_points of so many points, in one chain.
 template <int points, int vectors, class A>
-inline void multiply_point_chain(A* sums, std::int64_t stride, const A* const* from, const std::int32_t* place,
-                                 const A* panel, int depth, bool first) {
+inline void multiply_point_chain(A* sums, std::int64_t stride, const A* data, const std::int32_t* point,
+                                 const std::int32_t* place, const A* panel, int depth, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   const A* x[points];
@@ -101,7 +101,7 @@ inline void multiply_point_chain(A* sums, std::int64_t stride, const A* const* f
   const auto for_sums = [](const auto& action) {
     for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
   };
-  for_all<points>([&](auto p) { x[p] = from[p]; });
+  for_all<points>([&](auto p) { x[p] = data + point[p]; });
   for_sums([&](auto p, auto j) { sum[p][j] = Vector{}; });
   for (int k = 0; k < depth; ++k, panel += vectors * Sizes::lanes) {
     const std::int64_t at = place[k];
@@ -119,27 +119,38 @@ inline void multiply_point_chain(A* sums, std::int64_t stride, const A* const* f
   for_sums([&](auto p, auto j) { std::memcpy(sums + p * stride + j * Sizes::lanes, &sum[p][j], sizeof(Vector)); });
 }
 
-/// With as many points and vectors as there are.
+/// The same, with as many points as there are.
 template <int points, int vectors, class A>
-inline void multiply_some_points(A* sums, std::int64_t stride, const A* const* from, int count,
-                                 const std::int32_t* place, const A* panel, int panel_vectors, int depth, bool first) {
-  if constexpr (vectors > 1) {
-    if (panel_vectors < vectors) {
-      return multiply_some_points<points, vectors - 1>(sums, stride, from, count, place, panel, panel_vectors, depth,
-                                                       first);
-    }
-  }
+inline void multiply_some_points(A* sums, std::int64_t stride, const A* data, const std::int32_t* point, int count,
+                                 const std::int32_t* place, const A* panel, int depth, bool first) {
   if constexpr (points > 1) {
     if (count < points) {
-      return multiply_some_points<points - 1, vectors>(sums, stride, from, count, place, panel, panel_vectors, depth,
-                                                       first);
+      return multiply_some_points<points - 1, vectors>(sums, stride, data, point, count, place, panel, depth, first);
     }
   }
-  constexpr int chain = Blocks<A>::chain;
-  const int chains = (depth + chain - 1) / chain, length = (depth + chains - 1) / chains;
-  for (int k = 0; k < depth; k += length) {
-    multiply_point_chain<points, vectors>(sums, stride, from, place + k, panel + k * vectors * Blocks<A>::lanes,
-                                          std::min(depth - k, length), first && k == 0);
+  multiply_point_chain<points, vectors>(sums, stride, data, point, place, panel, depth, first);
+}
+
+/// multiply_points with as many vectors as there are.
+template <int vectors, class A>
+inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>& points, const A* panel,
+                                   int panel_vectors, int depth, bool first) {
+  using Sizes = Blocks<A>;
+  if constexpr (vectors > 1) {
+    if (panel_vectors < vectors) {
+      return multiply_point_vectors<vectors - 1>(sums, stride, points, panel, panel_vectors, depth, first);
+    }
+  }
+  const int chains = (depth + Sizes::chain - 1) / Sizes::chain, chain = (depth + chains - 1) / chains;
+  const int blocks = (points.count + Sizes::points - 1) / Sizes::points;
+  for (int k = 0; k < depth; k += chain) {
+    for (int block = 0; block < blocks; ++block) {
+      // As even as they can be: few sums would wait for each other.
+      const int begin = block * points.count / blocks, end = (block + 1) * points.count / blocks;
+      multiply_some_points<Sizes::points, vectors>(sums + begin * stride, stride, points.data, points.point + begin,
+                                                   end - begin, points.place + k, panel + k * vectors * Sizes::lanes,
+                                                   std::min(depth - k, chain), first && k == 0);
+    }
   }
 }
 
@@ -187,10 +198,9 @@ void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const P
 }
 
 template <class A>
-void multiply_points(A* sums, std::int64_t stride, const A* const* points, int count, const std::int32_t* place,
-                     const A* panel, int vectors, int depth, bool first) {
-  multiply_some_points<Blocks<A>::points, Blocks<A>::point_vectors>(sums, stride, points, count, place, panel, vectors,
-                                                                    depth, first);
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
+                     bool first) {
+  multiply_point_vectors<Blocks<A>::point_vectors>(sums, stride, points, panel, vectors, depth, first);
 }
 
 template <class A>
@@ -209,10 +219,10 @@ template void multiply_placed(float* sums, std::int64_t stride, const float* a, 
                               int columns, int depth, bool first);
 template void multiply_placed(double* sums, std::int64_t stride, const double* a, int rows, const PlacedRows<double>& b,
                               int columns, int depth, bool first);
-template void multiply_points(float* sums, std::int64_t stride, const float* const* points, int count,
-                              const std::int32_t* place, const float* panel, int vectors, int depth, bool first);
-template void multiply_points(double* sums, std::int64_t stride, const double* const* points, int count,
-                              const std::int32_t* place, const double* panel, int vectors, int depth, bool first);
+template void multiply_points(float* sums, std::int64_t stride, const Points<float>& points, const float* panel,
+                              int vectors, int depth, bool first);
+template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points, const double* panel,
+                              int vectors, int depth, bool first);
 template void multiply_lanes(float* sums, const float* a, std::int64_t a_stride, const PlacedRows<float>& b, int lanes,
                              int depth, bool first);
 template void multiply_lanes(double* sums, const double* a, std::int64_t a_stride, const PlacedRows<double>& b,

@@ -149,12 +149,20 @@ template <class A>
 void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const PlacedRows<A>& b, int columns, int depth,
                      bool first);
 
-/// sums[p][j] = or += Σ points[p][place[k]] · panel[k][j] over k < depth, for so many points (at most Blocks::points) and
-/// vectors of Blocks::lanes (at most Blocks::point_vectors); the panel has rows of as many vectors. `sums` has rows of
-/// `stride`.
+/// So many vectors whose elements lie anywhere: element k of vector p lies at data + point[p] + place[k].
 template <class A>
-void multiply_points(A* sums, std::int64_t stride, const A* const* points, int count, const std::int32_t* place,
-                     const A* panel, int vectors, int depth, bool first);
+struct Points {
+  const A* data;
+  const std::int32_t* point;
+  const std::int32_t* place;
+  int count;
+};
+
+/// sums[p][j] = or += Σ points[p][k] · panel[k][j] over k < depth, for all points and so many vectors of Blocks::lanes
+/// (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
+template <class A>
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
+                     bool first);
 
 /// What multiply_lanes() takes at most.
 template <class A>

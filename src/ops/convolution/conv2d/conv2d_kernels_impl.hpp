@@ -18,10 +18,12 @@
 
 namespace portops::impl {
 
-/// Whether vectors of output channels are used better than those of positions.
+/// Whether vectors of output channels are used well, and no worse than those of positions.
 template <class T>
 bool suits_channels(const Windows& windows) {
-  return ConvolveChannels<T>::suits(windows) && ConvolveChannels<T>::use(windows) >= ConvolveDirect<T>::use(windows);
+  constexpr std::int64_t least = 60;
+  const std::int64_t use = ConvolveChannels<T>::use(windows);
+  return ConvolveChannels<T>::suits(windows) && use >= least && use >= ConvolveDirect<T>::use(windows);
 }
 
 template <Backend B, class T>
@@ -47,25 +49,34 @@ void Conv2dKernels<B, T>::convolve_strips(const Context& ctx, const ImageStep& s
 
 template <Backend B, class T>
 void Conv2dKernels<B, T>::convolve_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight,
-                                          const ConvolutionOut& to, void* workspace) {
+                                          const void* packed_weight, const ConvolutionOut& to) {
   if constexpr (B != Backend::cuda) {
-    static const std::string weight_label = "portops::conv2d::weight[direct]";
-    static const std::string label = "portops::conv2d[direct]", depthwise_label = "portops::conv2d[depthwise]";
-    const T* const bias = static_cast<const T*>(to.bias);
+    static const std::string label = "portops::conv2d[direct]", channels_label = "portops::conv2d[channels]";
+    static const std::string depthwise_label = "portops::conv2d[depthwise]";
     if (Depthwise<T>::suits(call.windows)) {
-      return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, bias, to.bias_stride));
+      return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, to));
     }
-    auto* const packed = static_cast<Arithmetic<T>*>(workspace);
+    const auto* const packed = static_cast<const Arithmetic<T>*>(packed_weight);
     const int threads = instance<B>(ctx).concurrency();
     if (suits_channels<T>(call.windows)) {
-      static const std::string channels_weight_label = "portops::conv2d::weight[channels]";
-      static const std::string channels_label = "portops::conv2d[channels]";
-      launch_by_items<B>(ctx, channels_weight_label, PackChannelWeight<T>{call.windows, weight, packed});
-      return launch_tasks<B>(ctx, channels_label,
-                             ConvolveChannels<T>(call, packed, bias, to.bias_stride, threads));
+      return launch_tasks<B>(ctx, channels_label, ConvolveChannels<T>(call, packed, to, threads));
     }
-    launch_by_items<B>(ctx, weight_label, PackDirectWeight<T>{call.windows, weight, packed});
-    launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, bias, to.bias_stride, threads));
+    launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, to, threads));
+  }
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::pack_direct(const Context& ctx, const Windows& windows, const Tensor4& weight,
+                                      void* packed_weight) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::conv2d::weight[direct]";
+    static const std::string channels_label = "portops::conv2d::weight[channels]";
+    auto* const packed = static_cast<Arithmetic<T>*>(packed_weight);
+    if (Depthwise<T>::suits(windows)) return;
+    if (suits_channels<T>(windows)) {
+      return launch_by_items<B>(ctx, channels_label, PackChannelWeight<T>{windows, weight, packed});
+    }
+    launch_by_items<B>(ctx, label, PackDirectWeight<T>{windows, weight, packed});
   }
 }
 

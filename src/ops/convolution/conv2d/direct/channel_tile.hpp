@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/convolution/conv2d/direct/copy_lines.hpp"
 #include "ops/convolution/conv2d/direct/out_tiles.hpp"
+#include "ops/convolution/copy_lines.hpp"
 #include "ops/convolution/windows.hpp"
 
 #include <algorithm>

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "blas/panels.hpp"
-#include "ops/convolution/conv2d/direct/copy_lines.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
 #include "ops/convolution/conv2d/direct/out_tiles.hpp"
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/finish.hpp"
+#include "ops/convolution/image_step.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -26,8 +28,6 @@ struct ChannelWeight {
     return ceil_div(windows.group_channels(), std::max<std::int64_t>(Sizes::chain / windows.taps(), 1));
   }
   std::int64_t slice_channels() const { return ceil_div(windows.group_channels(), slices()); }
-  /// That hold something: channels are shared out evenly, so that the last one may be empty.
-  std::int64_t filled_slices() const { return ceil_div(windows.group_channels(), slice_channels()); }
   int channels(std::int64_t slice) const {
     return static_cast<int>(std::min(slice_channels(), windows.group_channels() - slice * slice_channels()));
   }
@@ -58,13 +58,13 @@ struct PackChannelWeight {
 
   std::int64_t items() const {
     const ChannelWeight<A> to{windows};
-    return windows.groups * to.filled_slices() * to.panels();
+    return windows.groups * to.slices() * to.panels();
   }
 
   void operator()(std::int64_t item) const {
     const ChannelWeight<A> order{windows};
     const std::int64_t number = item % order.panels(), rest = item / order.panels();
-    const std::int64_t slice = rest % order.filled_slices(), group = rest / order.filled_slices();
+    const std::int64_t slice = rest % order.slices(), group = rest / order.slices();
     const std::int64_t first = number * order.panel, taps = windows.taps();
     const int width = order.panel_rows(number), depth = order.depth(slice);
     const auto rows = static_cast<int>(std::min<std::int64_t>(width, windows.group_out_channels() - first));
@@ -93,26 +93,26 @@ class ConvolveChannels {
   using A = Arithmetic<T>;
   using Sizes = blas::Blocks<A>;
 
-  ConvolveChannels(const DirectCall& call, const A* packed_weight, const T* bias, std::int64_t bias_stride, int threads)
+  ConvolveChannels(const DirectCall& call, const A* packed_weight, const ConvolutionOut& to, int threads)
       : windows_(call.windows),
         x_(call.x),
         out_(call.out),
         weight_(packed_weight),
-        bias_(bias),
-        bias_stride_(bias_stride) {
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu} {
     const TileExtents extents(windows_);
     const ChannelWeight<A> order{windows_};
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
     for (std::int64_t pixels = most_pixels; pixels >= least_pixels; pixels = pixels * 3 / 4) {
       const OutTiles tiles = extents.tiles(pixels, most_x(windows_));
-      const std::int64_t tile = tiles.rows * tiles.columns;
+      const std::int64_t tile = tiles.rows * tiles.columns, of_image = tiles.of_image();
       for (std::int64_t parts = 1; parts <= order.panels(); ++parts) {
         const std::int64_t panels = ceil_div(order.panels(), parts);
         const std::int64_t rows = std::min(panels * order.panel, order.padded_rows());
         if (panels > 1 && tile * rows > most_sums) continue;
-        const std::int64_t items =
-            windows_.images * windows_.groups * tiles.of_image() * ceil_div(order.panels(), panels);
+        const std::int64_t items = windows_.images * windows_.groups * of_image * ceil_div(order.panels(), panels);
         const std::int64_t time = ceil_div(items, threads) * (tile + 8) * (rows + 8);
         if (time >= least) continue;
         least = time;
@@ -142,7 +142,7 @@ class ConvolveChannels {
 
   std::int64_t scratch_bytes() const {
     const ChannelWeight<A> order{windows_};
-    const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.filled_slices());
+    const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.slices());
     return (order.slice_channels() * plane_ + sums) * static_cast<std::int64_t>(sizeof(A)) +
            (order.depth(0) + tiles_.rows * tiles_.columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
   }
@@ -157,20 +157,20 @@ class ConvolveChannels {
     const auto rows = static_cast<int>(std::min(rows_, windows_.group_out_channels() - first_row));
     A* const x = reinterpret_cast<A*>(scratch);
     A* const sums_memory = x + order.slice_channels() * plane_;
-    auto* const place = reinterpret_cast<std::int32_t*>(
-        sums_memory + blas::TileSums<A>::elements(tile_sums(), order.filled_slices()));
+    auto* const place =
+        reinterpret_cast<std::int32_t*>(sums_memory + blas::TileSums<A>::elements(tile_sums(), order.slices()));
     std::int32_t* const window = place + order.depth(0);
     find_places(place, window, tile);
     blas::TileSums<A> sums_of_tile(sums_memory, tile_sums(), tile.pixels() * rows_);
-    for (std::int64_t slice = 0; slice < order.filled_slices(); ++slice) {
+    for (std::int64_t slice = 0; slice < order.slices(); ++slice) {
       const int depth = order.depth(slice);
       read(x, tile, group * windows_.group_channels() + slice * order.slice_channels(), order.channels(slice));
       sums_of_tile.add_slice([&](A* sums, bool is_first) {
         // A panel of the weight stays in the first-level cache while all pixels pass by.
         for (std::int64_t i = 0; i < panels; ++i) {
-          multiply(sums + i * order.panel, x, {place, window}, tile.pixels(),
-                   weight_ + order.offset(group, slice, first_panel + i), order.panel_rows(first_panel + i), depth,
-                   is_first);
+          blas::multiply_points(sums + i * order.panel, rows_, {x, window, place, tile.pixels()},
+                                weight_ + order.offset(group, slice, first_panel + i),
+                                order.panel_rows(first_panel + i) / Sizes::lanes, depth, is_first);
         }
       });
     }
@@ -180,23 +180,17 @@ class ConvolveChannels {
  private:
   /// Pixels of a tile.
   static constexpr std::int64_t most_pixels = 256, least_pixels = 16;
-  /// Sums of a tile, where it has more than a panel; and numbers of x, which a core's second-level cache has beside them.
+  /// Sums of a tile, where it has more than a panel; and numbers of x, which a core's second-level cache has beside
+  /// them.
   static constexpr std::int64_t most_sums = 1 << 16, most_slice = 1 << 15;
 
   /// The most pixels of a channel of x.
-  static std::int64_t most_x(const Windows& windows) {
-    return most_slice / ChannelWeight<A>{windows}.slice_channels();
-  }
+  static std::int64_t most_x(const Windows& windows) { return most_slice / ChannelWeight<A>{windows}.slice_channels(); }
 
   std::int64_t row_tiles() const { return ceil_div(ChannelWeight<A>{windows_}.panels(), item_panels_); }
   std::int64_t tile_sums() const { return tiles_.rows * tiles_.columns * rows_; }
 
-  /// Of the elements of the inner axis in the window of a tile's first pixel, and of its windows.
-  struct Places {
-    const std::int32_t* element;
-    const std::int32_t* window;
-  };
-
+  /// Where the elements of the inner axis lie in the window of the tile's first pixel, and where its windows begin.
   void find_places(std::int32_t* element, std::int32_t* window, const OutTile& tile) const {
     for (std::int64_t c = 0; c < ChannelWeight<A>{windows_}.channels(0); ++c) {
       for (std::int64_t k = 0; k < windows_.kernel_height; ++k) {
@@ -226,9 +220,8 @@ class ConvolveChannels {
       clear(to, channels, has_row ? from : width);
       if (!has_row) continue;
       clear(to + until, channels, width - until);
-      copy_lines(to + from, plane_,
-                 static_cast<const T*>(x_.data) + x_.offset(tile.image, channel, y, first_x + from), x_.stride[1],
-                 x_.stride[3], channels, static_cast<int>(until - from));
+      copy_lines(to + from, plane_, static_cast<const T*>(x_.data) + x_.offset(tile.image, channel, y, first_x + from),
+                 x_.stride[1], x_.stride[3], channels, static_cast<int>(until - from));
     }
   }
   void clear(A* to, int channels, std::int64_t count) const {
@@ -237,32 +230,14 @@ class ConvolveChannels {
     }
   }
 
-  /// Adds the products of a panel with all windows of a tile.
-  void multiply(A* sums, const A* x, const Places& places, int pixels, const A* panel, int panel_rows, int depth,
-                bool is_first) const {
-    const int blocks = static_cast<int>(ceil_div(pixels, Sizes::points));
-    for (int block = 0; block < blocks; ++block) {
-      // As even as they can be: a few alone would wait for each other's sums.
-      const int first = block * pixels / blocks, end = (block + 1) * pixels / blocks;
-      const A* points[Sizes::points];
-      for (int p = first; p < end; ++p) points[p - first] = x + places.window[p];
-      blas::multiply_points(sums + first * rows_, rows_, points, end - first, places.element, panel,
-                            panel_rows / Sizes::lanes, depth, is_first);
-    }
-  }
-
   /// Rounds once, with the bias.
   void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
-    if (bias_ != nullptr) {
-      for (int p = 0; p < tile.pixels(); ++p) {
-        for (int i = 0; i < rows; ++i) sums[p * rows_ + i] += static_cast<A>(bias_[(channel + i) * bias_stride_]);
-      }
-    }
+    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows);
     const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
     const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
     for (int i = 0; i < lines; ++i) {
-      write_pixels<T>(out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
-                      sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
+      write_finished<T>(finish_, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
+                        sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
     }
   }
 
@@ -271,10 +246,11 @@ class ConvolveChannels {
   const A* weight_;
   const T* bias_;
   std::int64_t bias_stride_;
+  Finish<T> finish_;
   OutTiles tiles_{};
   std::int64_t item_panels_ = 1;
-  std::int64_t rows_ = 0;        ///< of the sums of a pixel: output channels of a tile, in whole vectors
-  std::int64_t row_, plane_;     ///< of x in a tile
+  std::int64_t rows_ = 0;     ///< of the sums of a pixel: output channels of a tile, in whole vectors
+  std::int64_t row_, plane_;  ///< of x in a tile
 };
 
 }  // namespace portops::impl

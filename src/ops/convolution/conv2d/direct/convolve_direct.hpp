@@ -3,8 +3,9 @@
 #pragma once
 
 #include "blas/panels.hpp"
-#include "ops/convolution/conv2d/direct/copy_lines.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/finish.hpp"
 #include "ops/convolution/image_step.hpp"
 
 #include <algorithm>
@@ -76,14 +77,15 @@ class ConvolveDirect {
   using A = Arithmetic<T>;
   using Sizes = blas::Blocks<A>;
 
-  ConvolveDirect(const DirectCall& call, const A* packed_weight, const T* bias, std::int64_t bias_stride, int threads)
+  ConvolveDirect(const DirectCall& call, const A* packed_weight, const ConvolutionOut& to, int threads)
       : windows_(call.windows),
         positions_(call.windows),
         x_(call.x),
         out_(call.out),
         weight_(packed_weight),
-        bias_(bias),
-        bias_stride_(bias_stride) {
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu} {
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
     for (int positions = Sizes::tile_columns; positions >= Sizes::panel_columns; positions /= 2) {
@@ -251,7 +253,8 @@ class ConvolveDirect {
       const std::int64_t here = std::min(count - at, positions_.pitch - j);
       const auto pixels = static_cast<int>(std::min(here, windows_.out_width - j));
       if (pixels > 0) {
-        write_pixels<T>(out_, out_.offset(image, channel, i, j), sums + at, Sizes::tile_columns, 1, rows, pixels);
+        write_finished<T>(finish_, out_, out_.offset(image, channel, i, j), sums + at, Sizes::tile_columns, 1, rows,
+                          pixels);
       }
       at += here;
     }
@@ -263,6 +266,7 @@ class ConvolveDirect {
   const A* weight_;
   const T* bias_;
   std::int64_t bias_stride_;
+  Finish<T> finish_;
   int tile_positions_ = Sizes::tile_columns;
   bool shares_rows_;     ///< whether a segment has the rows of all taps in its phase down, or those of one
   std::int64_t length_;  ///< of a segment
