@@ -265,7 +265,9 @@ class ConvolveTiles {
 
   /// The same where sums have a row a pixel.
   void write_vectors(A* sums, std::int64_t first_channel, int rows, std::int64_t first_pixel, int pixels) const {
-    add_bias(sums, sums_row(), pixels, bias_, bias_stride_, first_channel, rows);
+    const bool relu = finish_.relu && finish_.suits_sums();
+    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
+    add_bias(sums, sums_row(), pixels, bias_, bias_stride_, first_channel, rows, relu);
     // Pixels that lie at one distance are written together: those of an image, or of a row.
     const bool is_image = out_.stride[2] == windows_.out_width * out_.stride[3];
     const std::int64_t run = is_image ? windows_.pixels() : windows_.out_width;
@@ -275,7 +277,7 @@ class ConvolveTiles {
       const auto count = static_cast<int>(std::min<std::int64_t>(pixels - j, run - pixel % run));
       const std::int64_t offset =
           out_.offset(image, first_channel, pixel / windows_.out_width, pixel % windows_.out_width);
-      write_finished<T>(finish_, out_, offset, sums + j * sums_row(), 1, sums_row(), rows, count);
+      write_finished<T>(finish, out_, offset, sums + j * sums_row(), 1, sums_row(), rows, count);
       j += count;
     }
   }

@@ -83,24 +83,6 @@ void copy_lines(To* to, std::int64_t to_line, const From* from, std::int64_t fro
   CopyLines<To, From>::copy(to, to_line, from, from_line, from_step, lines, count);
 }
 
-/// Adds the bias of so many channels, from `channel` on, to the sums of pixels, which have rows of `stride`; bias may
-/// be null.
-template <class T>
-void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bias, std::int64_t bias_stride,
-              std::int64_t channel, int channels) {
-  using A = Arithmetic<T>;
-  if (bias == nullptr) return;
-  constexpr int most = 64;
-  A addend[most];
-  for (int first = 0; first < channels; first += most) {
-    const int count = std::min(channels - first, most);
-    for (int i = 0; i < count; ++i) addend[i] = static_cast<A>(bias[(channel + first + i) * bias_stride]);
-    for (int p = 0; p < pixels; ++p) {
-      for (int i = 0; i < count; ++i) sums[p * stride + first + i] += addend[i];
-    }
-  }
-}
-
 /// Writes so many pixels, which lie at one distance, of some channels, from `offset` on. Of `from`, channels and pixels
 /// lie so far apart.
 template <class T>

@@ -22,6 +22,8 @@ struct Finish {
   bool relu = false;
 
   explicit operator bool() const { return addend != nullptr || relu; }
+  /// Whether sums may be finished before they are written: nothing is added, and writing does not round.
+  bool suits_sums() const { return addend == nullptr && std::is_same_v<T, A>; }
 
   /// to[i] = what is made of from[i], for at most so many neighbours from element `at` of `out` on.
   void operator()(T* to, const T* from, std::int64_t at, int count) const {
@@ -45,6 +47,31 @@ struct Finish {
     }
   }
 };
+
+/// Adds the bias of so many channels, from `channel` on, to the sums of pixels, which have rows of `stride`, and takes
+/// relu of them, if so; bias may be null.
+template <class T>
+void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bias, std::int64_t bias_stride,
+              std::int64_t channel, int channels, bool relu) {
+  using A = Arithmetic<T>;
+  constexpr int most = 64;
+  A addend[most] = {};
+  for (int first = 0; first < channels; first += most) {
+    const int count = std::min(channels - first, most);
+    for (int i = 0; i < count && bias != nullptr; ++i) {
+      addend[i] = static_cast<A>(bias[(channel + first + i) * bias_stride]);
+    }
+    for (int p = 0; p < pixels; ++p) {
+      A* const sum = sums + p * stride + first;
+      if (bias != nullptr) {
+        for (int i = 0; i < count; ++i) sum[i] += addend[i];
+      }
+      if (relu) {
+        for (int i = 0; i < count; ++i) sum[i] = sum[i] < A(0) ? A(0) : sum[i];
+      }
+    }
+  }
+}
 
 /// As write_pixels(), and finishes them. Where there is something to finish, pixels of `tensor` are neighbours.
 template <class T>

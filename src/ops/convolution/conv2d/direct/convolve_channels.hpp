@@ -129,7 +129,7 @@ class ConvolveChannels {
   /// Whether it can be taken, and reads little of x that no window has.
   static bool suits(const Windows& windows) {
     const TileExtents extents(windows);
-    const OutTiles tiles = extents.tiles(least_pixels, most_x(windows));
+    const OutTiles tiles = extents.tiles(most_pixels, most_x(windows));
     const std::int64_t pixels = extents.pixels(tiles.rows, tiles.columns);
     return pixels <= most_x(windows) && pixels <= tiles.rows * tiles.columns * windows.taps();
   }
@@ -232,11 +232,13 @@ class ConvolveChannels {
 
   /// Rounds once, with the bias.
   void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
-    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows);
+    const bool relu = finish_.relu && finish_.suits_sums();
+    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
+    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows, relu);
     const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
     const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
     for (int i = 0; i < lines; ++i) {
-      write_finished<T>(finish_, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
+      write_finished<T>(finish, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
                         sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
     }
   }
