@@ -2,11 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/panels.hpp"
 
+#include <type_traits>
+#include <utility>
+
 // Compiled once, and with other flags than the files that use it: see CMakeLists.txt.
 
 namespace portops::blas {
 
 namespace {
+
+/// Calls action(0), action(1), …, without a loop: what a loop runs over lies in memory for some compilers, where
+/// registers would do.
+template <int count, class Action>
+inline void for_all(const Action& action) {
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    (action(std::integral_constant<int, i>()), ...);
+  }(std::make_integer_sequence<int, count>());
+}
 
 /// A panel of columns, row by row.
 template <class A>
@@ -24,34 +36,31 @@ struct RowsAtPlaces {
   RowsAtPlaces from(int k) const { return {data, place + k}; }
 };
 
-/// sums = or += the product of so many columns of a and rows of b, rows of sums `stride` apart. The loops over
-/// registers have fixed bounds and no other way in or out than whole vectors: so compilers keep them in registers.
+/// sums = or += the product of so many columns of a and rows of b, rows of sums `stride` apart. Sums go
+/// in and out as whole vectors alone, so that compilers keep them in registers.
 template <int rows, int vectors, class A, class B>
 inline void multiply_chain(A* sums, std::int64_t stride, const A* a, const B& b, int depth, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   Vector sum[rows][vectors];
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < vectors; ++j) sum[i][j] = Vector{};
-  }
-  for (int k = 0; k < depth; ++k) {
+  const auto for_sums = [](const auto& action) {
+    for_all<rows>([&](auto i) { for_all<vectors>([&](auto j) { action(i, j); }); });
+  };
+  for_sums([&](auto i, auto j) { sum[i][j] = Vector{}; });
+  for (int k = 0; k < depth; ++k, a += Sizes::panel_rows) {
     const A* const from = b(k);
     Vector x[vectors];
-    for (int j = 0; j < vectors; ++j) std::memcpy(&x[j], from + j * Sizes::lanes, sizeof(Vector));
-    for (int i = 0; i < rows; ++i) {
-      for (int j = 0; j < vectors; ++j) sum[i][j] += a[i] * x[j];
-    }
-    a += Sizes::panel_rows;
+    for_all<vectors>([&](auto j) { std::memcpy(&x[j], from + j * Sizes::lanes, sizeof(Vector)); });
+    for_sums([&](auto i, auto j) { sum[i][j] += a[i] * x[j]; });
   }
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < vectors; ++j) {
-      A* to = sums + i * stride + j * Sizes::lanes;
-      Vector before{};
-      if (!first) std::memcpy(&before, to, sizeof(Vector));
-      before += sum[i][j];
-      std::memcpy(to, &before, sizeof(Vector));
-    }
+  if (!first) {
+    for_sums([&](auto i, auto j) {
+      Vector before;
+      std::memcpy(&before, sums + i * stride + j * Sizes::lanes, sizeof(Vector));
+      sum[i][j] += before;
+    });
   }
+  for_sums([&](auto i, auto j) { std::memcpy(sums + i * stride + j * Sizes::lanes, &sum[i][j], sizeof(Vector)); });
 }
 
 /// The same by chains.
@@ -79,6 +88,70 @@ inline void multiply_some_rows(A* sums, std::int64_t stride, const A* a, int row
   if (rows > 2 * third) return multiply_by_chains<3 * third, vectors>(sums, stride, a, b, depth, first);
   if (rows > third) return multiply_by_chains<2 * third, vectors>(sums, stride, a, b, depth, first);
   multiply_by_chains<third, vectors>(sums, stride, a, b, depth, first);
+}
+
+/// As multiply_points of so many points, in one chain.
+template <int points, int vectors, class A>
+inline void multiply_point_chain(A* sums, std::int64_t stride, const A* data, const std::int32_t* point,
+                                 const std::int32_t* place, const A* panel, int depth, bool first) {
+  using Sizes = Blocks<A>;
+  using Vector = typename Sizes::Vector;
+  const A* x[points];
+  Vector sum[points][vectors];
+  const auto for_sums = [](const auto& action) {
+    for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
+  };
+  for_all<points>([&](auto p) { x[p] = data + point[p]; });
+  for_sums([&](auto p, auto j) { sum[p][j] = Vector{}; });
+  for (int k = 0; k < depth; ++k, panel += vectors * Sizes::lanes) {
+    const std::int64_t at = place[k];
+    Vector weight[vectors];
+    for_all<vectors>([&](auto j) { std::memcpy(&weight[j], panel + j * Sizes::lanes, sizeof(Vector)); });
+    for_sums([&](auto p, auto j) { sum[p][j] += x[p][at] * weight[j]; });
+  }
+  if (!first) {
+    for_sums([&](auto p, auto j) {
+      Vector before;
+      std::memcpy(&before, sums + p * stride + j * Sizes::lanes, sizeof(Vector));
+      sum[p][j] += before;
+    });
+  }
+  for_sums([&](auto p, auto j) { std::memcpy(sums + p * stride + j * Sizes::lanes, &sum[p][j], sizeof(Vector)); });
+}
+
+/// The same, with as many points as there are.
+template <int points, int vectors, class A>
+inline void multiply_some_points(A* sums, std::int64_t stride, const A* data, const std::int32_t* point, int count,
+                                 const std::int32_t* place, const A* panel, int depth, bool first) {
+  if constexpr (points > 1) {
+    if (count < points) {
+      return multiply_some_points<points - 1, vectors>(sums, stride, data, point, count, place, panel, depth, first);
+    }
+  }
+  multiply_point_chain<points, vectors>(sums, stride, data, point, place, panel, depth, first);
+}
+
+/// multiply_points with as many vectors as there are.
+template <int vectors, class A>
+inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>& points, const A* panel,
+                                   int panel_vectors, int depth, bool first) {
+  using Sizes = Blocks<A>;
+  if constexpr (vectors > 1) {
+    if (panel_vectors < vectors) {
+      return multiply_point_vectors<vectors - 1>(sums, stride, points, panel, panel_vectors, depth, first);
+    }
+  }
+  const int chains = (depth + Sizes::chain - 1) / Sizes::chain, chain = (depth + chains - 1) / chains;
+  const int blocks = (points.count + Sizes::points - 1) / Sizes::points;
+  for (int k = 0; k < depth; k += chain) {
+    for (int block = 0; block < blocks; ++block) {
+      // As even as they can be: few sums would wait for each other.
+      const int begin = block * points.count / blocks, end = (block + 1) * points.count / blocks;
+      multiply_some_points<Sizes::points, vectors>(sums + begin * stride, stride, points.data, points.point + begin,
+                                                   end - begin, points.place + k, panel + k * vectors * Sizes::lanes,
+                                                   std::min(depth - k, chain), first && k == 0);
+    }
+  }
 }
 
 template <int vectors, class A>
@@ -125,6 +198,12 @@ void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const P
 }
 
 template <class A>
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
+                     bool first) {
+  multiply_point_vectors<Blocks<A>::point_vectors>(sums, stride, points, panel, vectors, depth, first);
+}
+
+template <class A>
 void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows<A>& b, int lanes, int depth,
                     bool first) {
   constexpr int vector = Blocks<A>::lanes;
@@ -140,6 +219,10 @@ template void multiply_placed(float* sums, std::int64_t stride, const float* a, 
                               int columns, int depth, bool first);
 template void multiply_placed(double* sums, std::int64_t stride, const double* a, int rows, const PlacedRows<double>& b,
                               int columns, int depth, bool first);
+template void multiply_points(float* sums, std::int64_t stride, const Points<float>& points, const float* panel,
+                              int vectors, int depth, bool first);
+template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points, const double* panel,
+                              int vectors, int depth, bool first);
 template void multiply_lanes(float* sums, const float* a, std::int64_t a_stride, const PlacedRows<float>& b, int lanes,
                              int depth, bool first);
 template void multiply_lanes(double* sums, const double* a, std::int64_t a_stride, const PlacedRows<double>& b,

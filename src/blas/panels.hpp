@@ -34,12 +34,20 @@ struct Blocks {
   static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(A));
   static constexpr int vectors = 2;
   static constexpr int panel_columns = vectors * lanes;
+  // The same of a panel of vectors times single numbers (multiply_points).
+#if defined(__AVX512F__)
+  static constexpr int point_vectors = 4;
+#else
+  static constexpr int point_vectors = 2;
+#endif
+  static constexpr int points = 6;
   // What a tile needs stays in a core's second-level cache, and is packed seldom compared with how often it is used.
   static constexpr int tile_rows = 96;
   static constexpr int tile_columns = 128;
   static constexpr int depth = 256;
-  /// Longer chains of additions would drift; shorter ones would not leave registers alone for long enough.
-  static constexpr int chain = 64;
+  /// Longer chains of additions would drift; shorter ones would not leave registers alone for long enough. Windows of 3
+  /// by 3 have 72 elements in 8 channels.
+  static constexpr int chain = 72;
   static_assert(tile_rows % panel_rows == 0 && tile_columns % panel_columns == 0);
 
   typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
@@ -139,6 +147,21 @@ struct PlacedRows {
 /// it may read and write a whole panel. `sums` has rows of `stride`.
 template <class A>
 void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const PlacedRows<A>& b, int columns, int depth,
+                     bool first);
+
+/// So many vectors whose elements lie anywhere: element k of vector p lies at data + point[p] + place[k].
+template <class A>
+struct Points {
+  const A* data;
+  const std::int32_t* point;
+  const std::int32_t* place;
+  int count;
+};
+
+/// sums[p][j] = or += Σ points[p][k] · panel[k][j] over k < depth, for all points and so many vectors of Blocks::lanes
+/// (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
+template <class A>
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
                      bool first);
 
 /// What multiply_lanes() takes at most.

@@ -155,4 +155,6 @@ std::vector<InPlacePair> in_place_pairs(const Call& call) {
   return pairs;
 }
 
+bool is_convolution(const Call& call) { return call.op == "conv2d" || call.op == "deform_conv2d"; }
+
 }  // namespace portops::graph

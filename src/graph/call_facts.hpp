@@ -56,4 +56,7 @@ bool is_row_major(const Extents& extents, const Extents& strides);
 
 std::int64_t bytes_of(const ValueInfo& value);
 
+/// Whether it is conv2d or deform_conv2d.
+bool is_convolution(const Call& call);
+
 }  // namespace portops::graph

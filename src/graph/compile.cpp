@@ -143,6 +143,13 @@ std::string text_of(const Program& program, const Plan& plan, std::int32_t conte
   return text.str();
 }
 
+/// Of a call whether it is a convolution with a constant weight.
+bool keeps_weight(const CompiledData& data, const Call& call) {
+  if (!is_convolution(call)) return false;
+  const auto weight = static_cast<std::size_t>(call.input("weight")->value().index);
+  return data.plan.places[weight].memory == MemoryKind::constant;
+}
+
 }  // namespace
 
 CompiledProgram::CompiledProgram(const Context& ctx, const Program& program, const CompileParams& params) {
@@ -164,6 +171,11 @@ CompiledProgram::CompiledProgram(const Context& ctx, const Program& program, con
   verify(data->program, data->plan);
   constants.finish();
   data->constants = std::move(constants.tensors());
+  if (ctx.backend() != Backend::cuda) data->joined = join_steps(data->program, data->plan);
+  data->prepared.resize(data->program.calls().size());
+  for (std::size_t call = 0; call < data->prepared.size() && ctx.backend() != Backend::cuda; ++call) {
+    if (keeps_weight(*data, data->program.calls()[call])) data->prepared[call] = std::make_unique<impl::Prepared>();
+  }
   data_ = std::move(data);
 }
 
@@ -179,7 +191,8 @@ std::int32_t CompiledProgram::calls() const {
 }
 
 std::string CompiledProgram::to_string() const {
-  const auto& [program, plan, constants, backend] = *data_;
+  const Program& program = data_->program;
+  const Plan& plan = data_->plan;
   std::ostringstream text;
   for (const Step& step : plan.steps) {
     if (plan.instances > 1 && step.kind != Step::Kind::view) text << "[" << step.instance << "] ";

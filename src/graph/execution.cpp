@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph/execution.hpp"
 
+#include "core/exec/program_call.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/runtime.hpp"
 #include "core/schema/named_call.hpp"
@@ -32,7 +33,9 @@ constexpr const char* who = "portops::graph::Execution";
 /// A step with its tensors, ready to be enqueued.
 struct ReadyStep {
   const Step* step = nullptr;
-  Arguments arguments;  ///< of a call; `call` reads them
+  bool is_joined = false;          ///< whether an earlier call makes its result
+  impl::ProgramCall program_call;  ///< of a call
+  Arguments arguments;             ///< of a call; `call` reads them
   std::unique_ptr<impl::NamedCall> call;
   void (*run)(const Context& ctx, const impl::NamedCall& call) = nullptr;
   TensorRef from, to;  ///< of a copy
@@ -77,6 +80,7 @@ struct Execution::State {
   void check_memory() const;
   TensorRef tensor_of(std::int32_t content, const ValueInfo& value);
   ReadyStep ready(const Step& step);
+  void join(std::vector<ReadyStep>& made);
   void enqueue();
   void enqueue(std::size_t number, std::int32_t instance);
   void poison_dead(std::size_t step);
@@ -153,7 +157,21 @@ ReadyStep Execution::State::ready(const Step& step) {
                                                       : TensorRef::without_data(info.type, info.extents);
   };
   made.arguments = make_arguments(program(), call, read, tensor);
+  made.program_call.weight = data->prepared[static_cast<std::size_t>(step.call)].get();
   return made;
+}
+
+/// Has calls make the results of those that follow them.
+void Execution::State::join(std::vector<ReadyStep>& made) {
+  if (poison) return;  // which is written between steps, to where nothing lies that the plan knows
+  for (const JoinedSteps& joined : data->joined) {
+    const auto tensor = [&](ValueId value) { return tensor_of(value.index, program().value(value)); };
+    ReadyStep& first = made[joined.first];
+    first.arguments.set("out", TensorOrNumber(tensor(joined.result)));
+    first.program_call.relu = joined.relu;
+    if (joined.addend) first.program_call.addend = tensor(joined.addend);
+    for (std::size_t step = joined.first + 1; step <= joined.last; ++step) made[step].is_joined = true;
+  }
 }
 
 /// That nothing which is written shares bytes with anything else.
@@ -198,6 +216,7 @@ void Execution::State::prepare() {
   std::vector<ReadyStep> made;
   made.reserve(plan().steps.size());
   for (const Step& step : plan().steps) made.push_back(ready(step));
+  join(made);
   // Calls read the arguments where they lie in the end.
   for (ReadyStep& each : made) {
     if (each.step->kind != Step::Kind::run) continue;
@@ -212,10 +231,15 @@ void Execution::State::prepare() {
 
 void Execution::State::enqueue(std::size_t number, std::int32_t instance) {
   const ReadyStep& its = steps[number];
+  if (its.is_joined) return;
   const Context& ctx = device->ctx(instance);
   if (its.step->kind == Step::Kind::copy) return copy(ctx, its.from, its.to);
   const Call& call = program().calls()[static_cast<std::size_t>(its.step->call)];
   try {
+    std::optional<impl::ProgramCallScope> scope;
+    if (its.program_call.weight != nullptr || its.program_call.relu || its.program_call.addend) {
+      scope.emplace(its.program_call);
+    }
     its.run(ctx, *its.call);
   } catch (const Error& error) {
     fail(who, "::run: call ", its.step->call, call.place.empty() ? "" : " (" + call.place + ")", ": ", error.what());

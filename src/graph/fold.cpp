@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph/fold.hpp"
 
+#include "graph/call_facts.hpp"
 #include "graph/rewrite.hpp"
 #include "nn/host_numbers.hpp"
 
@@ -25,8 +26,6 @@ std::vector<int> uses_of(const Program& program) {
   for (const ProgramOutput& output : program.outputs()) ++uses[static_cast<std::size_t>(output.value.index)];
   return uses;
 }
-
-bool is_convolution(const Call& call) { return call.op == "conv2d" || call.op == "deform_conv2d"; }
 
 /// What a fold is about: a call, and the one behind it that it takes in.
 class Folds {

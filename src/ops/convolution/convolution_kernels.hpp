@@ -6,6 +6,7 @@
 #include "core/exec/context.hpp"
 #include "core/reduce/reduce_plan.hpp"
 #include "core/types/tensor_ref.hpp"
+#include "ops/convolution/image_step.hpp"
 #include "ops/convolution/windows.hpp"
 
 #include <cstddef>
@@ -30,10 +31,15 @@ struct ConvolutionKernels {
                        bool first);
   /// Operands: out_grad → bias_grad, for the operator `op`.
   static void bias_grad(const Context& ctx, const char* op, const ReducePlan& plan);
-  // On hosts only: the weight as tiles take it.
-  static std::size_t packed_weight_bytes(const Windows& windows);
-  static void pack_weight(const Context& ctx, const std::string& label, const Windows& windows, const Tensor4& weight,
-                          void* packed_weight);
+  /// On hosts only: writes to `to` what Finish makes of a contiguous result of so many elements.
+  static void finish(const Context& ctx, const std::string& label, const void* from, const ConvolutionOut& to,
+                     std::int64_t count);
+  /// Whether tiles finish what they write.
+  static bool finishes_tiles(const Windows& windows, bool samples_strips);
+  // On hosts only: the weight as tiles take it that sample x in strips, or do not.
+  static std::size_t packed_weight_bytes(const Windows& windows, bool samples_strips);
+  static void pack_weight(const Context& ctx, const std::string& label, const Windows& windows, bool samples_strips,
+                          const Tensor4& weight, void* packed_weight);
 };
 
 }  // namespace portops::impl

@@ -7,6 +7,7 @@
 #include "core/exec/launch.hpp"
 #include "core/reduce/sum.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
+#include "ops/convolution/finish.hpp"
 #include "ops/convolution/packed_weight.hpp"
 
 namespace portops::impl {
@@ -83,16 +84,35 @@ void ConvolutionKernels<B, T>::bias_grad(const Context& ctx, const char* op, con
 }
 
 template <Backend B, class T>
-std::size_t ConvolutionKernels<B, T>::packed_weight_bytes(const Windows& windows) {
+void ConvolutionKernels<B, T>::finish(const Context& ctx, const std::string& label, const void* from,
+                                      const ConvolutionOut& to, std::int64_t count) {
+  if constexpr (B != Backend::cuda) {
+    const Finish<T> finish{static_cast<const T*>(to.addend), to.relu};
+    launch_by_items<B>(ctx, label,
+                       FinishAll<T>{finish, static_cast<const T*>(from), static_cast<T*>(to.out.data), count});
+  }
+}
+
+template <Backend B, class T>
+bool ConvolutionKernels<B, T>::finishes_tiles(const Windows& windows, bool samples_strips) {
+  return multiplies_vectors<Arithmetic<T>>(windows, samples_strips);
+}
+
+template <Backend B, class T>
+std::size_t ConvolutionKernels<B, T>::packed_weight_bytes(const Windows& windows, bool samples_strips) {
   using A = Arithmetic<T>;
-  return static_cast<std::size_t>(PackedWeight<A>{windows}.size()) * sizeof(A);
+  return static_cast<std::size_t>(PackedWeight<A>{windows, multiplies_vectors<A>(windows, samples_strips)}.size()) *
+         sizeof(A);
 }
 
 template <Backend B, class T>
 void ConvolutionKernels<B, T>::pack_weight(const Context& ctx, const std::string& label, const Windows& windows,
-                                           const Tensor4& weight, void* packed_weight) {
+                                           bool samples_strips, const Tensor4& weight, void* packed_weight) {
   if constexpr (B != Backend::cuda) {
-    launch_by_items<B>(ctx, label, PackWeight<B, T>(windows, weight, static_cast<Arithmetic<T>*>(packed_weight)));
+    using A = Arithmetic<T>;
+    launch_by_items<B>(ctx, label,
+                       PackWeight<B, T>(windows, multiplies_vectors<A>(windows, samples_strips), weight,
+                                        static_cast<A*>(packed_weight)));
   }
 }
 

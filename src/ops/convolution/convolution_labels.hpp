@@ -16,6 +16,7 @@ struct ConvolutionLabels {
         packed_weight("portops::" + op + "::weight[tiles]"),
         columns("portops::" + op + "::columns[im2col]"),
         out("portops::" + op + "::out[strided]"),
+        finish("portops::" + op + "::finish"),
         tiles("portops::" + op + "[tiles]"),
         strips("portops::" + op + "[strips]"),
         pixels("portops::" + op + "[pixels]"),
@@ -27,6 +28,7 @@ struct ConvolutionLabels {
   std::string packed_weight;
   std::string columns;
   std::string out;
+  std::string finish;
   std::string tiles, strips, pixels, fused;  ///< the paths
 };
 

@@ -29,8 +29,7 @@ void launch_tiles(const Context& ctx, const std::string& label, const ImageStep&
                   const ConvolutionOut& to) {
   using Kernel = ConvolveTiles<B, T, Sampler, Samples>;
   const SpaceOf<B>& space = instance<B>(ctx);
-  const Kernel kernel(step, static_cast<const Arithmetic<T>*>(packed_weight), to.out, static_cast<const T*>(to.bias),
-                      to.bias_stride, space.concurrency());
+  const Kernel kernel(step, static_cast<const Arithmetic<T>*>(packed_weight), to, space.concurrency());
   typename Kernel::Policy policy(space, static_cast<int>(std::min(kernel.tiles(), most_teams)), 1, 1);
   policy.set_scratch_size(1, Kokkos::PerTeam(kernel.scratch_bytes() + Kernel::alignment));
   Kokkos::parallel_for(label, policy, kernel);

@@ -43,10 +43,6 @@ ConvolutionPath choose_path(const Context& ctx, const Windows& windows, const Co
   return ctx.backend() == Backend::cuda ? ConvolutionPath::im2col : ConvolutionPath::tiles;
 }
 
-inline ConvolutionOut convolution_out(const ConvolutionTensors& t) {
-  return {tensor4(t.out), t.bias ? t.bias.data() : nullptr, t.bias ? t.bias.stride(0) : 0};
-}
-
 /// On GPUs. Needs channels, an out that has elements, and fits_pixels(). Takes no workspace: all is read and written
 /// where it lies.
 template <class Operator>
@@ -78,6 +74,34 @@ void convolve(const Context& ctx, const Windows& windows, const ConvolutionTenso
     case ConvolutionPath::tiles: return convolve_by_tiles<Operator>(ctx, windows, tensors, step);
     case ConvolutionPath::im2col: return convolve_by_im2col<Operator>(ctx, windows, tensors, step);
   }
+}
+
+/// Whether convolve() finishes what it writes (ConvolutionTensors::finishes).
+template <class Operator>
+bool finishes_convolve(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  if (choose_path<Operator>(ctx, windows, t) != ConvolutionPath::tiles) return false;
+  bool finishes = false;
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    finishes = ConvolutionKernels<B, T>::finishes_tiles(windows, Operator::samples_strips(windows, t.x));
+  });
+  return finishes;
+}
+
+/// Calls convolve(tensors) or, if that does not finish the result although a program asks for it, finishes what it
+/// leaves in other memory: the addend may lie where the result is to lie.
+template <class Operator, class Convolve>
+void convolve_and_finish(const Context& ctx, const ConvolutionTensors& t, bool finishes, const Convolve& convolve) {
+  if (!t.finishes() || finishes) return convolve(t);
+  const Tensor plain(t.out.type(), t.out.extents(), default_memory_space(ctx.backend()));
+  const ProgramCall weight_alone{.weight = t.program->weight};
+  ConvolutionTensors tensors = t;
+  tensors.out = plain.ref();
+  tensors.program = &weight_alone;
+  convolve(tensors);
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    ConvolutionKernels<B, T>::finish(ctx, Operator::labels().finish, plain.ref().data(), convolution_out(t),
+                                     t.out.size());
+  });
 }
 
 /// The workspace that it needs.

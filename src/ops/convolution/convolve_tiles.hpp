@@ -3,6 +3,8 @@
 #pragma once
 
 #include "blas/panels.hpp"
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/finish.hpp"
 #include "ops/convolution/image_step.hpp"
 #include "ops/convolution/packed_weight.hpp"
 #include "ops/convolution/sampling.hpp"
@@ -25,21 +27,24 @@ class ConvolveTiles {
   using Team = typename Policy::member_type;
   static constexpr int alignment = 64;
 
-  ConvolveTiles(const ImageStep& step, const A* packed_weight, const Tensor4& out, const T* bias,
-                std::int64_t bias_stride, int threads)
+  ConvolveTiles(const ImageStep& step, const A* packed_weight, const ConvolutionOut& to, int threads)
       : windows_(step.windows),
         step_(step),
         sampler_(step),
         strides_(pixel_strides(step.x)),
         weight_(packed_weight),
-        out_(out),
-        bias_(bias),
-        bias_stride_(bias_stride) {
+        out_(to.out),
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu},
+        by_vectors_(multiplies_vectors<A>(step.windows, step.samples_strips)) {
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
-    for (int pixels = Sizes::tile_columns; pixels >= Sizes::panel_columns; pixels /= 2) {
-      const std::int64_t tiles = windows_.groups * row_tiles() * ceil_div(all_pixels(), pixels);
-      const std::int64_t time = ceil_div(tiles, threads) * (pixels + 8);
+    for (int most = Sizes::tile_columns; most >= Sizes::panel_columns; most /= 2) {
+      const std::int64_t of_group = ceil_div(all_pixels(), most);
+      // Vectors of output channels take any number of pixels as well.
+      const int pixels = by_vectors_ ? static_cast<int>(ceil_div(all_pixels(), of_group)) : most;
+      const std::int64_t time = ceil_div(windows_.groups * row_tiles() * of_group, threads) * (pixels + 8);
       if (time >= least) continue;
       least = time;
       tile_pixels_ = pixels;
@@ -49,8 +54,9 @@ class ConvolveTiles {
   std::int64_t tiles() const { return windows_.groups * row_tiles() * ceil_div(all_pixels(), tile_pixels_); }
 
   int scratch_bytes() const {
-    const std::int64_t sums = blas::TileSums<A>::elements(tile_size, PackedWeight<A>{windows_}.slices());
-    return (panel_size + static_cast<int>(sums)) * static_cast<int>(sizeof(A));
+    const std::int64_t sums = blas::TileSums<A>::elements(tile_size, most_chains * packed().slices());
+    return (columns_size + static_cast<int>(sums)) * static_cast<int>(sizeof(A)) +
+           places * static_cast<int>(sizeof(std::int32_t));
   }
 
   void operator()(const Team& team) const {
@@ -59,54 +65,105 @@ class ConvolveTiles {
   }
 
  private:
-  /// Output channels of a tile; a multiple of each processor's panel_rows.
-  static constexpr int most_rows = 480;
-  static_assert(most_rows % Sizes::panel_rows == 0);
-  static constexpr int panel_size = Sizes::tile_columns * Sizes::depth;
-  static constexpr int tile_size = Sizes::tile_columns * most_rows;
   static constexpr int width = Sizes::panel_columns;
   /// Channels that are blended together.
   static constexpr int pack = 64 / static_cast<int>(sizeof(A));
+  /// Output channels of a tile; a multiple of the rows of each processor's panels.
+  static constexpr int most_rows = 384;
+  static_assert(most_rows % Sizes::panel_rows == 0 && most_rows % (Sizes::point_vectors * Sizes::lanes) == 0);
+  static constexpr int tile_size = Sizes::tile_columns * most_rows;
+  /// A pixel's column has a pack more than its elements: see sample().
+  static constexpr int column_row = Sizes::depth + pack;
+  static constexpr int columns_size = Sizes::tile_columns * column_row;
+  static constexpr int most_chains = static_cast<int>(ceil_div(Sizes::depth, Sizes::chain));
+  /// Of the elements of a column, and of the pixels of a tile.
+  static constexpr int places = Sizes::depth + Sizes::tile_columns;
 
+  PackedWeight<A> packed() const { return {windows_, by_vectors_}; }
   std::int64_t all_pixels() const { return windows_.images * windows_.pixels(); }
   std::int64_t row_tiles() const { return ceil_div(windows_.group_out_channels(), most_rows); }
+  /// Of a product by vectors.
+  std::int64_t sums_row() const { return std::min<std::int64_t>(most_rows, packed().padded_rows()); }
 
-  void take(std::int64_t tile, A* panels) const {
+  void take(std::int64_t tile, A* columns) const {
     const std::int64_t pixel_tiles = ceil_div(all_pixels(), tile_pixels_);
     const std::int64_t first_pixel = tile % pixel_tiles * tile_pixels_;
     const std::int64_t first_row = tile / pixel_tiles % row_tiles() * most_rows;
     const std::int64_t group = tile / pixel_tiles / row_tiles();
     const int pixels = static_cast<int>(std::min<std::int64_t>(tile_pixels_, all_pixels() - first_pixel));
     const int rows = static_cast<int>(std::min<std::int64_t>(most_rows, windows_.group_out_channels() - first_row));
-    const PackedWeight<A> packed{windows_};
-    blas::TileSums<A> tile_sums(panels + panel_size, tile_size, rows * Sizes::tile_columns);
-    for (std::int64_t slice = 0; slice < packed.slices(); ++slice) {
-      const int depth = packed.depth(slice);
+    A* const sums_memory = columns + columns_size;
+    blas::TileSums<A> tile_sums(sums_memory, tile_size, by_vectors_ ? sums_row() * pixels : rows * Sizes::tile_columns);
+    const std::int64_t elements = blas::TileSums<A>::elements(tile_size, most_chains * packed().slices());
+    auto* const place = reinterpret_cast<std::int32_t*>(sums_memory + elements);
+    if (by_vectors_) {
+      for (int k = 0; k < Sizes::depth; ++k) place[k] = k;
+      for (int j = 0; j < pixels; ++j) place[Sizes::depth + j] = j * column_row;
+    }
+    for (std::int64_t slice = 0; slice < packed().slices(); ++slice) {
+      const int depth = packed().depth(slice);
       if (step_.samples_strips) {
-        sample_strips(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+        sample_strips(columns, group, slice * Sizes::depth, depth, first_pixel, pixels);
       } else {
-        make_columns(panels, group, slice * Sizes::depth, depth, first_pixel, pixels);
+        make_columns(columns, group, slice * Sizes::depth, depth, first_pixel, pixels);
       }
-      const A* const weight = weight_ + packed.offset(group, slice, first_row / Sizes::panel_rows);
-      // A panel of columns stays in the first-level cache while all rows pass by.
+      if (by_vectors_) {
+        multiply_by_vectors(tile_sums, columns, place, pixels, group, slice, first_row, rows);
+      } else {
+        multiply_by_panels(tile_sums, columns, pixels, group, slice, first_row, rows);
+      }
+    }
+    const std::int64_t channel = group * windows_.group_out_channels() + first_row;
+    if (by_vectors_) {
+      write_vectors(tile_sums.finish(), channel, rows, first_pixel, pixels);
+    } else {
+      write(tile_sums.finish(), channel, rows, first_pixel, pixels);
+    }
+  }
+
+  void multiply_by_panels(blas::TileSums<A>& tile_sums, const A* panels, int pixels, std::int64_t group,
+                          std::int64_t slice, std::int64_t first_row, int rows) const {
+    const int depth = packed().depth(slice);
+    const A* const weight = weight_ + packed().offset(group, slice, first_row / Sizes::panel_rows);
+    // A panel of columns stays in the first-level cache while all rows pass by.
+    tile_sums.add_slice([&](A* sums, bool first) {
+      for (int j = 0; j < pixels; j += width) {
+        for (int i = 0; i < rows; i += Sizes::panel_rows) {
+          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
+                                first);
+        }
+      }
+    });
+  }
+
+  /// Sums have a row a pixel, and the tree has chains at its leaves.
+  void multiply_by_vectors(blas::TileSums<A>& tile_sums, const A* columns, const std::int32_t* place, int pixels,
+                           std::int64_t group, std::int64_t slice, std::int64_t first_row, int rows) const {
+    const int depth = packed().depth(slice);
+    const auto chains = static_cast<int>(ceil_div(depth, Sizes::chain)), chain = (depth + chains - 1) / chains;
+    const std::int64_t first_panel = first_row / packed().most_panel_rows();
+    for (int k = 0; k < depth; k += chain) {
       tile_sums.add_slice([&](A* sums, bool first) {
-        for (int j = 0; j < pixels; j += width) {
-          for (int i = 0; i < rows; i += Sizes::panel_rows) {
-            blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
-                                  first);
-          }
+        // A panel of the weight stays in the first-level cache while all pixels pass by.
+        for (int i = 0; i < rows; i += packed().most_panel_rows()) {
+          const std::int64_t panel = first_panel + i / packed().most_panel_rows();
+          const int panel_rows = packed().panel_rows(panel);
+          const A* const weight = weight_ + packed().offset(group, slice, panel) + k * panel_rows;
+          blas::multiply_points(sums + i, sums_row(), {columns, place + Sizes::depth, place + k, pixels}, weight,
+                                panel_rows / Sizes::lanes, std::min(chain, depth - k), first);
         }
       });
     }
-    write(tile_sums.finish(), group * windows_.group_out_channels() + first_row, rows, first_pixel, pixels);
   }
 
-  /// The columns of so many pixels, elements [first, first + depth) of the inner axis, in panels [depth][width].
-  void make_columns(A* panels, std::int64_t group, std::int64_t first, int depth, std::int64_t first_pixel,
+  /// The columns of so many pixels, elements [first, first + depth) of the inner axis: in rows of column_row numbers
+  /// or, for panels, in these, [depth][width].
+  void make_columns(A* columns, std::int64_t group, std::int64_t first, int depth, std::int64_t first_pixel,
                     int pixels) const {
     const std::int64_t group_channels = windows_.group_channels(), deformable_channels = windows_.deformable_channels();
-    A column[Sizes::depth + pack];
-    for (int j = 0; j < ceil_div(pixels, width) * width; ++j) {
+    A turned[column_row];
+    for (int j = 0; j < (by_vectors_ ? pixels : ceil_div(pixels, width) * width); ++j) {
+      A* const column = by_vectors_ ? columns + j * column_row : turned;
       if (j >= pixels) {
         std::fill_n(column, depth, A(0));
       } else {
@@ -122,7 +179,8 @@ class ConvolveTiles {
           k += count;
         }
       }
-      A* const to = panels + j / width * width * depth + j % width;
+      if (by_vectors_) continue;
+      A* const to = columns + j / width * width * depth + j % width;
       for (int k = 0; k < depth; ++k) to[k * width] = column[k];
     }
   }
@@ -205,6 +263,25 @@ class ConvolveTiles {
     }
   }
 
+  /// The same where sums have a row a pixel.
+  void write_vectors(A* sums, std::int64_t first_channel, int rows, std::int64_t first_pixel, int pixels) const {
+    const bool relu = finish_.relu && finish_.suits_sums();
+    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
+    add_bias(sums, sums_row(), pixels, bias_, bias_stride_, first_channel, rows, relu);
+    // Pixels that lie at one distance are written together: those of an image, or of a row.
+    const bool is_image = out_.stride[2] == windows_.out_width * out_.stride[3];
+    const std::int64_t run = is_image ? windows_.pixels() : windows_.out_width;
+    for (int j = 0; j < pixels;) {
+      const std::int64_t image = (first_pixel + j) / windows_.pixels();
+      const std::int64_t pixel = first_pixel + j - image * windows_.pixels();
+      const auto count = static_cast<int>(std::min<std::int64_t>(pixels - j, run - pixel % run));
+      const std::int64_t offset =
+          out_.offset(image, first_channel, pixel / windows_.out_width, pixel % windows_.out_width);
+      write_finished<T>(finish, out_, offset, sums + j * sums_row(), 1, sums_row(), rows, count);
+      j += count;
+    }
+  }
+
   Windows windows_;
   ImageStep step_;
   Sampler sampler_;
@@ -213,6 +290,8 @@ class ConvolveTiles {
   Tensor4 out_;
   const T* bias_;
   std::int64_t bias_stride_;
+  Finish<T> finish_;
+  bool by_vectors_;  ///< of output channels, not of pixels
   int tile_pixels_ = Sizes::tile_columns;
 };
 

@@ -20,11 +20,13 @@ struct ImageStep {
   void* columns = nullptr;      ///< of the element type: rows of Windows::column() elements, one a pixel of out
 };
 
-/// Where a convolution leaves its sums, and what it adds to them.
+/// Where a convolution leaves its sums, what it adds to them, and how it finishes the rounded result (Finish).
 struct ConvolutionOut {
   Tensor4 out;
   const void* bias = nullptr;  ///< may be null
   std::int64_t bias_stride = 0;
+  const void* addend = nullptr;  ///< may be null
+  bool relu = false;
 };
 
 }  // namespace portops::impl

@@ -25,21 +25,28 @@ struct TilesMemory {
   TemporaryArray x;  ///< where it is not read where it lies
   std::int64_t step;
 
-  /// `reads_x` says whether it is.
-  TilesMemory(const Context& ctx, const Windows& windows, const ConvolutionTensors& t, std::int64_t images,
-              bool reads_x)
+  /// `reads_x` says whether it is. There is no weight where a program keeps it.
+  TilesMemory(const Windows& windows, const ConvolutionTensors& t, std::int64_t images, bool reads_x,
+              std::size_t weight_bytes)
       : step(reads_x ? windows.images : images) {
-    dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
-      weight =
-          TemporaryArray(layout, static_cast<std::int64_t>(ConvolutionKernels<B, T>::packed_weight_bytes(windows)), 1);
-    });
+    if (t.prepared() == nullptr) weight = TemporaryArray(layout, static_cast<std::int64_t>(weight_bytes), 1);
     if (!reads_x) x = TemporaryArray(layout, step * windows.channels * windows.area(), size_of(t.x.type()));
   }
 };
 
 template <class Operator>
+std::size_t tiles_weight_bytes(const Context& ctx, const Windows& windows, const TensorRef& x) {
+  std::size_t bytes = 0;
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    bytes = ConvolutionKernels<B, T>::packed_weight_bytes(windows, Operator::samples_strips(windows, x));
+  });
+  return bytes;
+}
+
+template <class Operator>
 TilesMemory tiles_memory(const Context& ctx, const Windows& windows, const ConvolutionTensors& t, std::int64_t images) {
-  return {ctx, windows, t, images, has_channels_last(t.x) || Operator::samples_strips(windows, t.x)};
+  return {windows, t, images, has_channels_last(t.x) || Operator::samples_strips(windows, t.x),
+          tiles_weight_bytes<Operator>(ctx, windows, t.x)};
 }
 
 /// On hosts. Needs channels and an out that has elements. An x that is not read in strips and has its channels not last
@@ -51,8 +58,12 @@ void convolve_by_tiles(const Context& ctx, const Windows& windows, const Convolu
   const Temporary memory(ctx, labels.workspace.c_str(), plan.layout.bytes());
   dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
     using Shared = ConvolutionKernels<B, T>;
-    void* const weight = plan.weight.in(memory.data());
-    Shared::pack_weight(ctx, labels.packed_weight, windows, tensor4(t.weight), weight);
+    const bool samples_strips = Operator::samples_strips(windows, t.x);
+    const void* const weight = prepared_weight(
+        ctx, t, labels.packed_weight, tiles_weight_bytes<Operator>(ctx, windows, t.x), plan.weight.in(memory.data()),
+        [&](void* to) {
+          Shared::pack_weight(ctx, labels.packed_weight, windows, samples_strips, tensor4(t.weight), to);
+        });
     for (std::int64_t first = 0; first < windows.images; first += plan.step) {
       const std::int64_t count = std::min(plan.step, windows.images - first);
       ImageStep step{.windows = windows,
@@ -60,14 +71,13 @@ void convolve_by_tiles(const Context& ctx, const Windows& windows, const Convolu
                      .mask = tensor4(t.mask, first),
                      .x = tensor4(t.x, first)};
       step.windows.images = count;
-      step.samples_strips = Operator::samples_strips(windows, t.x);
+      step.samples_strips = samples_strips;
       if (plan.x) {
         const Rearrangement copy = to_channels_last(t.x, first, count, plan.x.in(memory.data()));
         Shared::rearrange(ctx, labels.x, copy);
         step.x = {copy.to.data, {copy.to.batch, 1, windows.width * windows.channels, windows.channels}};
       }
-      Operator::template Kernels<B, T>::convolve_tiles(
-          ctx, step, weight, {tensor4(t.out, first), t.bias ? t.bias.data() : nullptr, t.bias ? t.bias.stride(0) : 0});
+      Operator::template Kernels<B, T>::convolve_tiles(ctx, step, weight, convolution_out(t, first));
     }
   });
 }

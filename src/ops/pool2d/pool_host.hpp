@@ -43,7 +43,7 @@ class PoolOnHost {
     for (int k = 0; k < count; ++k) {
       const std::int64_t first_column = left + k * move;
       value[k] = is_max ? no_maximum<A> : A(0);
-      pixel[k] = first_row * across_.extent + (first_column < 0 ? 0 : first_column);
+      if (index_.data != nullptr) pixel[k] = first_row * across_.extent + (first_column < 0 ? 0 : first_column);
     }
     for (std::int64_t row = first_row; row < end_row; ++row) {
       A sum[N] = {};
@@ -55,12 +55,18 @@ class PoolOnHost {
         } else {
           if (column >= across_.extent) break;
           if (column < 0) begin = static_cast<int>(quotient(move - 1 - column, move));
-          const std::int64_t inside = quotient(across_.extent - 1 - column, move) + 1;
-          if (inside < end) end = static_cast<int>(inside);
+          if (column + (count - 1) * move >= across_.extent) {
+            end = static_cast<int>(quotient(across_.extent - 1 - column, move)) + 1;
+          }
         }
         const T* const at = from + row * x_.row + column * x_.column;
-        step == 1 ? add_tap(value, pixel, sum, at, 1, begin, end, row * across_.extent + column, move)
-                  : add_tap(value, pixel, sum, at, step, begin, end, row * across_.extent + column, move);
+        // Distances that compilers know become loads of vectors.
+        const std::int64_t first = row * across_.extent + column;
+        switch (step) {
+          case 1: add_tap<1>(value, pixel, sum, at, step, begin, end, first, move); break;
+          case 2: add_tap<2>(value, pixel, sum, at, step, begin, end, first, move); break;
+          default: add_tap<0>(value, pixel, sum, at, step, begin, end, first, move);
+        }
       }
       for (int k = 0; k < count && !is_max; ++k) value[k] += sum[k];
     }
@@ -80,9 +86,12 @@ class PoolOnHost {
   }
 
  private:
+  /// The elements lie `known_step` apart or, where that is 0, `given_step`.
+  template <int known_step>
   KOKKOS_FORCEINLINE_FUNCTION void add_tap(A (&values)[N], std::int64_t (&pixels)[N], A (&sum)[N], const T* at,
-                                           std::int64_t step, int begin, int end, std::int64_t pixel,
+                                           std::int64_t given_step, int begin, int end, std::int64_t pixel,
                                            std::int64_t move) const {
+    const std::int64_t step = known_step != 0 ? known_step : given_step;
     if constexpr (!is_max) {
       for (int k = begin; k < end; ++k) sum[k] += static_cast<A>(at[k * step]);
     } else if (index_.data == nullptr) {

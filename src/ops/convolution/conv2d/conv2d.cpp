@@ -60,13 +60,14 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Gra
 void conv2d(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
             const Conv2dParams& params) {
   const impl::Region region("portops::conv2d");
-  const ConvolutionTensors tensors{x, {}, weight, {}, params.bias, out};
+  const ConvolutionTensors tensors{x, {}, weight, {}, params.bias, out, impl::ProgramCallScope::current()};
   const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0) return;
-  if (windows.channels == 0) {
-    return impl::fill_with_bias(ctx, Conv2dConvolution::labels().fill, out, params.bias);
-  }
-  impl::convolve_whole(ctx, windows, tensors);
+  const bool finishes = tensors.finishes() && windows.channels > 0 && impl::finishes_whole(ctx, windows, tensors);
+  impl::convolve_and_finish<Conv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
+    if (windows.channels == 0) return impl::fill_with_bias(ctx, Conv2dConvolution::labels().fill, t.out, t.bias);
+    impl::convolve_whole(ctx, windows, t);
+  });
 }
 
 std::size_t conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,

@@ -21,9 +21,10 @@ struct Conv2dKernels {
   /// And for few products: strip by strip.
   static void convolve_strips(const Context& ctx, const ImageStep& step, const Tensor4& weight,
                               const ConvolutionOut& to);
-  /// On hosts only: see direct.hpp. `workspace` has room for direct_bytes().
+  /// On hosts only: see direct.hpp. packed_weight has direct_bytes(), none of a depthwise convolution.
   static void convolve_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight,
-                              const ConvolutionOut& to, void* workspace);
+                              const void* packed_weight, const ConvolutionOut& to);
+  static void pack_direct(const Context& ctx, const Windows& windows, const Tensor4& weight, void* packed_weight);
   static bool suits_direct(const Windows& windows);
   static bool suits_depthwise(const Windows& windows);
   static std::size_t direct_bytes(const Windows& windows);

@@ -4,6 +4,7 @@
 
 #include "ops/convolution/conv2d/columns_to_x.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/direct/convolve_channels.hpp"
 #include "ops/convolution/conv2d/direct/convolve_direct.hpp"
 #include "ops/convolution/conv2d/direct/depthwise.hpp"
 #include "ops/convolution/conv2d/direct/join_weight_grad.hpp"
@@ -16,6 +17,14 @@
 #include "ops/convolution/pixels_weight_grad.hpp"
 
 namespace portops::impl {
+
+/// Whether vectors of output channels are used well, and no worse than those of positions.
+template <class T>
+bool suits_channels(const Windows& windows) {
+  constexpr std::int64_t least = 60;
+  const std::int64_t use = ConvolveChannels<T>::use(windows);
+  return ConvolveChannels<T>::suits(windows) && use >= least && use >= ConvolveDirect<T>::use(windows);
+}
 
 template <Backend B, class T>
 void Conv2dKernels<B, T>::columns(const Context& ctx, const ImageStep& step) {
@@ -40,24 +49,41 @@ void Conv2dKernels<B, T>::convolve_strips(const Context& ctx, const ImageStep& s
 
 template <Backend B, class T>
 void Conv2dKernels<B, T>::convolve_direct(const Context& ctx, const DirectCall& call, const Tensor4& weight,
-                                          const ConvolutionOut& to, void* workspace) {
+                                          const void* packed_weight, const ConvolutionOut& to) {
   if constexpr (B != Backend::cuda) {
-    static const std::string weight_label = "portops::conv2d::weight[direct]";
-    static const std::string label = "portops::conv2d[direct]", depthwise_label = "portops::conv2d[depthwise]";
-    const T* const bias = static_cast<const T*>(to.bias);
+    static const std::string label = "portops::conv2d[direct]", channels_label = "portops::conv2d[channels]";
+    static const std::string depthwise_label = "portops::conv2d[depthwise]";
     if (Depthwise<T>::suits(call.windows)) {
-      return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, bias, to.bias_stride));
+      return launch_tasks<B>(ctx, depthwise_label, ConvolveDepthwise<T>(call, weight, to));
     }
-    auto* const packed = static_cast<Arithmetic<T>*>(workspace);
-    launch_by_items<B>(ctx, weight_label, PackDirectWeight<T>{call.windows, weight, packed});
+    const auto* const packed = static_cast<const Arithmetic<T>*>(packed_weight);
     const int threads = instance<B>(ctx).concurrency();
-    launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, bias, to.bias_stride, threads));
+    if (suits_channels<T>(call.windows)) {
+      return launch_tasks<B>(ctx, channels_label, ConvolveChannels<T>(call, packed, to, threads));
+    }
+    launch_tasks<B>(ctx, label, ConvolveDirect<T>(call, packed, to, threads));
+  }
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::pack_direct(const Context& ctx, const Windows& windows, const Tensor4& weight,
+                                      void* packed_weight) {
+  if constexpr (B != Backend::cuda) {
+    static const std::string label = "portops::conv2d::weight[direct]";
+    static const std::string channels_label = "portops::conv2d::weight[channels]";
+    auto* const packed = static_cast<Arithmetic<T>*>(packed_weight);
+    if (Depthwise<T>::suits(windows)) return;
+    if (suits_channels<T>(windows)) {
+      return launch_by_items<B>(ctx, channels_label, PackChannelWeight<T>{windows, weight, packed});
+    }
+    launch_by_items<B>(ctx, label, PackDirectWeight<T>{windows, weight, packed});
   }
 }
 
 template <Backend B, class T>
 bool Conv2dKernels<B, T>::suits_direct(const Windows& windows) {
-  return suits_depthwise(windows) || (B != Backend::cuda && ConvolveDirect<T>::suits(windows));
+  return suits_depthwise(windows) ||
+         (B != Backend::cuda && (suits_channels<T>(windows) || ConvolveDirect<T>::suits(windows)));
 }
 
 template <Backend B, class T>
@@ -69,7 +95,9 @@ template <Backend B, class T>
 std::size_t Conv2dKernels<B, T>::direct_bytes(const Windows& windows) {
   using A = Arithmetic<T>;
   if (Depthwise<T>::suits(windows)) return 0;
-  return static_cast<std::size_t>(DirectWeight<A>{windows}.size()) * sizeof(A);
+  const std::int64_t size =
+      suits_channels<T>(windows) ? ChannelWeight<A>{windows}.size() : DirectWeight<A>{windows}.size();
+  return static_cast<std::size_t>(size) * sizeof(A);
 }
 
 template <Backend B, class T>

@@ -21,6 +21,12 @@ inline void convolve_whole(const Context& ctx, const Windows& windows, const Con
   convolve<Conv2dConvolution>(ctx, windows, tensors, images_at_once(windows, tensors.x.type()));
 }
 
+/// Whether convolve_whole() finishes what it writes.
+inline bool finishes_whole(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  if (ctx.products() != Products::kokkos_kernels && suits_direct(ctx, windows, tensors)) return true;
+  return finishes_convolve<Conv2dConvolution>(ctx, windows, tensors);
+}
+
 /// The workspace that it needs.
 inline std::size_t convolve_whole_workspace(const Context& ctx, const Windows& windows,
                                             const ConvolutionTensors& tensors) {

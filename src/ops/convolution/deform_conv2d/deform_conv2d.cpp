@@ -90,13 +90,15 @@ Windows check_grad(const Context& ctx, const DeformConv2dGradTensors& t, const D
 void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offset, const TensorRef& weight,
                    const TensorRef& out, const DeformConv2dParams& params) {
   const impl::Region region("portops::deform_conv2d");
-  const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
+  const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out, impl::ProgramCallScope::current()};
   const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0) return;
-  if (windows.channels == 0) {
-    return impl::fill_with_bias(ctx, DeformConv2dConvolution::labels().fill, out, params.bias);
-  }
-  impl::convolve<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
+  const bool finishes = tensors.finishes() && windows.channels > 0 &&
+                        impl::finishes_convolve<DeformConv2dConvolution>(ctx, windows, tensors);
+  impl::convolve_and_finish<DeformConv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
+    if (windows.channels == 0) return impl::fill_with_bias(ctx, DeformConv2dConvolution::labels().fill, t.out, t.bias);
+    impl::convolve<DeformConv2dConvolution>(ctx, windows, t, step_of(windows, params));
+  });
 }
 
 std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, const TensorRef& offset,

@@ -53,6 +53,18 @@ const std::vector<Conv2dCase> cases{
     {.images = 1, .channels = 9, .height = 6, .width = 230, .out_channels = 8, .kernel = {3, 3}, .dilation = {1, 20}},
 };
 
+/// In vectors of output channels: fewer and more than a panel of 64 has; images of few pixels, tiles of 256 of them and
+/// parts of a row; slices of 72 elements of the inner axis, and windows that have more.
+const std::vector<Conv2dCase> channels_cases{
+    {.images = 3, .channels = 33, .height = 7, .width = 7, .out_channels = 130},
+    {.images = 1, .channels = 17, .height = 3, .width = 2, .out_channels = 48},
+    {.images = 2, .channels = 9, .height = 3, .width = 290, .out_channels = 32, .channels_last = {"x", "out"}},
+    {.images = 1, .channels = 4, .height = 25, .width = 23, .out_channels = 64, .stride = {3, 2}, .dilation = {2, 3}},
+    {.images = 2, .channels = 3, .height = 14, .width = 15, .out_channels = 31, .kernel = {9, 10}, .padding = {4, 5}},
+    {.images = 1, .channels = 150, .height = 6, .width = 6, .out_channels = 80, .kernel = {1, 1}, .padding = {0, 0}},
+    {.images = 2, .channels = 24, .height = 10, .width = 9, .out_channels = 96, .groups = 3, .has_bias = false},
+};
+
 /// Channels side by side: fewer and more than vectors have, and than are taken together; tiles of 128 pixels.
 const std::vector<Conv2dCase> depthwise_cases{
     {.channels = 8, .out_channels = 8, .groups = 8},
@@ -110,6 +122,8 @@ PORTOPS_ON_EVERY_BACKEND(Conv2dDirectTest);
 
 TEST_P(Conv2dDirectTest, equals_the_reference) { check(cases); }
 
+TEST_P(Conv2dDirectTest, equals_the_reference_in_vectors_of_output_channels) { check(channels_cases); }
+
 TEST_P(Conv2dDirectTest, equals_the_reference_of_depthwise_windows) { check(depthwise_cases); }
 
 TEST_P(Conv2dDirectTest, reads_and_writes_every_layout) {
@@ -163,7 +177,8 @@ TEST_P(Conv2dDirectTest, does_not_drift_over_constant_data) {
     for (const Conv2dCase& c :
          {Conv2dCase{.images = 1, .channels = 8, .height = 150, .width = 150, .out_channels = 8, .groups = 8},
           Conv2dCase{.images = 2, .channels = 8, .height = 100, .width = 150, .out_channels = 4},
-          Conv2dCase{.images = 1, .channels = 900, .height = 8, .width = 16, .out_channels = 4}}) {
+          Conv2dCase{.images = 1, .channels = 900, .height = 8, .width = 16, .out_channels = 4},
+          Conv2dCase{.images = 1, .channels = 900, .height = 4, .width = 5, .out_channels = 32}}) {
       Conv2dProblem<T> problem(ctx, c);
       problem.fill("x", [](std::size_t) { return drifting_constants[0]; });
       problem.fill("weight", [](std::size_t) { return 0.7; });
@@ -177,6 +192,7 @@ TEST_P(Conv2dDirectTest, does_not_drift_over_constant_data) {
 // The host backends of a build have different numbers of threads.
 TEST(Conv2dDirect, bits_do_not_depend_on_the_number_of_threads) {
   std::vector<Conv2dCase> all = cases;
+  all.insert(all.end(), channels_cases.begin(), channels_cases.end());
   all.insert(all.end(), depthwise_cases.begin(), depthwise_cases.end());
   for (const Conv2dCase& c : all) {
     for_each_type([&]<class T>() {

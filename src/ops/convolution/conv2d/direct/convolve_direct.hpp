@@ -3,8 +3,9 @@
 #pragma once
 
 #include "blas/panels.hpp"
-#include "ops/convolution/conv2d/direct/copy_lines.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/finish.hpp"
 #include "ops/convolution/image_step.hpp"
 
 #include <algorithm>
@@ -76,14 +77,15 @@ class ConvolveDirect {
   using A = Arithmetic<T>;
   using Sizes = blas::Blocks<A>;
 
-  ConvolveDirect(const DirectCall& call, const A* packed_weight, const T* bias, std::int64_t bias_stride, int threads)
+  ConvolveDirect(const DirectCall& call, const A* packed_weight, const ConvolutionOut& to, int threads)
       : windows_(call.windows),
         positions_(call.windows),
         x_(call.x),
         out_(call.out),
         weight_(packed_weight),
-        bias_(bias),
-        bias_stride_(bias_stride) {
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu} {
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
     for (int positions = Sizes::tile_columns; positions >= Sizes::panel_columns; positions /= 2) {
@@ -105,9 +107,15 @@ class ConvolveDirect {
   static bool suits(const Windows& windows) {
     if (windows.taps() > Sizes::depth) return false;
     const Positions positions(windows);
-    if (positions.across.shift(windows.kernel_width - 1) > Sizes::tile_columns) return false;
-    const std::int64_t computed = ceil_div(positions.count, Sizes::lanes) * Sizes::lanes;
-    return 4 * windows.pixels() >= 3 * computed;
+    return positions.across.shift(windows.kernel_width - 1) <= Sizes::tile_columns &&
+           4 * windows.pixels() >= 3 * computed(positions);
+  }
+  /// How much of what is computed is a pixel's output channel, in hundredths; 0 where it cannot be taken.
+  static std::int64_t use(const Windows& windows) {
+    if (!suits(windows)) return 0;
+    constexpr std::int64_t rows = Sizes::panel_rows / 3;  // fewer than a panel has are taken by thirds of it
+    const std::int64_t outs = windows.group_out_channels();
+    return 100 * windows.pixels() * outs / (computed(Positions(windows)) * ceil_div(outs, rows) * rows);
   }
 
   std::int64_t items() const { return windows_.images * windows_.groups * row_tiles() * position_tiles(); }
@@ -157,6 +165,11 @@ class ConvolveDirect {
   static constexpr int most_rows = 528;
   static_assert(most_rows % Sizes::panel_rows == 0);
   static constexpr int tile_size = Sizes::tile_columns * most_rows;
+
+  /// Positions of whole vectors.
+  static std::int64_t computed(const Positions& positions) {
+    return ceil_div(positions.count, Sizes::lanes) * Sizes::lanes;
+  }
 
   std::int64_t position_tiles() const { return ceil_div(positions_.count, tile_positions_); }
   std::int64_t row_tiles() const { return ceil_div(windows_.group_out_channels(), most_rows); }
@@ -240,7 +253,8 @@ class ConvolveDirect {
       const std::int64_t here = std::min(count - at, positions_.pitch - j);
       const auto pixels = static_cast<int>(std::min(here, windows_.out_width - j));
       if (pixels > 0) {
-        write_pixels<T>(out_, out_.offset(image, channel, i, j), sums + at, Sizes::tile_columns, 1, rows, pixels);
+        write_finished<T>(finish_, out_, out_.offset(image, channel, i, j), sums + at, Sizes::tile_columns, 1, rows,
+                          pixels);
       }
       at += here;
     }
@@ -252,6 +266,7 @@ class ConvolveDirect {
   const A* weight_;
   const T* bias_;
   std::int64_t bias_stride_;
+  Finish<T> finish_;
   int tile_positions_ = Sizes::tile_columns;
   bool shares_rows_;     ///< whether a segment has the rows of all taps in its phase down, or those of one
   std::int64_t length_;  ///< of a segment

@@ -6,6 +6,8 @@
 #include "ops/convolution/conv2d/direct/channel_tile.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
 #include "ops/convolution/conv2d/direct/weight_grad_plan.hpp"
+#include "ops/convolution/finish.hpp"
+#include "ops/convolution/image_step.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -78,8 +80,12 @@ class ConvolveDepthwise {
   using A = Arithmetic<T>;
   using Common = Depthwise<T>;
 
-  ConvolveDepthwise(const DirectCall& call, const Tensor4& weight, const T* bias, std::int64_t bias_stride)
-      : common_(call), weight_(weight), bias_(bias), bias_stride_(bias_stride) {}
+  ConvolveDepthwise(const DirectCall& call, const Tensor4& weight, const ConvolutionOut& to)
+      : common_(call),
+        weight_(weight),
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu} {}
 
   std::int64_t items() const { return common_.all_tiles() * blocks(); }
   std::int64_t scratch_bytes() const {
@@ -132,8 +138,8 @@ class ConvolveDepthwise {
       }
     }
     common_.for_runs(tile, [&](int at, std::int64_t i, std::int64_t j, int pixels) {
-      write_pixels<T>(common_.out(), common_.out().offset(tile.image, channel, i, j), sums + at * channels, 1, channels,
-                      channels, pixels);
+      write_finished<T>(finish_, common_.out(), common_.out().offset(tile.image, channel, i, j), sums + at * channels,
+                        1, channels, channels, pixels);
     });
   }
 
@@ -141,6 +147,7 @@ class ConvolveDepthwise {
   Tensor4 weight_;
   const T* bias_;
   std::int64_t bias_stride_;
+  Finish<T> finish_;
 };
 
 /// The sums of weight_grad over each part of the tiles, tap after tap, channels fastest. An item a part and a block of

@@ -35,9 +35,13 @@ bool suits_direct(const Context& ctx, const Windows& windows, const ConvolutionT
 void convolve_directly(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
   const DirectCall call = direct_call(windows, t);
   const std::size_t bytes = direct_workspace(ctx, windows, t);
-  const Temporary memory(ctx, Conv2dConvolution::labels().workspace.c_str(), bytes);
+  const Temporary memory(ctx, Conv2dConvolution::labels().workspace.c_str(), t.prepared() != nullptr ? 0 : bytes);
   dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
-    Conv2dKernels<B, T>::convolve_direct(ctx, call, tensor4(t.weight), convolution_out(t), memory.data());
+    using Kernels = Conv2dKernels<B, T>;
+    const Tensor4 weight = tensor4(t.weight);
+    const auto pack = [&](void* to) { Kernels::pack_direct(ctx, call.windows, weight, to); };
+    const void* const packed = prepared_weight(ctx, t, "portops::conv2d::weight[direct]", bytes, memory.data(), pack);
+    Kernels::convolve_direct(ctx, call, weight, packed, convolution_out(t));
   });
 }
 

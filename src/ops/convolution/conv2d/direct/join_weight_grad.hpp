@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/lanes/cascade.hpp"
-#include "ops/convolution/conv2d/direct/copy_lines.hpp"
 #include "ops/convolution/conv2d/direct/weight_grad_plan.hpp"
+#include "ops/convolution/copy_lines.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/exec/runtime.hpp"
+#include "core/exec/tensor.hpp"
+#include "core/types/tensor_ref.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace portops::impl {
+
+/// What a call on a host has made of its weight, kept because the weight is a constant of a program and the next run
+/// would make the same: one for each such call, which the compiled program owns.
+class Prepared {
+ public:
+  /// What was made under this label or, the first time, is made now: make(memory) writes so many bytes, which are
+  /// complete when it returns. Other threads wait for it.
+  template <class Make>
+  const void* get(const Context& ctx, const std::string& label, std::size_t bytes, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    const auto found = made_.find(label);
+    if (found != made_.end()) return found->second.ref().data();
+    const auto words = static_cast<std::int64_t>((bytes + sizeof(double) - 1) / sizeof(double));
+    Tensor memory(ElementType::f64, {words}, default_memory_space(ctx.backend()));
+    make(memory.ref().data());
+    return made_.emplace(label, std::move(memory)).first->second.ref().data();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Tensor> made_;
+};
+
+/// What a program knows of a call of a convolution beside its arguments.
+struct ProgramCall {
+  Prepared* weight = nullptr;  ///< where the call keeps what it makes of its weight, if that is a constant
+  TensorRef addend = {};       ///< what the call adds to its result, rounded before, or empty
+  bool relu = false;           ///< whether it takes relu of that
+};
+
+/// Tells the call that this thread makes while this lives: schemas and contexts have no room for what no caller gives.
+class ProgramCallScope {
+ public:
+  explicit ProgramCallScope(const ProgramCall& call);
+  ~ProgramCallScope();
+  ProgramCallScope(const ProgramCallScope&) = delete;
+  ProgramCallScope& operator=(const ProgramCallScope&) = delete;
+
+  /// Of this thread; null where no program calls.
+  static const ProgramCall* current();
+};
+
+}  // namespace portops::impl

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph/join.hpp"
+
+#include "core/types/tensor_ref.hpp"
+#include "graph/call_facts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace portops::graph {
+namespace {
+
+class Joins {
+ public:
+  Joins(const Program& program, const Plan& plan) : program_(program), plan_(plan), uses_(program.values().size()) {
+    const auto use = [&](ValueId value) {
+      if (value) ++uses_[static_cast<std::size_t>(value.index)];
+    };
+    for (const Step& step : plan.steps) {
+      if (step.kind == Step::Kind::copy) continue;
+      for (const NamedOperand& input : call_of(step).inputs) {
+        for (const ValueId value : input.operand.values()) use(value);
+      }
+    }
+    for (const ProgramOutput& output : program.outputs()) use(output.value);
+  }
+
+  /// What the step can make, if anything.
+  std::optional<JoinedSteps> from(std::size_t step) const {
+    if (!is_run(step)) return {};
+    const Call& convolution = call_of(plan_.steps[step]);
+    if (!is_convolution(convolution)) return {};
+    std::optional<JoinedSteps> found;
+    JoinedSteps joined{step, step, convolution.result("out")};
+    while (!joined.relu && take_next(joined, convolution)) {
+      if (is_writable(joined, convolution)) found = joined;
+    }
+    return found;
+  }
+
+ private:
+  bool is_run(std::size_t step) const { return step < plan_.steps.size() && plan_.steps[step].kind == Step::Kind::run; }
+  const Call& call_of(const Step& step) const { return program_.calls()[static_cast<std::size_t>(step.call)]; }
+  const Place& place_of(ValueId value) const { return plan_.places[static_cast<std::size_t>(value.index)]; }
+
+  /// Adds the next step, if it may be joined.
+  bool take_next(JoinedSteps& joined, const Call& convolution) const {
+    if (uses_[static_cast<std::size_t>(joined.result.index)] != 1) return false;
+    std::size_t next = joined.last + 1;
+    while (next < plan_.steps.size() && plan_.steps[next].kind == Step::Kind::view) ++next;
+    if (!is_run(next)) return false;
+    const Call& call = call_of(plan_.steps[next]);
+    if (call.op == "add") {
+      const ValueId addend = addend_of(call, joined.result);
+      if (joined.addend || !addend || !lies_like(addend, convolution.result("out"))) return false;
+      joined.addend = addend;
+    } else if (call.op == "relu" && call.input("x")->is_value() && call.input("x")->value() == joined.result) {
+      joined.relu = true;
+    } else {
+      return false;
+    }
+    joined.last = next;
+    joined.result = call.result("out");
+    return true;
+  }
+
+  /// What the call adds to a value, or none.
+  static ValueId addend_of(const Call& call, ValueId value) {
+    const Operand *const x = call.input("x"), *const y = call.input("y");
+    if (!x->is_value() || !y->is_value()) return {};
+    if (x->value() == value) return y->value();
+    return y->value() == value ? x->value() : ValueId();
+  }
+
+  /// Whether a value has the elements of another one at the same distances.
+  bool lies_like(ValueId value, ValueId other) const {
+    const ValueInfo &its = program_.value(value), &others = program_.value(other);
+    return its.type == others.type && its.extents == others.extents &&
+           is_row_major(its.extents, place_of(value).strides);
+  }
+
+  /// Where a value lies; of a result that is left in an input, in that.
+  Place memory_of(ValueId value) const {
+    Place place = place_of(value);
+    if (place.memory == MemoryKind::output) {
+      if (const ValueId over = program_.outputs()[static_cast<std::size_t>(place.index)].over) {
+        place.memory = MemoryKind::input;
+        place.index = over.index;
+      }
+    }
+    return place;
+  }
+  bool overlap(ValueId a, ValueId b) const {
+    const Place one = memory_of(a), other = memory_of(b);
+    return one.memory == other.memory && one.index == other.index &&
+           one.offset < other.offset + bytes_of(program_.value(b)) &&
+           other.offset < one.offset + bytes_of(program_.value(a));
+  }
+
+  bool is_writable(const JoinedSteps& joined, const Call& convolution) const {
+    if (!lies_like(joined.result, convolution.result("out"))) return false;
+    for (const NamedOperand& input : convolution.inputs) {
+      for (const ValueId value : input.operand.values()) {
+        if (value && overlap(joined.result, value)) return false;
+      }
+    }
+    return !joined.addend || !overlap(joined.result, joined.addend) ||
+           place_of(joined.result).offset == place_of(joined.addend).offset;
+  }
+
+  const Program& program_;
+  const Plan& plan_;
+  std::vector<std::int32_t> uses_;  ///< of each value how often it is read or a result
+};
+
+}  // namespace
+
+std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan) {
+  std::vector<JoinedSteps> all;
+  if (plan.instances > 1) return all;
+  const Joins joins(program, plan);
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    if (const auto joined = joins.from(step)) {
+      all.push_back(*joined);
+      step = joined->last;
+    }
+  }
+  return all;
+}
+
+}  // namespace portops::graph

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "blas/panels.hpp"
+#include "ops/convolution/conv2d/direct/direct_windows.hpp"
+#include "ops/convolution/conv2d/direct/out_tiles.hpp"
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/finish.hpp"
+#include "ops/convolution/image_step.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace portops::impl {
+
+/// The inner axis of a convolution in vectors of output channels: channels slowest, then taps, in slices of whole
+/// channels, each one chain of additions where a window has no more taps than that; and the weight of a call in this
+/// order: group by group, slice by slice, panel by panel of output channels, whose last vector is filled up with zeros.
+template <class A>
+struct ChannelWeight {
+  using Sizes = blas::Blocks<A>;
+  static constexpr std::int64_t panel = Sizes::point_vectors * Sizes::lanes;
+  const Windows& windows;
+
+  std::int64_t slices() const {
+    return ceil_div(windows.group_channels(), std::max<std::int64_t>(Sizes::chain / windows.taps(), 1));
+  }
+  std::int64_t slice_channels() const { return ceil_div(windows.group_channels(), slices()); }
+  int channels(std::int64_t slice) const {
+    return static_cast<int>(std::min(slice_channels(), windows.group_channels() - slice * slice_channels()));
+  }
+  int depth(std::int64_t slice) const { return channels(slice) * static_cast<int>(windows.taps()); }
+  std::int64_t panels() const { return ceil_div(windows.group_out_channels(), panel); }
+  /// Output channels of a group, with those that fill up the last vector.
+  std::int64_t padded_rows() const { return ceil_div(windows.group_out_channels(), Sizes::lanes) * Sizes::lanes; }
+  /// Numbers of a panel for one element of the inner axis.
+  int panel_rows(std::int64_t number) const {
+    return static_cast<int>(std::min(panel, padded_rows() - number * panel));
+  }
+  std::int64_t size() const { return windows.groups * windows.group_column() * padded_rows(); }
+  std::int64_t offset(std::int64_t group, std::int64_t slice, std::int64_t number) const {
+    const std::int64_t before = group * windows.group_column() + slice * slice_channels() * windows.taps();
+    return before * padded_rows() + number * panel * depth(slice);
+  }
+};
+
+/// Packs the weight, a panel of a slice an item.
+template <class T>
+struct PackChannelWeight {
+  using A = Arithmetic<T>;
+  static constexpr int blocks = 0;
+
+  Windows windows;
+  Tensor4 weight;
+  A* packed;
+
+  std::int64_t items() const {
+    const ChannelWeight<A> to{windows};
+    return windows.groups * to.slices() * to.panels();
+  }
+
+  void operator()(std::int64_t item) const {
+    const ChannelWeight<A> order{windows};
+    const std::int64_t number = item % order.panels(), rest = item / order.panels();
+    const std::int64_t slice = rest % order.slices(), group = rest / order.slices();
+    const std::int64_t first = number * order.panel, taps = windows.taps();
+    const int width = order.panel_rows(number), depth = order.depth(slice);
+    const auto rows = static_cast<int>(std::min<std::int64_t>(width, windows.group_out_channels() - first));
+    A* const to = packed + order.offset(group, slice, number);
+    if (rows < width) std::fill_n(to, std::int64_t{depth} * width, A(0));
+    const auto from = [&](std::int64_t tap) {
+      return static_cast<const T*>(weight.data) + weight.offset(group * windows.group_out_channels() + first,
+                                                                slice * order.slice_channels(),
+                                                                tap / windows.kernel_width, tap % windows.kernel_width);
+    };
+    const bool is_run = weight.stride[3] == 1 && weight.stride[2] == windows.kernel_width && weight.stride[1] == taps;
+    if (is_run) return copy_lines(to, width, from(0), 1, weight.stride[0], depth, rows);
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      copy_lines(to + tap * width, taps * width, from(tap), weight.stride[1], weight.stride[0], order.channels(slice),
+                 rows);
+    }
+  }
+};
+
+/// On hosts: out = bias + weight · windows, in vectors of output channels, an item a tile of pixels of an image and of
+/// output channels of a group. It has the pixels of x that the windows of a slice's channels span, channel by channel,
+/// in a core's cache. Inner products are added up slice by slice: the tiles change nothing in the sums.
+template <class T>
+class ConvolveChannels {
+ public:
+  using A = Arithmetic<T>;
+  using Sizes = blas::Blocks<A>;
+
+  ConvolveChannels(const DirectCall& call, const A* packed_weight, const ConvolutionOut& to, int threads)
+      : windows_(call.windows),
+        x_(call.x),
+        out_(call.out),
+        weight_(packed_weight),
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride),
+        finish_{static_cast<const T*>(to.addend), to.relu} {
+    const TileExtents extents(windows_);
+    const ChannelWeight<A> order{windows_};
+    // The fewest rounds of all threads, where a tile costs a little whatever its size.
+    std::int64_t least = INT64_MAX;
+    for (std::int64_t pixels = most_pixels; pixels >= least_pixels; pixels = pixels * 3 / 4) {
+      const OutTiles tiles = extents.tiles(pixels, most_x(windows_));
+      const std::int64_t tile = tiles.rows * tiles.columns, of_image = tiles.of_image();
+      for (std::int64_t parts = 1; parts <= order.panels(); ++parts) {
+        const std::int64_t panels = ceil_div(order.panels(), parts);
+        const std::int64_t rows = std::min(panels * order.panel, order.padded_rows());
+        if (panels > 1 && tile * rows > most_sums) continue;
+        const std::int64_t items = windows_.images * windows_.groups * of_image * ceil_div(order.panels(), panels);
+        const std::int64_t time = ceil_div(items, threads) * (tile + 8) * (rows + 8);
+        if (time >= least) continue;
+        least = time;
+        tiles_ = tiles;
+        item_panels_ = panels;
+        rows_ = rows;
+      }
+    }
+    row_ = extents.width(tiles_.columns);
+    // An odd number of vectors: channels do not drive each other out of the first-level cache.
+    plane_ = (ceil_div(extents.height(tiles_.rows) * row_, Sizes::lanes) | 1) * Sizes::lanes;
+  }
+
+  /// Whether it can be taken, and reads little of x that no window has.
+  static bool suits(const Windows& windows) {
+    const TileExtents extents(windows);
+    const OutTiles tiles = extents.tiles(most_pixels, most_x(windows));
+    const std::int64_t pixels = extents.pixels(tiles.rows, tiles.columns);
+    return pixels <= most_x(windows) && pixels <= tiles.rows * tiles.columns * windows.taps();
+  }
+  /// How much of what is computed is an output channel, in hundredths.
+  static std::int64_t use(const Windows& windows) {
+    return 100 * windows.group_out_channels() / ChannelWeight<A>{windows}.padded_rows();
+  }
+
+  std::int64_t items() const { return windows_.images * windows_.groups * tiles_.of_image() * row_tiles(); }
+
+  std::int64_t scratch_bytes() const {
+    const ChannelWeight<A> order{windows_};
+    const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.slices());
+    return (order.slice_channels() * plane_ + sums) * static_cast<std::int64_t>(sizeof(A)) +
+           (order.depth(0) + tiles_.rows * tiles_.columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
+  }
+
+  void operator()(std::int64_t item, std::byte* scratch) const {
+    const ChannelWeight<A> order{windows_};
+    const OutTile tile = tiles_(item / row_tiles() / windows_.groups);
+    const std::int64_t first_panel = item % row_tiles() * item_panels_;
+    const std::int64_t group = item / row_tiles() % windows_.groups;
+    const std::int64_t panels = std::min(item_panels_, order.panels() - first_panel);
+    const std::int64_t first_row = first_panel * order.panel;
+    const auto rows = static_cast<int>(std::min(rows_, windows_.group_out_channels() - first_row));
+    A* const x = reinterpret_cast<A*>(scratch);
+    A* const sums_memory = x + order.slice_channels() * plane_;
+    auto* const place =
+        reinterpret_cast<std::int32_t*>(sums_memory + blas::TileSums<A>::elements(tile_sums(), order.slices()));
+    std::int32_t* const window = place + order.depth(0);
+    find_places(place, window, tile);
+    blas::TileSums<A> sums_of_tile(sums_memory, tile_sums(), tile.pixels() * rows_);
+    for (std::int64_t slice = 0; slice < order.slices(); ++slice) {
+      const int depth = order.depth(slice);
+      read(x, tile, group * windows_.group_channels() + slice * order.slice_channels(), order.channels(slice));
+      sums_of_tile.add_slice([&](A* sums, bool is_first) {
+        // A panel of the weight stays in the first-level cache while all pixels pass by.
+        for (std::int64_t i = 0; i < panels; ++i) {
+          blas::multiply_points(sums + i * order.panel, rows_, {x, window, place, tile.pixels()},
+                                weight_ + order.offset(group, slice, first_panel + i),
+                                order.panel_rows(first_panel + i) / Sizes::lanes, depth, is_first);
+        }
+      });
+    }
+    write(sums_of_tile.finish(), tile, group * windows_.group_out_channels() + first_row, rows);
+  }
+
+ private:
+  /// Pixels of a tile.
+  static constexpr std::int64_t most_pixels = 256, least_pixels = 16;
+  /// Sums of a tile, where it has more than a panel; and numbers of x, which a core's second-level cache has beside
+  /// them.
+  static constexpr std::int64_t most_sums = 1 << 16, most_slice = 1 << 15;
+
+  /// The most pixels of a channel of x.
+  static std::int64_t most_x(const Windows& windows) { return most_slice / ChannelWeight<A>{windows}.slice_channels(); }
+
+  std::int64_t row_tiles() const { return ceil_div(ChannelWeight<A>{windows_}.panels(), item_panels_); }
+  std::int64_t tile_sums() const { return tiles_.rows * tiles_.columns * rows_; }
+
+  /// Where the elements of the inner axis lie in the window of the tile's first pixel, and where its windows begin.
+  void find_places(std::int32_t* element, std::int32_t* window, const OutTile& tile) const {
+    for (std::int64_t c = 0; c < ChannelWeight<A>{windows_}.channels(0); ++c) {
+      for (std::int64_t k = 0; k < windows_.kernel_height; ++k) {
+        for (std::int64_t l = 0; l < windows_.kernel_width; ++l) {
+          *element++ = static_cast<std::int32_t>(c * plane_ + k * windows_.dilation_y * row_ + l * windows_.dilation_x);
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      for (std::int64_t j = 0; j < tile.columns; ++j) {
+        *window++ = static_cast<std::int32_t>(i * windows_.stride_y * row_ + j * windows_.stride_x);
+      }
+    }
+  }
+
+  /// Reads some channels of x, each into a plane of rows of row_ pixels; 0 where x has none.
+  void read(A* to, const OutTile& tile, std::int64_t channel, int channels) const {
+    const TileExtents extents(windows_);
+    const std::int64_t first_y = tile.i * windows_.stride_y - windows_.top;
+    const std::int64_t first_x = tile.j * windows_.stride_x - windows_.left;
+    const std::int64_t width = extents.width(tile.columns);
+    const std::int64_t from = std::clamp<std::int64_t>(-first_x, 0, width);
+    const std::int64_t until = std::clamp<std::int64_t>(windows_.width - first_x, from, width);
+    for (std::int64_t k = 0; k < extents.height(tile.rows); ++k, to += row_) {
+      const std::int64_t y = first_y + k;
+      const bool has_row = y >= 0 && y < windows_.height && from < until;
+      clear(to, channels, has_row ? from : width);
+      if (!has_row) continue;
+      clear(to + until, channels, width - until);
+      copy_lines(to + from, plane_, static_cast<const T*>(x_.data) + x_.offset(tile.image, channel, y, first_x + from),
+                 x_.stride[1], x_.stride[3], channels, static_cast<int>(until - from));
+    }
+  }
+  void clear(A* to, int channels, std::int64_t count) const {
+    for (int c = 0; c < channels; ++c) {
+      for (std::int64_t i = 0; i < count; ++i) to[c * plane_ + i] = A(0);
+    }
+  }
+
+  /// Rounds once, with the bias.
+  void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
+    const bool relu = finish_.relu && finish_.suits_sums();
+    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
+    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows, relu);
+    const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
+    const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
+    for (int i = 0; i < lines; ++i) {
+      write_finished<T>(finish, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
+                        sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
+    }
+  }
+
+  Windows windows_;
+  Tensor4 x_, out_;
+  const A* weight_;
+  const T* bias_;
+  std::int64_t bias_stride_;
+  Finish<T> finish_;
+  OutTiles tiles_{};
+  std::int64_t item_panels_ = 1;
+  std::int64_t rows_ = 0;     ///< of the sums of a pixel: output channels of a tile, in whole vectors
+  std::int64_t row_, plane_;  ///< of x in a tile
+};
+
+}  // namespace portops::impl

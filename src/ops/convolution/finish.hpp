@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace portops::impl {
+
+/// On hosts: what calls of add and relu would make of a convolution's result, where it is written (ProgramCall). As
+/// they do, each rounds to the element type.
+template <class T>
+struct Finish {
+  using A = Arithmetic<T>;
+  static constexpr int most = 128;  ///< neighbours that it takes at once
+
+  const T* addend = nullptr;  ///< elements that lie as those of `out` do; may be null
+  bool relu = false;
+
+  explicit operator bool() const { return addend != nullptr || relu; }
+  /// Whether sums may be finished before they are written: nothing is added, and writing does not round.
+  bool suits_sums() const { return addend == nullptr && std::is_same_v<T, A>; }
+
+  /// to[i] = what is made of from[i], for at most so many neighbours from element `at` of `out` on.
+  void operator()(T* to, const T* from, std::int64_t at, int count) const {
+    if constexpr (std::is_same_v<T, A>) {
+      for (int i = 0; i < count; ++i) {
+        const A sum = addend != nullptr ? from[i] + addend[at + i] : from[i];
+        to[i] = relu && sum < A(0) ? A(0) : sum;
+      }
+    } else {
+      A value[most] = {}, other[most] = {};
+      blas::convert_run(value, from, count);
+      if (addend != nullptr) {
+        T rounded[most] = {};
+        blas::convert_run(other, addend + at, count);
+        for (int i = 0; i < count; ++i) value[i] += other[i];
+        blas::convert_run(rounded, value, count);
+        blas::convert_run(value, rounded, count);
+      }
+      for (int i = 0; i < count; ++i) value[i] = relu && value[i] < A(0) ? A(0) : value[i];
+      blas::convert_run(to, value, count);
+    }
+  }
+};
+
+/// Adds the bias of so many channels, from `channel` on, to the sums of pixels, which have rows of `stride`, and takes
+/// relu of them, if so; bias may be null.
+template <class T>
+void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bias, std::int64_t bias_stride,
+              std::int64_t channel, int channels, bool relu) {
+  using A = Arithmetic<T>;
+  constexpr int most = 64;
+  A addend[most] = {};
+  for (int first = 0; first < channels; first += most) {
+    const int count = std::min(channels - first, most);
+    for (int i = 0; i < count && bias != nullptr; ++i) {
+      addend[i] = static_cast<A>(bias[(channel + first + i) * bias_stride]);
+    }
+    for (int p = 0; p < pixels; ++p) {
+      A* const sum = sums + p * stride + first;
+      if (bias != nullptr) {
+        for (int i = 0; i < count; ++i) sum[i] += addend[i];
+      }
+      if (relu) {
+        for (int i = 0; i < count; ++i) sum[i] = sum[i] < A(0) ? A(0) : sum[i];
+      }
+    }
+  }
+}
+
+/// As write_pixels(), and finishes them. Where there is something to finish, pixels of `tensor` are neighbours.
+template <class T>
+void write_finished(const Finish<T>& finish, const Tensor4& tensor, std::int64_t offset, const Arithmetic<T>* from,
+                    std::int64_t channel_step, std::int64_t pixel_step, int channels, int pixels) {
+  if (!finish) return write_pixels<T>(tensor, offset, from, channel_step, pixel_step, channels, pixels);
+  constexpr int most_channels = 16;
+  T rounded[most_channels * Finish<T>::most];
+  for (int c = 0; c < channels; c += most_channels) {
+    const int some = std::min(channels - c, most_channels);
+    for (int p = 0; p < pixels; p += Finish<T>::most) {
+      const int count = std::min(pixels - p, Finish<T>::most);
+      write_pixels<T>({rounded, {0, count, 0, 1}}, 0, from + c * channel_step + p * pixel_step, channel_step,
+                      pixel_step, some, count);
+      for (int k = 0; k < some; ++k) {
+        const std::int64_t at = offset + (c + k) * tensor.stride[1] + p;
+        finish(static_cast<T*>(tensor.data) + at, rounded + std::int64_t{k} * count, at, count);
+      }
+    }
+  }
+}
+
+/// The same for a result that lies in other memory, contiguous as `out` is: an item some neighbours.
+template <class T>
+struct FinishAll {
+  static constexpr int blocks = 0;
+  Finish<T> finish;
+  const T* from;
+  T* out;
+  std::int64_t count;
+
+  std::int64_t items() const { return ceil_div(count, std::int64_t{Finish<T>::most}); }
+  void operator()(std::int64_t item) const {
+    const std::int64_t at = item * Finish<T>::most;
+    finish(out + at, from + at, at, static_cast<int>(std::min<std::int64_t>(count - at, Finish<T>::most)));
+  }
+};
+
+}  // namespace portops::impl

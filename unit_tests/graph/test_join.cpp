@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph/compiled_data.hpp"
+#include "graph/graph_support.hpp"
+
+#include <portops/ops/add.hpp>
+#include <portops/ops/conv2d.hpp>
+#include <portops/ops/deform_conv2d.hpp>
+#include <portops/ops/gelu.hpp>
+#include <portops/ops/relu.hpp>
+
+#include <thread>
+
+// Convolutions of programs on hosts: weights that are packed once, additions and relus that are joined to them.
+
+namespace portops::test {
+namespace {
+
+using graph::CompiledProgram;
+using graph::CompileParams;
+using graph::Execution;
+using graph::Program;
+using graph::ValueId;
+
+struct Shape {
+  std::int64_t channels, out_channels, groups, height, width, kernel;
+};
+
+/// One for each path of hosts: vectors of output channels, of which some are filled up; of positions; depthwise;
+/// strips.
+const std::vector<Shape> shapes{{24, 70, 1, 9, 7, 3},  {5, 64, 1, 8, 30, 1}, {6, 20, 1, 12, 16, 3},
+                                {16, 16, 16, 9, 8, 3}, {2, 3, 1, 16, 20, 3}, {300, 4, 1, 3, 3, 3}};
+
+class GraphJoinTest : public OnEveryBackend {
+ protected:
+  template <class T>
+  Tensor constant(const Extents& extents, unsigned seed) {
+    return random_tensor<T>(ctx, extents, seed);
+  }
+
+  /// A convolution of x with constant weights.
+  template <class T>
+  ValueId convolve(Program& program, ValueId x, const Shape& s, unsigned seed) {
+    const std::string number = std::to_string(seed);
+    const ValueId weight = program.add_constant(
+        "weight_" + number, constant<T>({s.out_channels, s.channels / s.groups, s.kernel, s.kernel}, seed));
+    const ValueId bias = program.add_constant("bias_" + number, constant<T>({s.out_channels}, seed + 1));
+    return program.call("conv2d", {{"x", x}, {"weight", weight}, {"bias", bias}},
+                        {{"padding", Integers{s.kernel / 2, s.kernel / 2}}, {"groups", s.groups}});
+  }
+
+  /// Compares with plain calls, run after run, and says how many convolutions make what follows.
+  std::size_t joined_of(const Program& program, CompileParams params = CompileParams::same_bits()) {
+    const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
+    const Results expected = plain_results(ctx, program, inputs);
+    const CompiledProgram compiled(ctx, program, params);
+    for (const bool poison : {false, true}) {
+      Execution execution(ctx, compiled, {.poison = poison});
+      for (int run = 0; run < 2; ++run) {
+        EXPECT_EQ(run_results(ctx, execution, program, inputs), expected)
+            << program.to_string() << compiled.to_string();
+      }
+    }
+    return compiled.data()->joined.size();
+  }
+  std::size_t on_hosts(std::size_t count) const { return ctx.backend() == Backend::cuda ? 0 : count; }
+};
+
+PORTOPS_ON_EVERY_BACKEND(GraphJoinTest);
+
+TEST_P(GraphJoinTest, relu_and_additions_keep_their_bits) {
+  for_each_type([&]<class T>() {
+    for (const Shape& s : shapes) {
+      for (const bool relu : {false, true}) {
+        for (const int addition : {0, 1, 2}) {  // none, and the convolution as either operand
+          Program program;
+          const ValueId x = program.add_constant("x", constant<T>({2, s.channels, s.height, s.width}, 7));
+          const ValueId other = program.add_constant("other", constant<T>({2, s.out_channels, s.height, s.width}, 8));
+          // What is added may be written over.
+          const ValueId addend = program.call("add", {{"x", other}, {"y", 0.5}});
+          ValueId y = convolve<T>(program, x, s, 1);
+          if (addition == 1) y = program.call("add", {{"x", y}, {"y", addend}});
+          if (addition == 2) y = program.call("add", {{"x", addend}, {"y", y}});
+          if (relu) y = program.call("relu", {{"x", y}});
+          program.add_output("y", y);
+          CompileParams params = CompileParams::same_bits();
+          params.fold_constants = false;
+          EXPECT_EQ(joined_of(program, params), on_hosts(relu || addition > 0 ? 1 : 0)) << program.to_string();
+        }
+      }
+    }
+  });
+}
+
+TEST_P(GraphJoinTest, a_block_of_a_residual_network) {
+  need_type<float>();
+  const Shape s{16, 16, 1, 12, 14, 3};
+  Program program;
+  const ValueId x = program.add_input("x", ElementType::f32, {2, 16, 12, 14});
+  const ValueId a = program.call("relu", {{"x", convolve<float>(program, x, s, 1)}});
+  const ValueId b = convolve<float>(program, a, s, 3);
+  const ValueId shorter = convolve<float>(program, x, {16, 16, 1, 12, 14, 1}, 5);
+  const ValueId sum = program.call("relu", {{"x", program.call("add", {{"x", b}, {"y", shorter}})}});
+  program.add_output("y", program.call("gelu", {{"x", sum}}));
+  EXPECT_EQ(joined_of(program), on_hosts(2));
+  CompileParams apart = CompileParams::same_bits();
+  apart.in_place = apart.reuse_memory = false;
+  EXPECT_EQ(joined_of(program, apart), on_hosts(2));
+}
+
+TEST_P(GraphJoinTest, what_others_read_or_see_is_not_joined) {
+  need_type<float>();
+  const Shape s{8, 16, 1, 12, 14, 3};
+  const auto program_of = [&](int kind) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {1, 8, 12, 14});
+    const ValueId y = convolve<float>(program, x, s, 1);
+    if (kind == 0) program.add_output("first", y);  // a result
+    if (kind == 1) program.add_output("again", program.call("gelu", {{"x", y}}));
+    if (kind == 2) program.add_output("y", program.call("add", {{"x", y}, {"y", y}}));
+    if (kind == 3) program.add_output("y", program.call("add", {{"x", y}, {"y", 1.0}}));
+    if (kind < 2) program.add_output("y", program.call("relu", {{"x", y}}));
+    if (kind == 4) {  // broadcast
+      const ValueId row = program.add_constant("row", constant<float>({1, 16, 12, 1}, 9));
+      program.add_output("y", program.call("add", {{"x", y}, {"y", row}}));
+    }
+    if (kind == 5) {  // something between
+      const ValueId between = program.call("gelu", {{"x", x}});
+      program.add_output("between", between);
+      program.add_output("y", program.call("relu", {{"x", y}}));
+    }
+    return program;
+  };
+  for (int kind = 0; kind < 6; ++kind) EXPECT_EQ(joined_of(program_of(kind)), 0) << kind;
+}
+
+TEST_P(GraphJoinTest, deformable_convolutions) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t out_channels : {5, 48}) {
+      for (const std::int64_t channels : {4, 24}) {  // in strips, and not
+        Program program;
+        const ValueId x = program.add_constant("x", constant<T>({2, channels, 7, 7}, 1));
+        const ValueId offset = program.add_constant("offset", constant<T>({2, 18, 7, 7}, 2));
+        const ValueId weight = program.add_constant("weight", constant<T>({out_channels, channels, 3, 3}, 3));
+        const ValueId y = program.call("deform_conv2d", {{"x", x}, {"offset", offset}, {"weight", weight}},
+                                       {{"padding", Integers{1, 1}}});
+        program.add_output("y", program.call("relu", {{"x", y}}));
+        CompileParams params = CompileParams::same_bits();
+        params.fold_constants = false;
+        EXPECT_EQ(joined_of(program, params), on_hosts(1));
+      }
+    }
+  });
+}
+
+// Executions on several threads share a weight that the first of them packs.
+TEST_P(GraphJoinTest, threads_share_what_is_made_of_weights) {
+  need_type<float>();
+  if (ctx.backend() != Backend::openmp) GTEST_SKIP() << "one thread at a time calls on an instance of Serial";
+  Program program;
+  ValueId y = program.add_input("x", ElementType::f32, {1, 64, 7, 7});
+  for (unsigned layer = 0; layer < 4; ++layer) y = convolve<float>(program, y, {64, 64, 1, 7, 7, 3}, 2 * layer + 1);
+  program.add_output("y", y);
+  const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
+  const Results expected = plain_results(ctx, program, inputs);
+  const CompiledProgram compiled(ctx, program, CompileParams::same_bits());
+  std::vector<Results> found(4);
+  std::vector<std::thread> threads;
+  for (Results& each : found) {
+    threads.emplace_back([&] {
+      Execution execution(ctx, compiled);
+      each = run_results(ctx, execution, program, inputs);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Results& each : found) EXPECT_EQ(each, expected);
+}
+
+}  // namespace
+}  // namespace portops::test
