@@ -99,8 +99,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   app.add_option("--dtype", texts.type, "f64, f32, f16 or bf16")->capture_default_str();
   app.add_option("--math", texts.math, "ieee or tf32: the arithmetic of products of f32")->capture_default_str();
   app.add_flag("--captured,!--no-captured", options.captured,
-               "compute each whole batch by one program, on a GPU in one launch, which is how it begins there: the same "
-               "bits; not with several micro-batches");
+               "compute each whole batch by one program, on a GPU in one launch, which is how it begins there; "
+               "not with several micro-batches or --timeline");
   app.add_flag("--deterministic", options.deterministic, "the same bits on every run, for any number of threads");
   app.footer(train_help);
   try {

@@ -14,8 +14,8 @@
 
 namespace portops::apps {
 
-/// The forward and the backward pass of a batch as one program, with the bits of the tape's calls. On a GPU it is one
-/// launch, from its second run on.
+/// The forward and the backward pass of a batch as one program, with the bits of the tape's calls but for the last
+/// layer's products on a GPU, which may be rounded otherwise. On a GPU it is one launch, from its second run on.
 class StepProgram {
  public:
   /// Of a network made with `options`, whose parameters and running statistics runs read and change where they lie;

@@ -41,7 +41,7 @@ struct TrainOptions {
   double learning_rate = 0.002;                                        ///< the highest one
   std::int64_t seed = 1;
   /// Whether whole batches are computed by one program, on a GPU in one launch, where one process computes them as one
-  /// micro-batch, without a timeline. The bits are the same.
+  /// micro-batch, without a timeline. On hosts the bits are the same.
   bool is_program = false;
 };
 

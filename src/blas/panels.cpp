@@ -46,7 +46,8 @@ inline void multiply_chain(A* sums, std::int64_t stride, const A* a, const B& b,
   const auto for_sums = [](const auto& action) {
     for_all<rows>([&](auto i) { for_all<vectors>([&](auto j) { action(i, j); }); });
   };
-  for_sums([&](auto i, auto j) { sum[i][j] = Vector{}; });
+  const Vector zeros{};  // not in the lambda: nvcc takes that for one of a GPU's, and fails at the constant
+  for_sums([&](auto i, auto j) { sum[i][j] = zeros; });
   for (int k = 0; k < depth; ++k, a += Sizes::panel_rows) {
     const A* const from = b(k);
     Vector x[vectors];
@@ -102,7 +103,8 @@ inline void multiply_point_chain(A* sums, std::int64_t stride, const A* data, co
     for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
   };
   for_all<points>([&](auto p) { x[p] = data + point[p]; });
-  for_sums([&](auto p, auto j) { sum[p][j] = Vector{}; });
+  const Vector zeros{};
+  for_sums([&](auto p, auto j) { sum[p][j] = zeros; });
   for (int k = 0; k < depth; ++k, panel += vectors * Sizes::lanes) {
     const std::int64_t at = place[k];
     Vector weight[vectors];

@@ -50,25 +50,31 @@ struct Network : nn::Module {
       : first(ctx, random, 2, 6, {3, 3}, {.padding = {1, 1}}),
         norm(ctx, 6),
         second(ctx, random, 6, 6, {3, 3}, {.padding = {1, 1}}),
-        head(ctx, random, 6 * 4 * 4, 3) {}
+        weight(uniform(ctx, random, {6 * 4 * 4, 3})),
+        bias(uniform(ctx, random, {3})) {}
+
+  static Variable uniform(const Context& ctx, nn::Generator& random, const Extents& extents) {
+    return nn::uniform(ctx, random, ElementType::f32, extents, 0.1);
+  }
 
   Variable operator()(const Context& ctx, const Variable& x) {
     const Variable y = ag::relu(ctx, norm(ctx, first(ctx, x)));
     const Variable z = ag::add(ctx, ag::gelu(ctx, second(ctx, y)), y);  // y has two gradients
     const Variable pooled = ag::pool2d(ctx, z, {.kernel_size = {2, 2}, .pooltype = "max"});
-    return head(ctx, ag::reshape(ctx, pooled, {.shape = {0, -1}}));
+    return ag::linear(ctx, ag::reshape(ctx, pooled, {.shape = {0, -1}}), weight, {.bias = bias});
   }
   Variable loss(const Context& ctx, const Variable& x, const Variable& label) {
     return ag::cross_entropy_with_softmax(ctx, (*this)(ctx, x), label);
   }
   void describe(nn::Members& members) override {
-    members.module("first", first).module("norm", norm).module("second", second).module("head", head);
+    members.module("first", first).module("norm", norm).module("second", second);
+    members.parameter("weight", weight).parameter("bias", bias);
   }
 
   nn::Conv2d first;
   nn::BatchNorm2d norm;
   nn::Conv2d second;
-  nn::Linear head;
+  Variable weight, bias;
 };
 
 class TrainingProgramTest : public OnEveryBackend {
@@ -225,6 +231,39 @@ TEST_P(TrainingProgramTest, GradientsHaveTheBitsOfTheTape) {
   EXPECT_EQ(bytes_of(ctx, execution.output("loss")), bytes_of(ctx, loss.tensor()));
   for (const auto& [name, leaf] : leaves) {
     EXPECT_EQ(bytes_of(ctx, execution.output(name + "_grad")), bytes_of(ctx, leaf.grad().tensor())) << name;
+  }
+}
+
+// On the tape nn::Linear reads its weight through a view, in a program a copy is read: a GPU's products may add up
+// otherwise.
+TEST_P(TrainingProgramTest, TheModuleLinear) {
+  nn::Generator random(7);
+  nn::Linear linear(ctx, random, 24, 5);
+  const Variable x(random_tensor<float>(ctx, {9, 24}, 1), ag::Gradient::wanted);
+  graph::Recorder recorder(ctx);
+  recorder.input("x", x);
+  recorder.inputs(linear.state());
+  const Variable loss = ag::sum(ctx, ag::multiply(ctx, linear(ctx, x), linear(ctx, x)));
+  const graph::ValueId value = recorder.output("loss", loss);
+  graph::Program program = recorder.finish();
+  const std::vector<graph::ValueId> gradients =
+      graph::differentiate(program, value, {program.find("x"), program.find("weight"), program.find("bias")});
+  const std::vector<Variable> leaves{x, linear.weight, linear.bias};
+  for (std::size_t i = 0; i < leaves.size(); ++i) program.add_output("gradient" + std::to_string(i), gradients[i]);
+  graph::Execution execution(ctx, graph::CompiledProgram(ctx, program, graph::CompileParams::same_bits()));
+  execution.bind_input("x", x.tensor());
+  for (const nn::NamedVariable& each : linear.state()) execution.bind_input(each.name, each.variable.tensor());
+  execution.run();
+  ag::backward(ctx, loss);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const TensorRef found = execution.output("gradient" + std::to_string(i)), expected = leaves[i].grad().tensor();
+    if (ctx.backend() != Backend::cuda) {
+      EXPECT_EQ(bytes_of(ctx, found), bytes_of(ctx, expected)) << i;
+      continue;
+    }
+    const std::vector<float> its = elements_of<float>(ctx, found), tapes = elements_of<float>(ctx, expected);
+    ASSERT_EQ(its.size(), tapes.size());
+    for (std::size_t k = 0; k < its.size(); ++k) EXPECT_NEAR(its[k], tapes[k], 1e-4) << i << ", " << k;
   }
 }
 
