@@ -35,7 +35,8 @@ graph::Program step_program(const Context& ctx, const NetworkOptions& options, c
   graph::Program program = recorder.finish();
   ctx.fence();
 
-  const graph::ValueId loss_grad = program.add_input("loss_grad", program.value(loss).type, program.value(loss).extents);
+  const graph::ValueId loss_grad =
+      program.add_input("loss_grad", program.value(loss).type, program.value(loss).extents);
   const nn::State parameters = network.parameters();
   std::vector<graph::ValueId> values;
   for (const nn::NamedVariable& each : parameters) values.push_back(program.find(each.name));

@@ -45,7 +45,8 @@ class Execution {
   /// tensor that is written shares bytes with another one of this execution; and what the calls throw.
   PORTOPS_EXPORT void run();
   /// Captures a run in a CUDA graph, without running it: from now on a run is one launch, in which the tensors and the
-  /// options of the context are those of now. Run once before: the first calls of a process load kernels. Throws Error when the backend is not cuda, and what `run` throws.
+  /// options of the context are those of now. Run once before: the first calls of a process load kernels. Throws Error
+  /// when the backend is not cuda, and what `run` throws.
   PORTOPS_EXPORT void capture();
   PORTOPS_EXPORT bool is_captured() const;
 

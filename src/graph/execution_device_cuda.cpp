@@ -169,7 +169,7 @@ class CudaDevice final : public ExecutionDevice {
   }
 
   std::vector<Stream> streams_;
-  std::vector<Context> contexts_;  ///< the first one is the caller's
+  std::vector<Context> contexts_;     ///< the first one is the caller's
   std::optional<Context> elsewhere_;  ///< where runs are captured, if not on the first one
   std::vector<Event> beginning_;
   std::vector<Event> steps_;

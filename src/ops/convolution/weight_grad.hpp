@@ -55,8 +55,8 @@ inline std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (i
 inline std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
 inline ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
 
-/// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy. Of a single group its rows may be
-/// padded with zeros, to so many columns.
+/// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy. Of a single group its rows may
+/// be padded with zeros, to so many columns.
 class OutGradRows {
  public:
   OutGradRows() = default;

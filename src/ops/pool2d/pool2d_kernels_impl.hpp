@@ -95,7 +95,8 @@ void pool_on_gpu(const Context& ctx, const PoolPlan& plan) {
   using Kernels = PoolOnGpu<T, kind>;
   if constexpr (sizeof(T) < sizeof(double)) {
     if (plan.by_packs != 0 && plan.is_small()) {
-      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels, plan);
+      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels,
+                                                                                                      plan);
     }
   }
   if (Kernels::is_max && plan.is_whole && !plan.by_channels && plan.is_small()) {
@@ -110,7 +111,8 @@ void spread_on_gpu(const Context& ctx, const PoolPlan& plan) {
   using Kernels = SpreadOnGpu<T, is_max>;
   if constexpr (sizeof(T) < sizeof(double)) {
     if (plan.by_packs != 0 && plan.is_small()) {
-      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels, plan);
+      return launch_by_packs<Kernels::template ByPacks, gpu_pack_bytes / static_cast<int>(sizeof(T))>(ctx, labels,
+                                                                                                      plan);
     }
   }
   if (plan.is_small() && SpreadWhole<T, is_max>::suits(plan)) {

@@ -11,7 +11,9 @@ namespace {
 
 TEST(ShownTest, ControlCharactersAreLeftOut) {
   EXPECT_EQ(shown("a\nb\x1b[2J\x7f"), "a?b?[2J?");
-  EXPECT_EQ(shown("a\xc2\x80" "b\xc2\x9f"), "a?b?");
+  EXPECT_EQ(shown("a\xc2\x80"
+                  "b\xc2\x9f"),
+            "a?b?");
   EXPECT_EQ(shown("\xc2\xa0 gr\xc3\xbc\xc3\x9f"), "\xc2\xa0 gr\xc3\xbc\xc3\x9f");  // letters of two bytes stay
   EXPECT_EQ(shown("a\xc2"), "a\xc2");
 }
