@@ -16,6 +16,7 @@
 #include <portops/ops/count_nonfinite.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/multiply.hpp>
+#include <portops/ops/reshape.hpp>
 
 #include <algorithm>
 #include <span>
@@ -152,7 +153,7 @@ void Trainer::step() {
 void Trainer::learn_by_program() {
   const ImageBatch batch = train_images_->gather(ctx_, slice(rows_, learned_, {options_.batch}));
   if (!program_) program_.emplace(ctx_, network_, options_.network, batch.images.tensor().extents());
-  copy(ctx_, batch.images.tensor(), program_->images());
+  reshape(ctx_, batch.images.tensor(), program_->images(), {.shape = {0, 0, 0, 0}});  // without the borders
   copy(ctx_, slice(device_labels_, learned_, {options_.batch}), program_->labels());
   if (scale_) copy(ctx_, scale_->loss_grad(ctx_, program_->loss()).tensor(), program_->loss_grad());
   program_->run();

@@ -48,7 +48,7 @@ class Communicator {
       : host_(std::move(host)), cuda_(std::move(cuda)) {}
   impl::Engine& engine() const { return *host_; }
   /// The same processes, whose transfers have an order of their own: made by all of them.
-  Communicator twin() const;
+  PORTOPS_EXPORT Communicator twin() const;
   impl::Engine& engine(const Context& ctx) const { return ctx.backend() == Backend::cuda ? *cuda_ : *host_; }
 
  private:
