@@ -34,6 +34,7 @@ struct Texts {
   std::string math = "ieee";
   std::optional<std::string> backend;
   bool augment = false;
+  bool captured = false, not_captured = false;
 };
 
 double positive(const std::string& option, const std::string& text, double most) {
@@ -48,6 +49,7 @@ void read_texts(const Texts& texts, Options& options) {
   options.train.network.type = parse_element_type(texts.type);
   options.math = parse_math(texts.math);
   if (texts.backend) options.backend = parse_backend(*texts.backend);
+  if (texts.captured || texts.not_captured) options.captured = texts.captured;
   if (texts.augment) options.train.augmentation = {.shift = 2, .flips = true};
   if (options.timeline && options.timed_steps > 0) {
     throw Error("--timeline is of training, and --timing trains nothing: expected one of them");
@@ -98,9 +100,11 @@ std::optional<Options> parse_options(int argc, char** argv) {
   app.add_option("--backend", texts.backend, "cuda, openmp or serial; the first whose device is present");
   app.add_option("--dtype", texts.type, "f64, f32, f16 or bf16")->capture_default_str();
   app.add_option("--math", texts.math, "ieee or tf32: the arithmetic of products of f32")->capture_default_str();
-  app.add_flag("--captured,!--no-captured", options.captured,
-               "compute each whole batch by one program, on a GPU in one launch, which is how it begins there; "
-               "not with several micro-batches or --timeline");
+  CLI::Option* const captured = app.add_flag("--captured", texts.captured,
+                                             "compute each whole batch by one program, on a GPU in one launch, as is "
+                                             "done there without being asked for; not with "
+                                             "several micro-batches or --timeline");
+  app.add_flag("--no-captured", texts.not_captured, "compute it call by call")->excludes(captured);
   app.add_flag("--deterministic", options.deterministic, "the same bits on every run, for any number of threads");
   app.footer(train_help);
   try {

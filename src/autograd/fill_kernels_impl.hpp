@@ -3,8 +3,8 @@
 #pragma once
 
 #include "autograd/fill_kernels.hpp"
+#include "autograd/mark_refused.hpp"
 #include "core/exec/launch.hpp"
-#include "ops/sparse_rows/mark_refused.hpp"
 
 namespace portops::impl {
 

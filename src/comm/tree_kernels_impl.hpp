@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "autograd/mark_refused.hpp"
 #include "comm/share.hpp"
 #include "comm/tree.hpp"
 #include "comm/tree_kernels.hpp"
 #include "core/exec/launch.hpp"
 #include "core/lanes/pack.hpp"
-#include "ops/sparse_rows/mark_refused.hpp"
 
 namespace portops::impl {
 

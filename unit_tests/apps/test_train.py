@@ -138,6 +138,8 @@ class TrainTest(TrainProgramTest):
             bits.append(self.read(str(run)))
         self.assertEqual(bits[0], bits[1])
         self.assertEqual(bits[0], bits[2])
+        self.run_ok(*SMALL, "--deterministic", "--captured", "--checkpoint=captured")
+        self.assertEqual(self.read("captured"), bits[0])
         self.run_ok(*SMALL, "--deterministic", "--checkpoint=other", "--seed=2")
         self.assertNotEqual(self.read("other"), bits[0])
 
@@ -154,6 +156,7 @@ class TrainTest(TrainProgramTest):
         self.wrong(*SMALL, "--math=tf16", expect="'tf16'")
         self.wrong(*SMALL, "--backend=tpu", expect="'tpu'")
         self.wrong(*SMALL, "--resume", expect="--resume needs --checkpoint")
+        self.wrong(*SMALL, "--captured", "--no-captured", expect="--captured")
         self.wrong(*SMALL, "--bucket-bytes=0", expect="--bucket-bytes")
         self.wrong(*SMALL, "--timeline=t", "--timing=1", expect="--timeline is of training, and --timing trains nothing")
         self.wrong(*SMALL, "--timeline=none/t", expect="none/t: cannot be written: No such file")
