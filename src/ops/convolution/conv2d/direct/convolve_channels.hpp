@@ -5,6 +5,7 @@
 #include "blas/panels.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
 #include "ops/convolution/conv2d/direct/out_tiles.hpp"
+#include "ops/convolution/conv2d/direct/weight_order.hpp"
 #include "ops/convolution/copy_lines.hpp"
 #include "ops/convolution/finish.hpp"
 #include "ops/convolution/image_step.hpp"
@@ -15,74 +16,17 @@
 
 namespace portops::impl {
 
-/// The inner axis of a convolution in vectors of output channels: channels slowest, then taps, in slices of whole
-/// channels, each one chain of additions where a window has no more taps than that; and the weight of a call in this
-/// order: group by group, slice by slice, panel by panel of output channels, whose last vector is filled up with zeros.
+/// In vectors of output channels: slices that are each one chain of additions where a window has no more taps than
+/// that, and panels whose last vector is filled up.
 template <class A>
-struct ChannelWeight {
+struct ChannelWeight : WeightOrder {
   using Sizes = blas::Blocks<A>;
-  static constexpr std::int64_t panel = Sizes::point_vectors * Sizes::lanes;
-  const Windows& windows;
-
-  std::int64_t slices() const {
-    return ceil_div(windows.group_channels(), std::max<std::int64_t>(Sizes::chain / windows.taps(), 1));
-  }
-  std::int64_t slice_channels() const { return ceil_div(windows.group_channels(), slices()); }
-  int channels(std::int64_t slice) const {
-    return static_cast<int>(std::min(slice_channels(), windows.group_channels() - slice * slice_channels()));
-  }
-  int depth(std::int64_t slice) const { return channels(slice) * static_cast<int>(windows.taps()); }
-  std::int64_t panels() const { return ceil_div(windows.group_out_channels(), panel); }
-  /// Output channels of a group, with those that fill up the last vector.
-  std::int64_t padded_rows() const { return ceil_div(windows.group_out_channels(), Sizes::lanes) * Sizes::lanes; }
-  /// Numbers of a panel for one element of the inner axis.
-  int panel_rows(std::int64_t number) const {
-    return static_cast<int>(std::min(panel, padded_rows() - number * panel));
-  }
-  std::int64_t size() const { return windows.groups * windows.group_column() * padded_rows(); }
-  std::int64_t offset(std::int64_t group, std::int64_t slice, std::int64_t number) const {
-    const std::int64_t before = group * windows.group_column() + slice * slice_channels() * windows.taps();
-    return before * padded_rows() + number * panel * depth(slice);
-  }
+  explicit ChannelWeight(const Windows& of_call)
+      : WeightOrder{of_call, Sizes::chain, std::int64_t{Sizes::point_vectors} * Sizes::lanes, Sizes::lanes} {}
 };
 
-/// Packs the weight, a panel of a slice an item.
 template <class T>
-struct PackChannelWeight {
-  using A = Arithmetic<T>;
-  static constexpr int blocks = 0;
-
-  Windows windows;
-  Tensor4 weight;
-  A* packed;
-
-  std::int64_t items() const {
-    const ChannelWeight<A> to{windows};
-    return windows.groups * to.slices() * to.panels();
-  }
-
-  void operator()(std::int64_t item) const {
-    const ChannelWeight<A> order{windows};
-    const std::int64_t number = item % order.panels(), rest = item / order.panels();
-    const std::int64_t slice = rest % order.slices(), group = rest / order.slices();
-    const std::int64_t first = number * order.panel, taps = windows.taps();
-    const int width = order.panel_rows(number), depth = order.depth(slice);
-    const auto rows = static_cast<int>(std::min<std::int64_t>(width, windows.group_out_channels() - first));
-    A* const to = packed + order.offset(group, slice, number);
-    if (rows < width) std::fill_n(to, std::int64_t{depth} * width, A(0));
-    const auto from = [&](std::int64_t tap) {
-      return static_cast<const T*>(weight.data) + weight.offset(group * windows.group_out_channels() + first,
-                                                                slice * order.slice_channels(),
-                                                                tap / windows.kernel_width, tap % windows.kernel_width);
-    };
-    const bool is_run = weight.stride[3] == 1 && weight.stride[2] == windows.kernel_width && weight.stride[1] == taps;
-    if (is_run) return copy_lines(to, width, from(0), 1, weight.stride[0], depth, rows);
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      copy_lines(to + tap * width, taps * width, from(tap), weight.stride[1], weight.stride[0], order.channels(slice),
-                 rows);
-    }
-  }
-};
+using PackChannelWeight = PackWeightInOrder<T, ChannelWeight<Arithmetic<T>>>;
 
 /// On hosts: out = bias + weight · windows, in vectors of output channels, an item a tile of pixels of an image and of
 /// output channels of a group. It has the pixels of x that the windows of a slice's channels span, channel by channel,

@@ -4,6 +4,7 @@
 
 #include "blas/panels.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
+#include "ops/convolution/conv2d/direct/weight_order.hpp"
 #include "ops/convolution/copy_lines.hpp"
 #include "ops/convolution/finish.hpp"
 #include "ops/convolution/image_step.hpp"
@@ -13,61 +14,16 @@
 
 namespace portops::impl {
 
-/// The inner axis of a direct convolution, channels slowest, then taps, in slices of whole channels; and the weight of
-/// a call in this order: group by group, slice by slice, panel by panel of output channels, filled up with zeros.
+/// In panels of rows: all of them whole. Needs windows of at most Sizes::depth taps.
 template <class A>
-struct DirectWeight {
+struct DirectWeight : WeightOrder {
   using Sizes = blas::Blocks<A>;
-  const Windows& windows;
-
-  /// Needs windows of at most Sizes::depth taps.
-  std::int64_t slices() const { return ceil_div(windows.group_channels(), Sizes::depth / windows.taps()); }
-  std::int64_t slice_channels() const { return ceil_div(windows.group_channels(), slices()); }
-  int channels(std::int64_t slice) const {
-    return static_cast<int>(std::min(slice_channels(), windows.group_channels() - slice * slice_channels()));
-  }
-  int depth(std::int64_t slice) const { return channels(slice) * static_cast<int>(windows.taps()); }
-  std::int64_t panels() const { return ceil_div(windows.group_out_channels(), Sizes::panel_rows); }
-  std::int64_t size() const { return windows.groups * windows.group_column() * panels() * Sizes::panel_rows; }
-  std::int64_t offset(std::int64_t group, std::int64_t slice, std::int64_t panel) const {
-    const std::int64_t before = group * windows.group_column() + slice * slice_channels() * windows.taps();
-    return (before * panels() + panel * depth(slice)) * Sizes::panel_rows;
-  }
+  explicit DirectWeight(const Windows& of_call)
+      : WeightOrder{of_call, Sizes::depth, Sizes::panel_rows, Sizes::panel_rows} {}
 };
 
-/// Packs the weight, a panel an item.
 template <class T>
-struct PackDirectWeight {
-  using A = Arithmetic<T>;
-  using Sizes = blas::Blocks<A>;
-  static constexpr int blocks = 0;
-
-  Windows windows;
-  Tensor4 weight;
-  A* packed;
-
-  std::int64_t items() const {
-    const DirectWeight<A> to{windows};
-    return windows.groups * to.slices() * to.panels();
-  }
-
-  void operator()(std::int64_t item) const {
-    const DirectWeight<A> order{windows};
-    const std::int64_t panel = item % order.panels(), rest = item / order.panels();
-    const std::int64_t slice = rest % order.slices(), group = rest / order.slices();
-    const std::int64_t row = panel * Sizes::panel_rows, taps = windows.taps();
-    const auto rows = static_cast<int>(std::min<std::int64_t>(Sizes::panel_rows, windows.group_out_channels() - row));
-    A* const to = packed + order.offset(group, slice, panel);
-    if (rows < Sizes::panel_rows) std::fill_n(to, order.depth(slice) * Sizes::panel_rows, A(0));
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const T* const from = static_cast<const T*>(weight.data) +
-                            weight.offset(group * windows.group_out_channels() + row, slice * order.slice_channels(),
-                                          tap / windows.kernel_width, tap % windows.kernel_width);
-      copy_lines(to + tap * Sizes::panel_rows, taps * Sizes::panel_rows, from, weight.stride[1], weight.stride[0],
-                 order.channels(slice), rows);
-    }
-  }
-};
+using PackDirectWeight = PackWeightInOrder<T, DirectWeight<Arithmetic<T>>>;
 
 /// On hosts: out = bias + weight · windows, an item a tile of positions (Positions) of an image and of output channels
 /// of a group. Inner products are added up slice by slice: the tiles change nothing in the sums.
