@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace portops::blas {
 namespace {
@@ -20,12 +21,17 @@ using sm90::SharedAddress;
 constexpr int threads = 512;
 constexpr int consumers = 256;
 constexpr int producers = 256;
-constexpr int side = 128;  ///< rows and columns of a block's tile of c
+constexpr int side = 128;  ///< rows of a block's tile of c; it has as many columns, or fewer
 constexpr int stages = 4;
 using Layout = sm90::Tile<sm90::Precision::f32>;
 constexpr int depth = Layout::channels;  ///< of a step along the inner axis
-constexpr int tile_bytes = Layout::bytes(side);
-constexpr int shared_bytes = stages * (2 * tile_bytes + 16);
+constexpr int a_bytes = Layout::bytes(side);
+template <int columns>
+constexpr int stage_bytes = a_bytes + Layout::bytes(columns);
+template <int columns>
+constexpr int shared_bytes = stages * (stage_bytes<columns> + 16);
+template <int columns>
+constexpr int sum_packs = columns / 8;  ///< of four sums, of a thread
 
 /// An operand as blocks read it: lines, which are rows of op(a) or columns of op(b), of the inner axis.
 struct GemmOperand {
@@ -39,8 +45,8 @@ struct GemmOperand {
 struct GemmArguments {
   GemmOperand a, b;
   float* c;
-  std::int64_t c_stride, c_batch_stride;
-  const float* bias;  ///< or null
+  std::int64_t c_row, c_column, c_batch;  ///< strides
+  const float* bias;                      ///< or null
   std::int64_t bias_stride;
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
@@ -49,12 +55,19 @@ struct GemmArguments {
   std::int64_t tile_steps;      ///< along the inner axis
   std::int64_t steps;           ///< that blocks share out: those of all tiles of all products
   std::int64_t together_steps;  ///< so many stay together: those of a tile, or one
-  float4* sums;                 ///< what blocks leave to others, a tile for each
-  int* flags;                   ///< whether they have
+  int blocks;
+  float4* sums;  ///< what blocks leave to others: a tile for each, or to add_up two
+  int* flags;    ///< whether they have; null where they leave it to add_up
 
   /// Where the steps of a block begin, counted over all tiles.
   __device__ __forceinline__ std::int64_t begin(std::int64_t block) const {
-    return steps / together_steps * block / gridDim.x * together_steps;
+    return steps / together_steps * block / blocks * together_steps;
+  }
+
+  /// What a block leaves of a tile to add_up: that of which it has the end comes second.
+  template <int columns>
+  __device__ __forceinline__ float4* left_to_add_up(std::int64_t block, bool has_end) const {
+    return sums + (2 * block + (has_end ? 1 : 0)) * sum_packs<columns> * consumers;
   }
 
   /// An element of c in that column, or two neighbours from there on. has_bias: whether there is one.
@@ -77,6 +90,7 @@ struct GemmArguments {
 };
 
 /// A tile of c. Neighbours share the tile of b, which all rows of tiles use before the next one.
+template <int columns>
 struct Place {
   std::int64_t product, row, column;
 
@@ -84,21 +98,22 @@ struct Place {
     const std::int64_t column_of_all = impl::quotient(tile, arguments.row_tiles);
     product = impl::quotient(column_of_all, arguments.column_tiles);
     row = (tile - column_of_all * arguments.row_tiles) * side;
-    column = (column_of_all - product * arguments.column_tiles) * side;
+    column = (column_of_all - product * arguments.column_tiles) * columns;
   }
 };
 
-/// What a thread brings of a tile and step: four vectors of four neighbours in memory, along the inner axis or, in a
-/// turned tile, of the lines.
-template <bool turned>
+/// What a thread brings of a tile of so many lines and step: vectors of four neighbours in memory, along the inner axis
+/// or, in a turned tile, of the lines.
+template <bool turned, int lines>
 struct Fragment {
-  float4 vector[4];
+  static constexpr int vectors = lines * depth / (4 * producers);
+  float4 vector[vectors];
 
   /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
   __device__ __forceinline__ void load(const GemmOperand& operand, std::int64_t inner, std::int64_t line,
                                        std::int64_t k, int thread) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < vectors; ++i) {
       const std::int64_t own_line = line + line_of(thread, i), own_k = k + inner_of(thread, i);
       const float* const from =
           operand.data + (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
@@ -110,7 +125,7 @@ struct Fragment {
   /// As bf16 terms.
   __device__ __forceinline__ void store(char* tile, int thread) const {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < vectors; ++i) {
       std::uint32_t first[3], second[3];
       sm90::split_pair(vector[i].x, vector[i].y, first);
       sm90::split_pair(vector[i].z, vector[i].w, second);
@@ -119,18 +134,20 @@ struct Fragment {
                                       : Layout::offset(line, inner / 8) + (inner & 4) * 2);
 #pragma unroll
       for (int term = 0; term < 3; ++term) {
-        *reinterpret_cast<uint2*>(to + term * side * Layout::row_bytes) = make_uint2(first[term], second[term]);
+        *reinterpret_cast<uint2*>(to + term * lines * Layout::row_bytes) = make_uint2(first[term], second[term]);
       }
     }
   }
 
  private:
-  // A warp reads whole rows of the tile in memory.
+  // Neighbouring threads read whole rows of the tile in memory, which so many take.
+  static constexpr int of_row = (turned ? lines : depth) / 4;
+  static constexpr int rows_at_once = producers / of_row;
   __device__ __forceinline__ static int line_of(int thread, int i) {
-    return turned ? thread % 32 * 4 : thread / 8 + 32 * i;
+    return turned ? thread % of_row * 4 : thread / of_row + rows_at_once * i;
   }
   __device__ __forceinline__ static int inner_of(int thread, int i) {
-    return turned ? thread / 32 + 8 * i : thread % 8 * 4;
+    return turned ? thread / of_row + rows_at_once * i : thread % of_row * 4;
   }
 };
 
@@ -164,13 +181,13 @@ class Segments {
 };
 
 /// Brings the tiles of all steps of a block, the loads of the next step on their way.
-template <bool a_turned, bool b_turned>
+template <int columns, bool a_turned, bool b_turned>
 __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
-  Fragment<a_turned> of_a;
-  Fragment<b_turned> of_b;
+  Fragment<a_turned, side> of_a;
+  Fragment<b_turned, columns> of_b;
   Segments segments(arguments);
-  Place place(arguments, segments.tile);
+  Place<columns> place(arguments, segments.tile);
   std::int64_t step = segments.first;
   const auto load_a = [&] {
     GemmOperand a = arguments.a;
@@ -185,16 +202,16 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   load_a();
   load_b();
   while (segments) {
-    char* const tiles = shared + ring.stage * 2 * tile_bytes;
+    char* const tiles = shared + ring.stage * stage_bytes<columns>;
     ring.empty().wait(ring.round ^ 1);
     if (++step == segments.last) {
       segments.advance();
-      place = Place(arguments, segments.tile);
+      place = Place<columns>(arguments, segments.tile);
       step = segments.first;
     }
     of_a.store(tiles, own);
     if (segments) load_a();
-    of_b.store(tiles + tile_bytes, own);
+    of_b.store(tiles + a_bytes, own);
     if (segments) load_b();
     sm90::fence_products();
     __syncwarp();
@@ -203,12 +220,11 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   }
 }
 
-constexpr int sum_packs = 16;  ///< of four, of a thread
-
 /// Leaves the sums of a tile to the block that has its end.
-template <class Sums>
+template <int columns, class Sums>
 __device__ void leave(const GemmArguments& arguments, Sums& sums) {
-  float4* const to = arguments.sums + blockIdx.x * static_cast<std::int64_t>(sum_packs * consumers) + threadIdx.x;
+  float4* const to =
+      arguments.sums + blockIdx.x * static_cast<std::int64_t>(sum_packs<columns> * consumers) + threadIdx.x;
   sums.for_packs([&](int i, float4& pack) { to[i * consumers] = pack; });
   __threadfence();
   sm90::synchronize<2, consumers>();
@@ -216,13 +232,13 @@ __device__ void leave(const GemmArguments& arguments, Sums& sums) {
 }
 
 /// Adds what other blocks have left of a tile, always in the same order.
-template <class Sums>
+template <int columns, class Sums>
 __device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums& sums) {
   for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > tile * arguments.tile_steps;
        --block) {
     if (threadIdx.x == 0) sm90::acquire(arguments.flags + block);
     sm90::synchronize<2, consumers>();
-    const float4* const from = arguments.sums + block * (sum_packs * consumers) + threadIdx.x;
+    const float4* const from = arguments.sums + block * (sum_packs<columns> * consumers) + threadIdx.x;
     sums.for_packs([&](int i, float4& pack) {
       const float4 other = __ldcg(from + i * consumers);
       pack = make_float4(pack.x + other.x, pack.y + other.y, pack.z + other.z, pack.w + other.w);
@@ -231,94 +247,170 @@ __device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums&
   }
 }
 
-/// Writes a tile of c.
-template <bool has_bias, class Sums>
-__device__ __forceinline__ void write(const GemmArguments& arguments, std::int64_t tile, const Sums& sums) {
-  const Place place(arguments, tile);
-  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
-  float* const c = arguments.c + place.product * arguments.c_batch_stride;
-  sums.for_pairs([&](int row_in_tile, int column_in_tile, float2 pair) {
-    const std::int64_t row = place.row + warpgroup * 64 + row_in_tile, column = place.column + column_in_tile,
-                       left = arguments.b.lines - column;
-    if (row >= arguments.a.lines || left <= 0) return;
-    float* const to = c + row * arguments.c_stride + column;
-    if (arguments.has_pairs && left > 1) {
-      return arguments.write<has_bias>(reinterpret_cast<float2*>(to), pair, column);
-    }
-    arguments.write<has_bias>(to, pair.x, column);
-    if (left > 1) arguments.write<has_bias>(to + 1, pair.y, column + 1);
-  });
+/// Writes two neighbours in a row of a tile, those of them that exist.
+template <bool has_bias, int columns>
+__device__ __forceinline__ void write_pair(const GemmArguments& arguments, const Place<columns>& place, int row_in_tile,
+                                           int column_in_tile, float2 pair) {
+  const std::int64_t row = place.row + row_in_tile, column = place.column + column_in_tile,
+                     left = arguments.b.lines - column;
+  if (row >= arguments.a.lines || left <= 0) return;
+  // Only few columns may be rows of c: else a variable stride would take registers that the sums need.
+  const std::int64_t next = columns == side ? 1 : arguments.c_column;
+  float* const to = arguments.c + place.product * arguments.c_batch + row * arguments.c_row + column * next;
+  if (arguments.has_pairs && left > 1) {
+    return arguments.write<has_bias>(reinterpret_cast<float2*>(to), pair, column);
+  }
+  arguments.write<has_bias>(to, pair.x, column);
+  if (left > 1) arguments.write<has_bias>(to + next, pair.y, column + 1);
 }
 
 /// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
 /// written, those of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of
 /// all tiles.
-template <bool a_turned, bool b_turned, bool has_bias>
+template <int columns, bool a_turned, bool b_turned, bool has_bias>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
-  sm90::Ring ring{sm90::shared_address(shared + stages * 2 * tile_bytes), stages};
+  sm90::Ring ring{sm90::shared_address(shared + stages * stage_bytes<columns>), stages};
   if (thread == 0) ring.make(producers / 32, consumers / 128);
   __syncthreads();
   if (thread >= consumers) {
     sm90::leave_registers<96>();
-    return produce<a_turned, b_turned>(arguments, shared, ring);
+    return produce<columns, a_turned, b_turned>(arguments, shared, ring);
   }
   sm90::take_registers<160>();
   const int warpgroup = thread / 128;
   for (Segments segments(arguments); segments; segments.advance()) {
-    sm90::TileProduct<sm90::Precision::f32, side> sums;
+    sm90::TileProduct<sm90::Precision::f32, columns> sums;
     for (std::int64_t step = segments.first; step < segments.last; ++step) {
       ring.full().wait(ring.round);
-      const SharedAddress tiles = sm90::shared_address(shared + ring.stage * 2 * tile_bytes);
-      sums.add<a_turned, b_turned>(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + tile_bytes);
-      sums.wait<1>();
+      const SharedAddress tiles = sm90::shared_address(shared + ring.stage * stage_bytes<columns>);
+      sums.template add<a_turned, b_turned>(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + a_bytes);
+      sums.template wait<1>();
       if (thread % 128 == 0 && step > segments.first) ring.empty_before().arrive();
       ring.advance();
     }
     sums.finish();
     if (thread % 128 == 0) ring.empty_before().arrive();
-    if (segments.last < arguments.tile_steps) {
-      leave(arguments, sums);
+    const bool has_end = segments.last == arguments.tile_steps, has_all = has_end && segments.first == 0;
+    if (arguments.flags == nullptr && !has_all) {
+      float4* const to = arguments.left_to_add_up<columns>(blockIdx.x, has_end) + thread;
+      sums.for_packs([&](int i, float4& pack) { to[i * consumers] = pack; });
       continue;
     }
-    if (segments.first > 0) collect(arguments, segments.tile, sums);
-    write<has_bias>(arguments, segments.tile, sums);
+    if (!has_end) {
+      leave<columns>(arguments, sums);
+      continue;
+    }
+    if (!has_all) collect<columns>(arguments, segments.tile, sums);
+    const Place<columns> place(arguments, segments.tile);
+    sums.for_pairs([&](int row, int column, float2 pair) {
+      write_pair<has_bias>(arguments, place, warpgroup * 64 + row, column, pair);
+    });
   }
 }
+
+/// Adds up what blocks have left of a tile, always in the same order, and writes it: a block a tile and one pack of
+/// sums of each thread.
+template <int columns, bool has_bias>
+__global__ __launch_bounds__(consumers) void add_up(const __grid_constant__ GemmArguments arguments) {
+  const std::int64_t tile = blockIdx.x, first_step = tile * arguments.tile_steps;
+  const std::int64_t end_step = first_step + arguments.tile_steps;
+  const int thread = threadIdx.x, pack = blockIdx.y;
+  const auto block_of = [&](std::int64_t step) {
+    std::int64_t block = impl::quotient(step * arguments.blocks, arguments.steps);
+    while (arguments.begin(block + 1) <= step) ++block;
+    return block;
+  };
+  const std::int64_t first = block_of(first_step), last = block_of(end_step - 1);
+  if (first == last) return;  // that block has written it
+  constexpr int underway = 8;
+  float4 sum{};
+  for (std::int64_t block = last; block >= first; block -= underway) {
+    float4 left[underway];
+#pragma unroll
+    for (int i = 0; i < underway; ++i) {
+      const bool has_end = block - i == last;
+      const float4* const from = arguments.left_to_add_up<columns>(block - i, has_end) + pack * consumers + thread;
+      left[i] = block - i >= first ? __ldcg(from) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+#pragma unroll
+    for (int i = 0; i < underway; ++i) {
+      sum = make_float4(sum.x + left[i].x, sum.y + left[i].y, sum.z + left[i].z, sum.w + left[i].w);
+    }
+  }
+  // As TileProduct has them.
+  const int lane = thread % 32, row = thread / 32 * 16 + lane / 4, column = pack * 8 + lane % 4 * 2;
+  const Place<columns> place(arguments, tile);
+  write_pair<has_bias>(arguments, place, row, column, make_float2(sum.x, sum.y));
+  write_pair<has_bias>(arguments, place, row + 8, column, make_float2(sum.z, sum.w));
+}
+
+constexpr int narrow_side = 64;
+
+/// A product as the kernel computes it: that of few rows with its operands exchanged, so that it has few columns.
+struct Oriented {
+  GemmOperand a, b;
+  bool a_turned, b_turned;
+  std::int64_t c_row, c_column;
+  int columns;  ///< of a tile
+
+  explicit Oriented(const Product& p)
+      : a{static_cast<const float*>(p.a), p.a_stride, p.batch.a_stride, p.rows},
+        b{static_cast<const float*>(p.b), p.b_stride, p.batch.b_stride, p.columns},
+        a_turned(p.a_transpose == Transpose::yes),
+        b_turned(p.b_transpose == Transpose::no),
+        c_row(p.c_stride),
+        c_column(1),
+        columns(p.columns <= narrow_side ? narrow_side : side) {
+    if (columns == side && p.rows <= narrow_side && p.bias == nullptr) {
+      std::swap(a, b);
+      std::swap(a_turned, b_turned);
+      std::swap(c_row, c_column);
+      columns = narrow_side;
+    }
+  }
+};
 
 /// How a product is shared out.
 struct Plan {
   std::int64_t row_tiles, column_tiles, tiles, tile_steps;
   int blocks;
   bool shares_tiles = false;
+  bool adds_up = false;  ///< in a kernel of its own
 
-  Plan(const Product& p, int multiprocessors, std::size_t workspace)
-      : row_tiles(impl::ceil_div(p.rows, side)),
-        column_tiles(impl::ceil_div(p.columns, side)),
+  Plan(const Oriented& of, const Product& p, int multiprocessors, std::size_t workspace)
+      : row_tiles(impl::ceil_div(of.a.lines, side)),
+        column_tiles(impl::ceil_div(of.b.lines, of.columns)),
         tiles(row_tiles * column_tiles * p.batch.count),
         tile_steps(impl::ceil_div(p.inner, depth)),
         blocks(static_cast<int>(std::min<std::int64_t>(tiles, multiprocessors))) {
-    // In steps: what a tile's sums take to be written, left to another block and collected there, all of them once.
-    constexpr std::int64_t write = 2, leave = 4, collect = 1;
+    // In steps: what a tile's sums take to be written, left to others and collected there by one block after the
+    // other, or what a kernel takes that adds them all up.
+    constexpr std::int64_t write = 2, leave = 4, collect = 1, add_up = 6;
     std::int64_t best = impl::ceil_div(tiles, blocks) * (tile_steps + write);
     const std::int64_t most = std::min<std::int64_t>(multiprocessors, tiles * tile_steps);
     for (int count = 2; count <= most; ++count) {
       const std::int64_t steps = impl::ceil_div(tiles * tile_steps, count);
       const std::int64_t others = impl::ceil_div(tile_steps, steps);  // that have steps of a tile
-      const std::int64_t time = steps + impl::ceil_div(steps, tile_steps) * write + leave + others * collect;
-      if (time >= best || bytes(count) > workspace) continue;
-      best = time;
-      blocks = count;
-      shares_tiles = true;
+      const std::int64_t alone = steps + impl::ceil_div(steps, tile_steps) * write + leave;
+      for (const bool adds : {false, true}) {
+        const std::int64_t time = alone + (adds ? add_up : others * collect);
+        if (time >= best || bytes(of, count, adds) > workspace) continue;
+        best = time;
+        blocks = count;
+        shares_tiles = true;
+        adds_up = adds;
+      }
     }
   }
 
   static constexpr std::size_t flag_bytes = 4096;
-  static constexpr std::size_t bytes(int blocks) {
-    return flag_bytes + static_cast<std::size_t>(blocks) * side * side * sizeof(float);
+  static std::size_t bytes(const Oriented& of, int blocks, bool adds_up) {
+    return flag_bytes + static_cast<std::size_t>(blocks) * (adds_up ? 2 : 1) * side *
+                            static_cast<std::size_t>(of.columns) * sizeof(float);
   }
-  static_assert(side * side == sum_packs * 4 * consumers);
+  static_assert(side * side == sum_packs<side> * 4 * consumers);
 };
 
 bool is_aligned(const void* data, std::int64_t stride, std::int64_t batch_stride, std::int64_t contiguous) {
@@ -329,62 +421,88 @@ bool is_aligned(const void* data, std::int64_t stride, std::int64_t batch_stride
 }  // namespace
 
 bool suits_sm90(const Product& p) {
-  // Below this, tiles of c are mostly empty.
-  constexpr std::int64_t least = 64;
+  // Below this, tiles of c are mostly empty. But the steps of long sums are shared out, and others compute those of few
+  // rows or columns without tensor cores.
+  constexpr std::int64_t least = 64, least_of_long = 16, least_inner = 2048, inner_over_longer = 4;
+  const auto [shorter, longer] = std::minmax(p.rows, p.columns);
+  const bool is_large = std::min(shorter, p.inner) >= least;
+  const bool is_long = shorter >= least_of_long && longer >= 2 * side && p.inner >= least_inner &&
+                       p.inner >= inner_over_longer * longer && p.bias == nullptr;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
-  return p.type == ElementType::f32 && std::min({p.rows, p.columns, p.inner}) >= least &&
+  return p.type == ElementType::f32 && (is_large || is_long) &&
          is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
          is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&
-         impl::ceil_div(p.rows, side) * impl::ceil_div(p.columns, side) * p.batch.count < INT32_MAX;
+         impl::ceil_div(p.rows, narrow_side) * impl::ceil_div(p.columns, narrow_side) * p.batch.count < INT32_MAX;
 }
 
 std::size_t sm90_workspace(int multiprocessors, const Product& product) {
-  const Plan plan(product, multiprocessors, std::numeric_limits<std::size_t>::max());
-  return plan.shares_tiles ? Plan::bytes(plan.blocks) : 0;
+  const Oriented oriented(product);
+  const Plan plan(oriented, product, multiprocessors, std::numeric_limits<std::size_t>::max());
+  return plan.shares_tiles ? Plan::bytes(oriented, plan.blocks, plan.adds_up) : 0;
 }
 
-void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Workspace workspace) {
-  const Plan plan(p, multiprocessors, workspace.bytes);
-  const GemmArguments arguments{
-      {static_cast<const float*>(p.a), p.a_stride, p.batch.a_stride, p.rows},
-      {static_cast<const float*>(p.b), p.b_stride, p.batch.b_stride, p.columns},
-      static_cast<float*>(p.c),
-      p.c_stride,
-      p.batch.c_stride,
-      static_cast<const float*>(p.bias),
-      p.bias_stride,
-      reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 && p.c_stride % 2 == 0 && p.batch.c_stride % 2 == 0,
-      p.inner,
-      static_cast<float>(p.alpha),
-      static_cast<float>(p.beta),
-      plan.row_tiles,
-      plan.column_tiles,
-      plan.tile_steps,
-      plan.tiles * plan.tile_steps,
-      plan.shares_tiles ? 1 : plan.tile_steps,
-      reinterpret_cast<float4*>(static_cast<std::byte*>(workspace.data) + Plan::flag_bytes),
-      static_cast<int*>(workspace.data)};
+namespace {
+
+template <int columns>
+void launch(cudaStream_t stream, const Oriented& oriented, const Plan& plan, const GemmArguments& arguments) {
   constexpr const char* label = "portops::gemm[sm90]";
-  using Kernel = decltype(&multiply<false, false, false>);
-  constexpr Kernel kernels[2][2][2] = {{{multiply<false, false, false>, multiply<false, false, true>},
-                                        {multiply<false, true, false>, multiply<false, true, true>}},
-                                       {{multiply<true, false, false>, multiply<true, false, true>},
-                                        {multiply<true, true, false>, multiply<true, true, true>}}};
-  const Kernel kernel =
-      kernels[p.a_transpose == Transpose::yes][p.b_transpose == Transpose::no][arguments.bias != nullptr];
-  impl::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), label,
-                   "cudaFuncSetAttribute");
-  auto* const in_order = static_cast<cudaStream_t>(stream);
-  if (plan.shares_tiles) {
-    impl::check_cuda(cudaMemsetAsync(arguments.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), in_order),
+  using Kernel = decltype(&multiply<columns, false, false, false>);
+  constexpr Kernel kernels[2][2][2] = {{{multiply<columns, false, false, false>, multiply<columns, false, false, true>},
+                                        {multiply<columns, false, true, false>, multiply<columns, false, true, true>}},
+                                       {{multiply<columns, true, false, false>, multiply<columns, true, false, true>},
+                                        {multiply<columns, true, true, false>, multiply<columns, true, true, true>}}};
+  const bool has_bias = arguments.bias != nullptr;
+  const Kernel kernel = kernels[oriented.a_turned][oriented.b_turned][has_bias];
+  impl::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<columns>),
+                   label, "cudaFuncSetAttribute");
+  if (arguments.flags != nullptr) {
+    impl::check_cuda(cudaMemsetAsync(arguments.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), stream),
                      label, "cudaMemsetAsync");
   }
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(plan.blocks);
   config.blockDim = threads;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = in_order;
+  config.dynamicSmemBytes = shared_bytes<columns>;
+  config.stream = stream;
   impl::check_cuda(cudaLaunchKernelEx(&config, kernel, arguments), label, "cudaLaunchKernelEx");
+  if (!plan.adds_up) return;
+  config.gridDim = dim3(static_cast<unsigned>(plan.tiles), sum_packs<columns>);
+  config.blockDim = consumers;
+  config.dynamicSmemBytes = 0;
+  const auto add = has_bias ? add_up<columns, true> : add_up<columns, false>;
+  impl::check_cuda(cudaLaunchKernelEx(&config, add, arguments), label, "cudaLaunchKernelEx");
+}
+
+}  // namespace
+
+void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Workspace workspace) {
+  const Oriented oriented(p);
+  const Plan plan(oriented, p, multiprocessors, workspace.bytes);
+  const bool has_pairs = oriented.c_column == 1 && reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 &&
+                         p.c_stride % 2 == 0 && p.batch.c_stride % 2 == 0;
+  const GemmArguments arguments{oriented.a,
+                                oriented.b,
+                                static_cast<float*>(p.c),
+                                oriented.c_row,
+                                oriented.c_column,
+                                p.batch.c_stride,
+                                static_cast<const float*>(p.bias),
+                                p.bias_stride,
+                                has_pairs,
+                                p.inner,
+                                static_cast<float>(p.alpha),
+                                static_cast<float>(p.beta),
+                                plan.row_tiles,
+                                plan.column_tiles,
+                                plan.tile_steps,
+                                plan.tiles * plan.tile_steps,
+                                plan.shares_tiles ? 1 : plan.tile_steps,
+                                plan.blocks,
+                                reinterpret_cast<float4*>(static_cast<std::byte*>(workspace.data) + Plan::flag_bytes),
+                                plan.shares_tiles && !plan.adds_up ? static_cast<int*>(workspace.data) : nullptr};
+  auto* const in_order = static_cast<cudaStream_t>(stream);
+  oriented.columns == side ? launch<side>(in_order, oriented, plan, arguments)
+                           : launch<narrow_side>(in_order, oriented, plan, arguments);
 }
 
 }  // namespace portops::blas

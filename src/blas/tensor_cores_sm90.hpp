@@ -308,8 +308,10 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #define PORTOPS_TILE_PRODUCT_OF_COLUMNS(form)                                                                          \
   if constexpr (columns == 192) {                                                                                      \
     PORTOPS_TILE_PRODUCT("n192" form, PORTOPS_NAMES_96, 96, 97, 98, 99, 100, PORTOPS_SUMS_64(0), PORTOPS_SUMS_32(64)); \
-  } else {                                                                                                             \
+  } else if constexpr (columns == 128) {                                                                               \
     PORTOPS_TILE_PRODUCT("n128" form, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, PORTOPS_SUMS_64(0));                       \
+  } else {                                                                                                             \
+    PORTOPS_TILE_PRODUCT("n64" form, PORTOPS_NAMES_32, 32, 33, 34, 35, 36, PORTOPS_SUMS_32(0));                        \
   }
 #endif
 
@@ -318,7 +320,7 @@ template <Precision precision, int columns, bool a_turned, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
                                                   [[maybe_unused]] int adds) {
-  static_assert(columns == 128 || columns == 192);
+  static_assert(columns == 64 || columns == 128 || columns == 192);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
     PORTOPS_TILE_PRODUCT_OF_COLUMNS("k16.f32.f16.f16")

@@ -190,6 +190,17 @@ TEST_P(GemmTest, is_right_for_products_of_many_tiles) {
       }
     }
   }
+  // Few rows or columns and long sums, whose parts many blocks of a GPU leave to be added up.
+  for (const Shape& shape : {Shape{28, 260, 2304}, Shape{64, 300, 2048}, Shape{260, 52, 2080}, Shape{132, 140, 2600}}) {
+    for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
+      for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
+        SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+                     (b_transpose == Transpose::yes ? ", b transposed" : ""));
+        const bool adds = a_transpose != b_transpose;
+        Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, adds ? -0.5 : 1.0, adds ? 2.0 : 0.0);
+      }
+    }
+  }
   // Rows of c that begin at odd places.
   Product<float>(ctx, {100, 101, 128}, Transpose::no, Transpose::yes).check(ctx, 1.0, 1.0);
 }
