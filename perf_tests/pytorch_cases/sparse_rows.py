@@ -235,7 +235,9 @@ def cases(device):
     listed += [kind("f32", *shape) for kind in (SparseSgd, SparseAdam) for shape in shapes]
     if device == "cuda":
         listed += [SparseSgd("f32", 2000, 512, 50000, "uniform"), SparseSgd("f32", 100000, 128, million, "uniform"),
-                   SparseSgd("f16", 4000, 256, 20000, "zipf"), SparseAdam("f32", 9000, 96, 30000, "uniform")]
+                   SparseSgd("f16", 4000, 256, 20000, "zipf"), SparseAdam("f32", 9000, 96, 30000, "uniform"),
+                   SparseSgd("f32", 700, 300, 8000, "zipf"), SparseSgd("f32", 31000, 33, 500000, "uniform"),
+                   SparseAdam("f32", 1500, 1024, 40000, "uniform"), MergeRows("f16", 3000, 200, 50000, "zipf")]
     words = (262144, 64, 200000)
     for op in ("embedding", "embedding_grad"):
         listed += [Embedding(op, "f32", *words, "uniform"), Embedding(op, "f32", *words, "zipf"),

@@ -5,32 +5,14 @@
 #include "core/exec/launch.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/sparse_rows/sparse_rows_memory.hpp"
+#include "ops/sparse_rows/sum_crossings.hpp"
 #include "ops/sparse_rows/sum_rows.hpp"
+#include "ops/sparse_rows/sum_runs.hpp"
 
 #include <string>
 #include <type_traits>
 
 namespace portops::impl {
-
-/// Enqueues the sums of one level: of the rows, or of sums that cross chunks of the level below.
-template <Backend B, class T, class Index, int N, bool crossing, class Sink>
-void sum_level(const Context& ctx, const std::string& label, const SparseRows& sparse, const SparseRowsMemory& memory,
-               void* data, int level, const RowTensor<const std::conditional_t<crossing, Arithmetic<T>, T>>& values,
-               const Index* position, const Index* places, Index none, const Sink& sink) {
-  using A = Arithmetic<T>;
-  const auto above = static_cast<std::size_t>(level + 1);
-  CrossingSums<A, Index> next;
-  if (level + 1 < memory.levels.count) {
-    next = {static_cast<A*>(memory.values[above].in(data)), static_cast<Index*>(memory.places[above].in(data))};
-  }
-  RowColumns columns(sparse);
-  if (crossing) columns.rank = 1;  // sums are contiguous
-  const std::int64_t rows = memory.levels.rows[static_cast<std::size_t>(level)];
-  const std::int64_t chunk = crossing ? SparseRows::crossing_chunk : sparse.chunk();
-  const SumRows<B, T, Index, N, Sink, crossing> functor(columns, rows, chunk, values, position, places, none, next,
-                                                        sink);
-  launch_items<B, functor.blocks>(ctx, label, functor, functor.items());
-}
 
 /// Enqueues all levels.
 template <Backend B, class T, class Index, int N, class Sink>
@@ -38,14 +20,44 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
                 const SparseRowsMemory& memory, void* data, const RowOrder<Index>& order, const Index* places,
                 Index none, const Sink& sink) {
   using A = Arithmetic<T>;
-  sum_level<B, T, Index, N, false>(ctx, labels.sum, sparse, memory, data, 0, RowTensor<const T>(sparse.operand[0]),
-                                   order.position, places, none, sink);
-  for (int level = 1; level < memory.levels.count; ++level) {
+  constexpr bool is_cuda = B == Backend::cuda;
+  using Walks = SumRows<B, T, Index, N, Sink, false>;
+  using Runs = SumRuns<B, T, Index, N, Sink, false>;
+  using Crossing =
+      std::conditional_t<is_cuda, SumRuns<B, T, Index, N, Sink, true>, SumRows<B, T, Index, N, Sink, true>>;
+  const auto sums_of = [&](int level) -> CrossingSums<A, Index> {
+    if (level >= memory.levels.count) return {};
     const auto at = static_cast<std::size_t>(level);
-    const RowTensor<const A> sums(static_cast<const A*>(memory.values[at].in(data)), sparse.columns);
-    sum_level<B, T, Index, N, true>(ctx, labels.crossing, sparse, memory, data, level, sums,
-                                    static_cast<const Index*>(nullptr),
-                                    static_cast<const Index*>(memory.places[at].in(data)), none, sink);
+    return {static_cast<A*>(memory.values[at].in(data)), static_cast<Index*>(memory.places[at].in(data))};
+  };
+  RowColumns columns(sparse);
+  const auto sum_rows = [&]<class Functor>() {
+    launch_by_items<B>(ctx, labels.sum,
+                       Functor(columns, sparse.n, sparse.chunk(), RowTensor<const T>(sparse.operand[0]), order.position,
+                               places, none, sums_of(1), sink));
+  };
+  if constexpr (is_cuda) {
+    // Of more rows, threads that begin no run cost more than those that wait.
+    constexpr std::int64_t most_by_runs = 65536;
+    sparse.n <= most_by_runs ? sum_rows.template operator()<Runs>() : sum_rows.template operator()<Walks>();
+  } else {
+    sum_rows.template operator()<Walks>();
+  }
+  columns.rank = 1;  // crossing sums are contiguous
+  for (int level = 1; level < memory.levels.count; ++level) {
+    const CrossingSums<A, Index> sums = sums_of(level);
+    const std::int64_t rows = memory.levels.rows[static_cast<std::size_t>(level)];
+    const Crossing crossing(columns, rows, SparseRows::crossing_chunk, RowTensor<const A>(sums.values, sparse.columns),
+                            nullptr, sums.places, none, sums_of(level + 1), sink);
+    if constexpr (is_cuda) {
+      using Last = SumCrossings<B, T, Index, N, Sink>;
+      if (rows <= Last::most_sums) {
+        const Last last(crossing, sparse, memory, data, level);
+        return launch_all_teams<B, Last::threads>(ctx, labels.crossing, last, last.teams(), Last::threads,
+                                                  last.scratch_bytes());
+      }
+    }
+    launch_by_items<B>(ctx, labels.crossing, crossing);
   }
 }
 

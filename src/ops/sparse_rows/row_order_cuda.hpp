@@ -6,7 +6,7 @@
 
 namespace portops::impl {
 
-/// Whether rows are so few that each one's rank is counted.
+/// Whether rows are so few that each one's rank is counted, and their places are numbered by one team.
 bool is_ranked_on_cuda(const SparseRows& sparse);
 /// Reads the places and sorts them, in one kernel: a row's rank is the number of those that come before it.
 template <class Index>

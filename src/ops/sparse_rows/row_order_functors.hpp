@@ -26,19 +26,22 @@ struct ReadPlaces {
   Index* positions;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    Index position;
-    places[i] = place_of(i, position);
-    if (positions != nullptr) positions[i] = position;
+    places[i] = place_of(i);
+    if (positions != nullptr) positions[i] = position_of(i);
   }
 
-  /// The place of row i, and its position.
-  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i, Index& position) const {
+  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i) const {
     const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
     std::int64_t at = 0, row = 0;
     axes.locate(i, at, row);
-    position = static_cast<Index>(row);
     const std::int64_t place = i < end ? given[at] : height;
     return static_cast<Index>(place < 0 || place >= height ? outside : place == padding ? height : place);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Index position_of(std::int64_t i) const {
+    std::int64_t at = 0, row = 0;
+    axes.locate(i, at, row);
+    return static_cast<Index>(row);
   }
 };
 

@@ -10,10 +10,11 @@
 
 // Adds up the rows of each place.
 //
-// Sorted rows are cut into chunks of equal length. A thread takes some columns of a chunk and walks down its rows, a
-// batch of them under way at once whatever places they have; where the place changes, it has a sum. A sum whose place
-// does not go on beyond the chunk goes to the sink. The others, at most two in each chunk, are rows of the next level,
-// and so on: the tree is fixed by the sorted places alone, so that every backend adds in the same order.
+// Sorted rows are cut into chunks of equal length. Where the place changes within a chunk, there is a sum. A sum whose
+// place does not go on beyond the chunk goes to the sink. The others, at most two in each chunk, are rows of the next
+// level, and so on: the tree is fixed by the sorted places alone, so that every backend adds in the same order. Threads
+// walk down chunks, below; on GPUs those of few rows, and of crossing sums, take runs of one place, sum_runs.hpp, and
+// the last levels are one kernel, sum_crossings.hpp.
 
 namespace portops::impl {
 
@@ -23,20 +24,55 @@ template <class A, class Index>
 struct CrossingSums {
   A* values = nullptr;      ///< contiguous rows
   Index* places = nullptr;  ///< none where there is no such sum
+
+  /// Some of `columns` of the first of chunk's two sums (0), or of the second (1).
+  template <Backend B, int N>
+  KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t chunk, int which, std::int64_t columns, std::int64_t column,
+                                         const A (&sum)[N], [[maybe_unused]] int count) const {
+    A* const to = values + (2 * chunk + which) * columns + column;
+    if constexpr (B == Backend::cuda && N > 1) {
+      constexpr int width = 16 / static_cast<int>(sizeof(A));
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; i += width) {
+        Pack<A, width> part;
+        PORTOPS_UNROLL
+        for (int j = 0; j < width; ++j) part.element[j] = sum[i + j];
+        *reinterpret_cast<Pack<A, width>*>(to + i) = part;
+      }
+    } else {
+      for (int i = 0; i < N && i < count; ++i) to[i] = sum[i];
+    }
+  }
 };
 
+/// Some columns of a row on a GPU: a pack in accesses of 16 bytes.
+template <Backend B, class S, class A, int N>
+KOKKOS_FORCEINLINE_FUNCTION void load_row(A (&values)[N], const S* from) {
+  if constexpr (N * sizeof(S) > 16) {
+    copy_pack<B, A, N>(values, from);
+  } else {
+    read_columns<B, S, N>(values, from, 1, N);
+  }
+}
+
+/// A negative zero changes no number that is added to it.
+template <class A>
+inline constexpr A no_sum = A(-0.0);
+
+/// An item is some columns of a chunk. A GPU has a batch of rows under way at once, whatever places they have.
+///
 /// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
 /// `sink(columns, place, sum, count)`, with `const A (&sum)[N]`, takes `count` of them for a place; what it reads for
 /// that sink.prefetch(columns, place) brings into a GPU's cache, for a batch together, or each sum would wait for it
-/// anew. Where `crossing`, the rows are sums that cross the ends of chunks.
+/// anew. Where `crossing`, the rows are
+/// sums that cross the ends of chunks.
 template <Backend B, class T, class Index, int N, class Sink, bool crossing>
 class SumRows {
  public:
   using A = Arithmetic<T>;
   /// The element type of the rows.
   using S = std::conditional_t<crossing, A, T>;
-  /// A batch of wide packs takes many registers; threads over crossing sums are few.
-  static constexpr int blocks = crossing ? 1 : N > 4 ? 2 : 3;
+  static constexpr int blocks = N > 4 ? 2 : 3;  ///< a batch of wide packs takes many registers
 
   /// `position` says which row is the i-th, `places` its place; `none` is the place of rows that count for nothing.
   SumRows(const RowColumns& columns, std::int64_t rows, std::int64_t chunk, const RowTensor<const S>& values,
@@ -75,8 +111,6 @@ class SumRows {
 
  private:
   static constexpr int batch = crossing ? static_cast<int>(SparseRows::crossing_chunk) : SparseRows::batch;
-  /// A negative zero changes no number that is added to it.
-  static constexpr A nothing = A(-0.0);
 
   struct Walk {
     std::int64_t chunk;
@@ -92,13 +126,13 @@ class SumRows {
 
     KOKKOS_FORCEINLINE_FUNCTION void clear() {
       PORTOPS_UNROLL
-      for (int i = 0; i < N; ++i) sum[i] = of_batch[i] = nothing;
+      for (int i = 0; i < N; ++i) sum[i] = of_batch[i] = no_sum<A>;
     }
     KOKKOS_FORCEINLINE_FUNCTION void take_batch() {
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) {
         sum[i] += of_batch[i];
-        of_batch[i] = nothing;
+        of_batch[i] = no_sum<A>;
       }
     }
   };
@@ -123,7 +157,7 @@ class SumRows {
       A values[batch][N];
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
-        if (place[j] != none_) load(values[j], row_at(walk, rows[j]));
+        if (place[j] != none_) load_row<B>(values[j], row_at(walk, rows[j]));
       }
       PORTOPS_UNROLL
       for (int j = 0; j < batch; ++j) {
@@ -145,15 +179,6 @@ class SumRows {
       }
     }
     walk.take_batch();
-  }
-
-  /// On a GPU: a pack in accesses of 16 bytes.
-  KOKKOS_FORCEINLINE_FUNCTION static void load(A (&values)[N], const S* from) {
-    if constexpr (N * sizeof(S) > 16) {
-      copy_pack<B, A, N>(values, from);
-    } else {
-      read_columns<B, S, N>(values, from, 1, N);
-    }
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add_row(Walk& walk, Index place, const A (&values)[N]) const {
@@ -200,19 +225,7 @@ class SumRows {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write_crossing(const Walk& walk, int which, const A (&sum)[N]) const {
-    A* const to = next_.values + (2 * walk.chunk + which) * columns_.count + walk.column;
-    if constexpr (B == Backend::cuda && N > 1) {
-      constexpr int width = 16 / static_cast<int>(sizeof(A));
-      PORTOPS_UNROLL
-      for (int i = 0; i < N; i += width) {
-        Pack<A, width> part;
-        PORTOPS_UNROLL
-        for (int j = 0; j < width; ++j) part.element[j] = sum[i + j];
-        *reinterpret_cast<Pack<A, width>*>(to + i) = part;
-      }
-    } else {
-      for (int i = 0; i < N && i < walk.count; ++i) to[i] = sum[i];
-    }
+    next_.template write<B, N>(walk.chunk, which, columns_.count, walk.column, sum, walk.count);
   }
 
   RowColumns columns_;
