@@ -18,9 +18,8 @@ namespace portops::graph {
 /// and the gradient is 1, a constant.
 ///
 /// The calls are those of a backward pass (portops/autograd/backward.hpp), in its order, and contributions to one
-/// gradient are added in its order: a program that was recorded gives the bits of the tape, but for nn::Linear on a
-/// GPU, which reads its weight through a view on the tape: the product may add up in another order. Gradients of tables
-/// are dense.
+/// gradient are added in its order: a program that was recorded gives the bits of the tape. Gradients of tables are
+/// dense.
 ///
 /// Throws Error, and leaves the program as it was, when the loss does not have one element and there is no loss_grad,
 /// when that does not fit, when a variable holds indices, and when the loss depends on a variable by way of an operator

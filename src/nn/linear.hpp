@@ -16,8 +16,8 @@ struct LinearParams {
   ElementType type = ElementType::f32;
 };
 
-/// out[…, n] = bias[n] + Σ x[…, k] · weight[n, k] over k: the operator linear, with a weight that lies as PyTorch's
-/// does. x is […, in_features], out […, out_features], of the parameters' type.
+/// out[…, n] = bias[n] + Σ x[…, k] · weight[n, k] over k: the operator linear with transpose_weight. x is […,
+/// in_features], out […, out_features], of the parameters' type.
 ///
 /// weight [out_features, in_features] and bias [out_features] are at first uniform in ±1 / √in_features. Names and
 /// numbers are those of torch.nn.Linear. The errors are those of the operator.

@@ -95,6 +95,9 @@ void set_double(onnx::NodeProto& node, const std::string& name, double value);
 bool write_standard(CallWriter& writer);
 /// Writes a call as a node of portops' domain.
 void write_own(CallWriter& writer);
+/// Says, once in a model, what an operator computes, for readers that know ONNX' own operators alone. A silu, or a
+/// linear layer with a bias.
+void add_function(ModelTarget& target, const std::string& op);
 
 // The calls that have operators of ONNX, by the files that they stand in; false as above.
 bool write_arithmetic(CallWriter& writer);

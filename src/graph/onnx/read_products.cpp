@@ -23,8 +23,8 @@ void read_gemm(NodeReader& node) {
   const std::int64_t rows = node.extents(0)[transposes_a ? 1 : 0];
   if (has_bias && alpha == 1.0 && beta == 1.0 && node.extents(2) == Extents{columns}) {
     const ValueId x = transposes_a ? node.transposed(a, {1, 0}) : a;
-    const ValueId weight = transposes_b ? node.transposed(b, {1, 0}) : b;
-    node.give(0, node.call("linear", {{"x", x}, {"weight", weight}, {"bias", node.input(2)}}));
+    node.give(0, node.call("linear", {{"x", x}, {"weight", b}, {"bias", node.input(2)}},
+                           {{"transpose_weight", transposes_b}}));
     return;
   }
   ValueId out =

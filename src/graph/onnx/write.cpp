@@ -41,7 +41,18 @@ onnx::NodeProto& add_node(onnx::FunctionProto& function, const std::string& op, 
   return node;
 }
 
-/// Says what an operator computes, for readers that know ONNX' own operators alone.
+void write_attributes(const CallWriter& writer, onnx::NodeProto& node) {
+  for (const auto& [name, value] : writer.call().attributes) {
+    if (const auto* flag = std::get_if<bool>(&value)) set_integer(node, name, *flag ? 1 : 0);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) set_integer(node, name, *integer);
+    if (const auto* number = std::get_if<double>(&value)) set_double(node, name, *number);
+    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) set_integers(node, name, *integers);
+    if (const auto* text = std::get_if<std::string>(&value)) set_text(node, name, *text);
+  }
+}
+
+}  // namespace
+
 void add_function(ModelTarget& target, const std::string& op) {
   if (!target.wants_function(op)) return;
   onnx::FunctionProto& function = *target.model().add_functions();
@@ -59,18 +70,6 @@ void add_function(ModelTarget& target, const std::string& op) {
     add_node(function, "Add", {"product", "bias"}, "out");
   }
 }
-
-void write_attributes(const CallWriter& writer, onnx::NodeProto& node) {
-  for (const auto& [name, value] : writer.call().attributes) {
-    if (const auto* flag = std::get_if<bool>(&value)) set_integer(node, name, *flag ? 1 : 0);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) set_integer(node, name, *integer);
-    if (const auto* number = std::get_if<double>(&value)) set_double(node, name, *number);
-    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) set_integers(node, name, *integers);
-    if (const auto* text = std::get_if<std::string>(&value)) set_text(node, name, *text);
-  }
-}
-
-}  // namespace
 
 void write_own(CallWriter& writer) {
   const graph::Call& call = writer.call();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph/onnx/call_writer.hpp"
 #include "graph/onnx/elements.hpp"
+#include "graph/onnx/own.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -66,6 +67,19 @@ bool write_activation(CallWriter& writer) {
   return true;
 }
 
+namespace {
+
+/// A node that exchanges an input's last two axes; its result.
+std::string write_turned(CallWriter& writer, std::string_view input) {
+  Integers perm = in_order(writer.info(input).extents.rank());
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  const std::string turned = writer.between(input);
+  set_integers(writer.node("Transpose", {writer.in(input)}, {turned}), "perm", perm);
+  return turned;
+}
+
+}  // namespace
+
 bool write_matmul(CallWriter& writer) {
   const Extents& x = writer.info("x").extents;
   const Extents& y = writer.info("y").extents;
@@ -77,27 +91,31 @@ bool write_matmul(CallWriter& writer) {
     set_integer(node, "transB", transposes_y ? 1 : 0);
     return true;
   }
-  const auto operand = [&](std::string_view name, int rank, bool is_transposed) {
-    if (!is_transposed) return writer.in(name);
-    Integers perm = in_order(rank);
-    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-    const std::string turned = writer.between(name);
-    set_integers(writer.node("Transpose", {writer.in(name)}, {turned}), "perm", perm);
-    return turned;
-  };
-  const std::string left = operand("x", x.rank(), transposes_x), right = operand("y", y.rank(), transposes_y);
+  const std::string left = transposes_x ? write_turned(writer, "x") : writer.in("x");
+  const std::string right = transposes_y ? write_turned(writer, "y") : writer.in("y");
   writer.node("MatMul", {left, right}, {writer.out()});
   return true;
 }
 
 /// With a bias only of matrices: a MatMul and an Add would round twice.
 bool write_linear(CallWriter& writer) {
-  if (!writer.has("bias")) {
-    writer.node("MatMul", {writer.in("x"), writer.in("weight")}, {writer.out()});
+  const bool is_transposed = writer.attribute<bool>("transpose_weight"), has_bias = writer.has("bias");
+  if (writer.info("x").extents.rank() == 2 && (has_bias || is_transposed)) {
+    std::vector<std::string> inputs{writer.in("x"), writer.in("weight")};
+    if (has_bias) inputs.push_back(writer.in("bias"));
+    onnx::NodeProto& node = writer.node("Gemm", inputs, {writer.out()});
+    if (is_transposed) set_integer(node, "transB", 1);
     return true;
   }
-  if (writer.info("x").extents.rank() != 2) return false;
-  writer.node("Gemm", {writer.in("x"), writer.in("weight"), writer.in("bias")}, {writer.out()});
+  if (has_bias && !is_transposed) return false;
+  const std::string weight = is_transposed ? write_turned(writer, "weight") : writer.in("weight");
+  if (has_bias) {
+    // The function that says what linear computes has no attributes.
+    writer.node("linear", {writer.in("x"), weight, writer.in("bias")}, {writer.out()}, own_domain);
+    add_function(writer.target(), "linear");
+  } else {
+    writer.node("MatMul", {writer.in("x"), weight}, {writer.out()});
+  }
   return true;
 }
 

@@ -112,12 +112,11 @@ TEST_F(OnnxReadTest, AGeluInPieces) {
 TEST_F(OnnxReadTest, Products) {
   EXPECT_EQ(calls_of(13, R"((float[2, 3] a, float[4, 3] b, float[4] c, float[1, 4] d) => (float[2, 4] y) {
               p = Gemm<transB = 1>(a, b, c) q = Gemm<alpha = 2.0, transB = 1, beta = 0.5>(a, b, d) y = Add(p, q) })"),
-            "transpose_0: f32 [3, 4] = transpose(x = b, perm = [1, 0])\n"
-            "p: f32 [2, 4] = linear(x = a, weight = transpose_0, bias = c)\n"
-            "matmul_2: f32 [2, 4] = matmul(x = a, y = b, transpose_y = true)\n"
-            "multiply_3: f32 [2, 4] = multiply(x = matmul_2, y = 2)\n"
-            "multiply_4: f32 [1, 4] = multiply(x = d, y = 0.5)\n"
-            "q: f32 [2, 4] = add(x = multiply_3, y = multiply_4)\n"
+            "p: f32 [2, 4] = linear(x = a, weight = b, bias = c, transpose_weight = true)\n"
+            "matmul_1: f32 [2, 4] = matmul(x = a, y = b, transpose_y = true)\n"
+            "multiply_2: f32 [2, 4] = multiply(x = matmul_1, y = 2)\n"
+            "multiply_3: f32 [1, 4] = multiply(x = d, y = 0.5)\n"
+            "q: f32 [2, 4] = add(x = multiply_2, y = multiply_3)\n"
             "y: f32 [2, 4] = add(x = p, y = q)\n");
 }
 

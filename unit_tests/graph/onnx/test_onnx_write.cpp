@@ -139,6 +139,23 @@ TEST_F(OnnxWriteTest, WhatOnnxSaysOtherwiseIsOurs) {
                                       "portops.p_norm", "ReduceL2", "portops.layer_norm"}));
 }
 
+TEST_F(OnnxWriteTest, LinearLayersWhoseWeightIsTransposed) {
+  graph::Program program;
+  const graph::ValueId rows = program.add_input("rows", ElementType::f32, {3, 4});
+  const graph::ValueId more = program.add_input("more", ElementType::f32, {2, 3, 4});
+  const graph::ValueId w = program.add_input("w", ElementType::f32, {5, 4});
+  const graph::ValueId b = program.add_input("b", ElementType::f32, {5});
+  for (const auto& [name, x] : {std::pair{"rows", rows}, {"more", more}}) {
+    const std::string its = name;
+    program.add_output("biased_" + its,
+                       program.call("linear", {{"x", x}, {"weight", w}, {"bias", b}}, {{"transpose_weight", true}}));
+    program.add_output("plain_" + its, program.call("linear", {{"x", x}, {"weight", w}}, {{"transpose_weight", true}}));
+  }
+  there_and_back(ctx, program);
+  EXPECT_EQ(nodes_of(program),
+            (std::vector<std::string>{"Gemm", "Gemm", "Transpose", "portops.linear", "Transpose", "MatMul"}));
+}
+
 TEST_F(OnnxWriteTest, ListsLevelsAndWhatIsLeftInInputs) {
   graph::Program program;
   const graph::ValueId ragged =

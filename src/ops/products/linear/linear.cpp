@@ -25,22 +25,31 @@ TensorRef with_rows(const TensorRef& tensor) {
           {0, tensor.stride(0)}, tensor.space(), tensor.read_only()};
 }
 
+/// The weight, or its gradient, as [K, N].
+TensorRef as_columns(const TensorRef& weight, const LinearParams& params) {
+  return params.transpose_weight ? transposed(weight) : weight;
+}
+
 TensorProduct make_forward(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
                            const LinearParams& params) {
   impl::check_linear(ctx, x, weight, out, params);
   blas::check_products("linear", ctx, x.type());
-  return make_tensor_product(with_rows(x), weight, with_rows(out), params.bias);
+  return make_tensor_product(with_rows(x), as_columns(weight, params), with_rows(out), params.bias);
 }
 
 ProductGradients make_gradients(const Context& ctx, const TensorRef& x, const TensorRef& weight,
                                 const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
-                                const TensorRef& bias_grad) {
-  impl::check_linear_grad(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad);
+                                const TensorRef& bias_grad, const LinearParams& params) {
+  impl::check_linear_grad(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad, params);
   blas::check_products("linear_grad", ctx, weight.type());
   const TensorRef grad = with_rows(out_grad);
   ProductGradients wanted;
-  if (x_grad) wanted.products.push_back(make_tensor_product(grad, transposed(weight), with_rows(x_grad)));
-  if (weight_grad) wanted.products.push_back(make_tensor_product(transposed(with_rows(x)), grad, weight_grad));
+  if (x_grad) {
+    wanted.products.push_back(make_tensor_product(grad, transposed(as_columns(weight, params)), with_rows(x_grad)));
+  }
+  if (weight_grad) {
+    wanted.products.push_back(make_tensor_product(transposed(with_rows(x)), grad, as_columns(weight_grad, params)));
+  }
   if (bias_grad) {
     const TensorOrNumber terms = out_grad, one = 1.0;
     wanted.of_bias =
@@ -58,9 +67,11 @@ void linear(const Context& ctx, const TensorRef& x, const TensorRef& weight, con
 }
 
 void linear_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out_grad,
-                 const TensorRef& x_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
+                 const TensorRef& x_grad, const TensorRef& weight_grad, const TensorRef& bias_grad,
+                 const LinearParams& params) {
   const impl::Region region("portops::linear_grad");
-  multiply(ctx, ProductOperator::linear_grad, make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad));
+  multiply(ctx, ProductOperator::linear_grad,
+           make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad, params));
 }
 
 std::size_t linear_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
@@ -70,8 +81,8 @@ std::size_t linear_workspace(const Context& ctx, const TensorRef& x, const Tenso
 
 std::size_t linear_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,
                                   const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
-                                  const TensorRef& bias_grad) {
-  return make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad).workspace(ctx);
+                                  const TensorRef& bias_grad, const LinearParams& params) {
+  return make_gradients(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad, params).workspace(ctx);
 }
 
 }  // namespace portops

@@ -10,10 +10,13 @@
 
 namespace portops {
 
-/// The options of linear.
+/// The options of linear and linear_grad.
 struct LinearParams {
-  /// Added to each row of out, [N]; an empty TensorRef adds nothing.
-  TensorRef bias;
+  /// Added to each row of out, [N]; an empty TensorRef adds nothing. The gradients do not depend on it: linear_grad
+  /// does not look at it.
+  TensorRef bias = {};
+  /// Whether the axes of weight are exchanged first.
+  bool transpose_weight = false;
 };
 
 /// A linear layer, the product of rows and a matrix:
@@ -21,8 +24,8 @@ struct LinearParams {
 ///   out[…, n] = bias[n] + Σ x[…, k] · weight[k, n]    over k
 ///
 /// x        […, K], of one axis or more.
-/// weight   [K, N], a column an output, as in Paddle. PyTorch's weights, [N, K], are given with their axes exchanged: a
-///          view, which is read as fast.
+/// weight   [K, N], a column an output, as in Paddle; or with transpose_weight [N, K], as in PyTorch. Both are read as
+///          fast.
 /// bias     [N], or empty.
 /// out      […, N].
 ///
@@ -33,7 +36,7 @@ struct LinearParams {
 /// Throws portops::Error, before anything is enqueued, when x has no axes, weight has not two, the bias or `out` has
 /// other extents, and as matmul does. Temporaries as in matmul; linear_workspace gives their size.
 ///
-/// Semantics: Paddle's `linear`, torch.nn.functional.linear with the weight transposed.
+/// Semantics: Paddle's `linear`; with transpose_weight torch.nn.functional.linear.
 PORTOPS_EXPORT void linear(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
                            const LinearParams& params = {});
 
@@ -42,6 +45,8 @@ PORTOPS_EXPORT void linear(const Context& ctx, const TensorRef& x, const TensorR
 ///   x_grad[…, k]      = Σ out_grad[…, n] · weight[k, n]    over n
 ///   weight_grad[k, n] = Σ x[…, k] · out_grad[…, n]         over all rows
 ///   bias_grad[n]      = Σ out_grad[…, n]                   over all rows
+///
+/// or with transpose_weight weight[n, k] and weight_grad[n, k].
 ///
 /// x          as in linear; its elements are read where weight_grad is wanted: else it may be TensorRef::without_data.
 /// weight     as in linear.
@@ -57,7 +62,7 @@ PORTOPS_EXPORT void linear(const Context& ctx, const TensorRef& x, const TensorR
 /// Semantics: autograd's of torch.nn.functional.linear.
 PORTOPS_EXPORT void linear_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight,
                                 const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
-                                const TensorRef& bias_grad);
+                                const TensorRef& bias_grad, const LinearParams& params = {});
 
 /// The bytes of workspace that the same call of linear, or of linear_grad, needs. Tensors of the same extents, strides
 /// and alignment need the same.
@@ -65,6 +70,7 @@ PORTOPS_EXPORT std::size_t linear_workspace(const Context& ctx, const TensorRef&
                                             const TensorRef& out, const LinearParams& params = {});
 PORTOPS_EXPORT std::size_t linear_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,
                                                  const TensorRef& out_grad, const TensorRef& x_grad,
-                                                 const TensorRef& weight_grad, const TensorRef& bias_grad);
+                                                 const TensorRef& weight_grad, const TensorRef& bias_grad,
+                                                 const LinearParams& params = {});
 
 }  // namespace portops

@@ -13,8 +13,8 @@ struct LinearExtents {
   ExpectedExtents bias, out;
 };
 
-/// Throws Error where x and weight do not fit together. linear_grad has no options.
+/// Throws Error where x and weight do not fit together.
 LinearExtents linear_extents(std::string_view op, const TensorRef& x, const TensorRef& weight,
-                             const LinearParams& params = {});
+                             const LinearParams& params);
 
 }  // namespace portops::impl

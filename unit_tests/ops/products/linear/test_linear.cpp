@@ -217,6 +217,34 @@ TEST_P(LinearTest, gradients_agree_with_central_differences) {
   expect_slopes(p.bias, p.bias_grad, objective);
 }
 
+TEST_P(LinearTest, reads_a_transposed_weight_as_a_view_of_it) {
+  for (const Context& context : {ctx, Context(ctx).deterministic(true)}) {
+    for_each_type([&]<class T>() {
+      LinearProblem<T> p(ctx, {{4, 6, 7}, 5}), other(ctx, {{4, 6, 7}, 5});
+      TestTensor<T> weight(ctx, {5, 7}), weight_grad(ctx, {5, 7}), grad_of_view(ctx, {5, 7});
+      weight.fill([&](std::int64_t i) { return p.weight[i % 7 * 5 + i / 7]; });
+      const auto view = [](const TestTensor<T>& matrix) {
+        const TensorRef tensor = matrix;
+        return TensorRef(tensor.data(), tensor.type(), {7, 5}, {1, 7}, tensor.space());
+      };
+      linear(context, p.x, view(weight), p.out, {.bias = p.bias});
+      linear(context, p.x, weight, other.out, {.bias = p.bias, .transpose_weight = true});
+      linear_grad(context, p.x, view(weight), p.out_grad, p.x_grad, view(grad_of_view), p.bias_grad);
+      linear_grad(context, p.x, weight, p.out_grad, other.x_grad, weight_grad, other.bias_grad,
+                  {.transpose_weight = true});
+      const auto expect_same = [](TestTensor<T>& a, TestTensor<T>& b) {
+        a.download();
+        b.download();
+        for (std::int64_t i = 0; i < a.size(); ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << i;
+      };
+      expect_same(other.out, p.out);
+      expect_same(other.x_grad, p.x_grad);
+      expect_same(weight_grad, grad_of_view);
+      expect_same(other.bias_grad, p.bias_grad);
+    });
+  }
+}
+
 TEST_P(LinearTest, gives_each_gradient_alone) {
   for_each_type([&]<class T>() {
     LinearProblem<T> both(ctx, {{6, 5}, 3}), one(ctx, {{6, 5}, 3});
@@ -322,15 +350,18 @@ TEST_P(LinearTest, refuses_wrong_calls) {
           "linear: weight has extents [3], expected [5, the outputs] (x has extents [4, 5])");
   refused([&] { linear(ctx, x, out, out); },
           "linear: weight has extents [4, 3], expected [5, the outputs] (x has extents [4, 5])");
+  refused(
+      [&] { linear(ctx, x, weight, out, {.bias = {}, .transpose_weight = true}); },
+      "linear: weight has extents [5, 3], expected [the outputs, 5] (x has extents [4, 5], transpose_weight is true)");
   refused([&] { linear(ctx, x, weight, out, {long_row}); },
-          "linear: bias has extents [5], expected [3] (the columns of weight)");
+          "linear: bias has extents [5], expected [3] (the outputs of weight)");
   refused([&] { linear(ctx, x, weight, x); },
-          "linear: out has extents [4, 5], expected [4, 3] (the extents of x, the last one that of weight)");
+          "linear: out has extents [4, 5], expected [4, 3] (the extents of x, the last one the outputs of weight)");
   refused(
       [&] { linear(ctx, x, weight, out, {TensorRef(static_cast<float*>(out.ref().data()), {3}, out.ref().space())}); },
       "linear: out overlaps bias in memory, expected disjoint tensors");
   refused([&] { linear_grad(ctx, x, weight, out, {}, {}, long_row); },
-          "linear_grad: bias_grad has extents [5], expected [3] (the columns of weight)");
+          "linear_grad: bias_grad has extents [5], expected [3] (the outputs of weight)");
   refused(
       [&] {
         linear_grad(ctx, TensorRef::without_data(ElementType::f32, {4, 5}), weight, out, {},
