@@ -3,7 +3,7 @@
 #pragma once
 
 #include "blas/panels.hpp"
-#include "core/copy/turn_words.hpp"
+#include "core/lanes/turn_words.hpp"
 #include "core/lanes/pack.hpp"
 #include "ops/convolution/windows.hpp"
 
