@@ -44,8 +44,8 @@ class CopyWordsHost {
     const StridedAxes& axes = plan_.to.axes;
     const int last = axes.rank - 1;
     if (!plan_.same_axes || last < 1 || axes.stride[last] != 1 || plan_.from.axes.stride[last] != 1) return false;
-    auto bits = reinterpret_cast<std::uintptr_t>(plan_.to.data) |
-                static_cast<std::uint64_t>(axes.extent[last]) * sizeof(Word);
+    auto bits =
+        reinterpret_cast<std::uintptr_t>(plan_.to.data) | static_cast<std::uint64_t>(axes.extent[last]) * sizeof(Word);
     for (int axis = 0; axis < last; ++axis) bits |= static_cast<std::uint64_t>(axes.stride[axis]) * sizeof(Word);
     return bits % line == 0;
   }

@@ -38,6 +38,18 @@ void add_elements(const F& f, A* sums, const T* elements) {
   }
 }
 
+/// Whether add_first_elements() serves.
+template <class F, class T>
+inline constexpr bool adds_first_elements = !std::is_same_v<T, f16> && !F::is_quick;
+
+/// The same for the first `count` elements; to the other sums `fill` is added. No block of all of them lies in memory:
+/// what is written to one in parts cannot be read at once without a wait.
+template <int width, class F, class A, class T>
+void add_first_elements(const F& f, A* sums, const T* elements, int count, T fill) {
+  PORTOPS_NO_UNROLL
+  for (int i = 0; i < width; ++i) sums[i] = f.add(sums[i], static_cast<A>(i < count ? elements[i] : fill));
+}
+
 /// Joins the sums of lanes that have `pack` each: the numbers of each pack as join_array does, for all lanes together,
 /// and then the lanes.
 template <int pack, int width, class A, class Join>

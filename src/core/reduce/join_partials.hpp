@@ -156,13 +156,14 @@ class JoinPartialsHost {
   std::int64_t items() const { return ceil_div(rows_.results, results_at_once); }
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((join(item * results_at_once, std::min<std::int64_t>(
-                                                        results_at_once, rows_.results - item * results_at_once));))
+    KOKKOS_IF_ON_HOST((
+        join(item * results_at_once, std::min<std::int64_t>(results_at_once, rows_.results - item * results_at_once));))
   }
 
   /// Joins the parts of `count` results from `first` on.
   void join(std::int64_t first, std::int64_t count) const {
-    for (; count >= results_at_once; count -= results_at_once, first += results_at_once) join_some<results_at_once>(first);
+    for (; count >= results_at_once; count -= results_at_once, first += results_at_once)
+      join_some<results_at_once>(first);
     for (; count > 0; --count, ++first) join_some<1>(first);
   }
 

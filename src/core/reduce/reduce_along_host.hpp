@@ -152,9 +152,20 @@ class ReduceAlongHost : HostRows {
     }
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
-      for_each_block<width>(row, rows_.x.column_stride, range.columns, fill_, [&](int c, const T* elements) {
+      const auto add = [&](int c, const T* elements) {
         add_elements<width>(f, sums[c / width & (warps - 1)], elements);
-      });
+      };
+      if constexpr (adds_first_elements<F, T>) {
+        if (rows_.x.column_stride == 1) {
+          int c = 0;
+          for (; c + width <= range.columns; c += width) add(c, row + c);
+          if (c < range.columns) {
+            add_first_elements<width>(f, sums[c / width & (warps - 1)], row + c, range.columns - c, fill_);
+          }
+          continue;
+        }
+      }
+      for_each_block<width>(row, rows_.x.column_stride, range.columns, fill_, add);
     }
     A of_warp[warps];
     for (int w = 0; w < warps; ++w) of_warp[w] = join(sums[w], f_.join());
