@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/copy/copy_plan.hpp"
-#include "core/copy/copy_run.hpp"
 #include "core/exec/spaces.hpp"
 #include "core/lanes/divisor_of.hpp"
 #include "core/lanes/tile_shape.hpp"
@@ -103,82 +102,6 @@ class CopyWords {
 
   Index size_;
   Side from_, to_;
-};
-
-/// The same on a host: an item is a run of words, walked through along both sides' fastest axes.
-template <class Word>
-class CopyWordsHost {
- public:
-  static constexpr int blocks = 0;  // a matter of GPUs
-
-  explicit CopyWordsHost(const CopyPlan& plan) : plan_(plan), streaming_(writes_past_caches(plan)) {}
-
-  std::int64_t items() const { return ceil_div(plan_.size, words); }
-
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
-    KOKKOS_IF_ON_HOST((copy(item * words, std::min(plan_.size, (item + 1) * words));))
-  }
-
- private:
-  static constexpr std::int64_t words = (std::int64_t{1} << 17) / static_cast<std::int64_t>(sizeof(Word));
-
-  /// A place on one side.
-  class Cursor {
-   public:
-    Cursor(const CopyPlan::Side& side, std::int64_t index) : axes_(side.axes), at_(reinterpret_cast<Word*>(side.data)) {
-      for (int axis = axes_.rank - 1; axis >= 0; --axis) {
-        position_[axis] = index % axes_.extent[axis];
-        index /= axes_.extent[axis];
-        at_ += position_[axis] * axes_.stride[axis];
-      }
-    }
-
-    Word* at() const { return at_; }
-    std::int64_t stride() const { return axes_.rank > 0 ? axes_.stride[axes_.rank - 1] : 0; }
-    /// Words up to the end of the fastest axis.
-    std::int64_t left() const { return axes_.rank > 0 ? axes_.extent[axes_.rank - 1] - position_[axes_.rank - 1] : 1; }
-    /// No further than left() says.
-    void advance(std::int64_t count) {
-      for (int axis = axes_.rank - 1; axis >= 0; --axis) {
-        position_[axis] += count;
-        at_ += count * axes_.stride[axis];
-        if (position_[axis] < axes_.extent[axis]) return;
-        position_[axis] = 0;
-        at_ -= axes_.extent[axis] * axes_.stride[axis];
-        count = 1;
-      }
-    }
-
-   private:
-    const StridedAxes& axes_;
-    Word* at_;
-    std::array<std::int64_t, max_rank> position_{};
-  };
-
-  void copy(std::int64_t first, std::int64_t end) const {
-    Cursor from(plan_.from, first), to(plan_.to, first);
-    while (first < end) {
-      const std::int64_t count = std::min({from.left(), to.left(), end - first});
-      copy_run(to.at(), to.stride(), from.at(), from.stride(), count);
-      from.advance(count);
-      to.advance(count);
-      first += count;
-    }
-    if (streaming_) host::end_of_streaming();
-  }
-
-  void copy_run(Word* to, std::int64_t to_stride, const Word* from, std::int64_t from_stride,
-                std::int64_t count) const {
-    constexpr std::size_t worth_it = 256;
-    if (to_stride == 1 && from_stride == 1) {
-      host::copy_run(to, from, count, streaming_, worth_it);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
-    }
-  }
-
-  CopyPlan plan_;
-  bool streaming_;
 };
 
 }  // namespace portops::impl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/copy/rearrange_blocks.hpp"
+#include "core/copy/rearrange_few_host.hpp"
 #include "core/copy/rearrange_host.hpp"
 #include "core/copy/rearrange_lines.hpp"
 #include "core/copy/rearrange_tiles.hpp"
@@ -33,6 +34,8 @@ void rearrange(const Context& ctx, const std::string& label, const Rearrangement
     using Lines = RearrangeLines<From, To>;
     if (Lines::suits(what)) return launch_by_teams<B>(ctx, label, Lines(what));
   } else if constexpr (std::is_same_v<From, To>) {
+    using Few = RearrangeFewHost<WordOf<To>>;
+    if (Few::suits(what)) return launch_by_items<B>(ctx, label, Few(what));
     using Host = RearrangeHost<WordOf<To>>;
     if (Host::suits(what)) return launch_by_items<B>(ctx, label, Host(what));
   }

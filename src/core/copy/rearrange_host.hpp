@@ -4,8 +4,8 @@
 
 #include "core/copy/copy_plan.hpp"
 #include "core/copy/rearrangement.hpp"
-#include "core/copy/turn_words.hpp"
 #include "core/lanes/tile_shape.hpp"
+#include "core/lanes/turn_words.hpp"
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "core/copy/strided_copy.hpp"
 
 #include "core/copy/copy_words.hpp"
+#include "core/copy/copy_words_host.hpp"
 #include "core/copy/rearrange.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"

@@ -143,7 +143,7 @@ class JoinPartials {
   JoinRows<T, F> rows_;
 };
 
-/// One thread does what a GPU's group of lanes does.
+/// One thread does what a GPU's groups of lanes do, for some neighbouring results side by side.
 template <class T, class F>
 class JoinPartialsHost {
  public:
@@ -153,12 +153,47 @@ class JoinPartialsHost {
   JoinPartialsHost(const F& f, const ReducePlan& plan, const Partial<A>* partials)
       : rows_(f, plan, partials), places_(plan, true) {}
 
-  std::int64_t items() const { return rows_.results; }
+  std::int64_t items() const { return ceil_div(rows_.results, results_at_once); }
 
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t result) const { KOKKOS_IF_ON_HOST((join(result);)) }
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t item) const {
+    KOKKOS_IF_ON_HOST((
+        join(item * results_at_once, std::min<std::int64_t>(results_at_once, rows_.results - item * results_at_once));))
+  }
 
-  void join(std::int64_t result) const {
-    const auto collect = [&](double start, const auto& join, const auto& term) {
+  /// Joins the parts of `count` results from `first` on.
+  void join(std::int64_t first, std::int64_t count) const {
+    for (; count >= results_at_once; count -= results_at_once, first += results_at_once)
+      join_some<results_at_once>(first);
+    for (; count > 0; --count, ++first) join_some<1>(first);
+  }
+
+ private:
+  static constexpr int results_at_once = 8;
+
+  template <int some>
+  void join_some(std::int64_t first) const {
+    const F f = rows_.f;
+    double of_lane[JoinRows<T, F>::most_lanes * some];
+    std::fill_n(of_lane, rows_.lanes() * some, f.identity());
+    for (std::int64_t part = 0; part < rows_.parts; ++part) {
+      double* const own = of_lane + (part & (rows_.lanes() - 1)) * some;
+      const Partial<A>* const partial = rows_.partials + places_.of(first, part);
+      for (int k = 0; k < some; ++k) own[k] = f.join()(own[k], JoinRows<T, F>::total_or_nan(partial[k]));
+    }
+    join_halves(of_lane, rows_.lanes(), some, f.join());
+    for (int k = 0; k < some; ++k) write(first + k, of_lane[k]);
+  }
+
+  void write(std::int64_t result, double total) const {
+    Partial<double> value{1.0, total};
+    if constexpr (F::rescales) {
+      if (total != total) value = rescaled(result);
+    }
+    rows_.write(result, value);
+  }
+
+  [[gnu::noinline]] Partial<double> rescaled(std::int64_t result) const {
+    return rescaled_sum<double>(rows_.f, [&](double start, const auto& join, const auto& term) {
       double of_lane[JoinRows<T, F>::most_lanes];
       std::fill_n(of_lane, rows_.lanes(), start);
       for (std::int64_t part = 0; part < rows_.parts; ++part) {
@@ -166,16 +201,9 @@ class JoinPartialsHost {
         own = join(own, term(rows_.partials[places_.of(result, part)]));
       }
       return join_halves(of_lane, rows_.lanes(), 1, join);
-    };
-    const auto total_or_nan = [](const Partial<A>& part) { return JoinRows<T, F>::total_or_nan(part); };
-    Partial<double> value{1.0, collect(rows_.f.identity(), rows_.f.join(), total_or_nan)};
-    if constexpr (F::rescales) {
-      if (value.total != value.total) value = rescaled_sum<double>(rows_.f, collect);
-    }
-    rows_.write(result, value);
+    });
   }
 
- private:
   JoinRows<T, F> rows_;
   PartialPlaces places_;
 };

@@ -6,9 +6,10 @@
 #include "core/exec/workspace.hpp"
 #include "core/reduce/join_partials.hpp"
 #include "core/reduce/reduce_along.hpp"
+#include "core/reduce/reduce_along_host.hpp"
 #include "core/reduce/reduce_down.hpp"
+#include "core/reduce/reduce_down_host.hpp"
 #include "core/reduce/reduce_few_rows.hpp"
-#include "core/reduce/reduce_host.hpp"
 #include "core/reduce/reduce_tiles.hpp"
 
 #include <string>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "blas/panels.hpp"
-#include "core/copy/turn_words.hpp"
 #include "core/lanes/pack.hpp"
+#include "core/lanes/turn_words.hpp"
 #include "ops/convolution/windows.hpp"
 
 #include <algorithm>

@@ -9,6 +9,8 @@
 #include "core/types/macros.hpp"
 #include "ops/parts/parts_table.hpp"
 
+#include <algorithm>
+
 namespace portops::impl {
 
 /// Copies the parts of a group into the whole or out of it. The words of the whole that the parts make up are counted
@@ -36,7 +38,14 @@ class MoveParts {
         run_divisor_(make_divisor(run_)),
         size_(static_cast<Index>(group.words(plan))),
         table_(group) {
-    streaming_ = B != Backend::cuda && size_ * static_cast<std::int64_t>(sizeof(Word)) >= streamed_bytes;
+    if constexpr (B != Backend::cuda) {
+      const auto bytes = static_cast<std::int64_t>(sizeof(Word)) * size_, row = bytes / plan.rows();
+      streaming_ = bytes >= streamed_bytes;
+      if (form == PartsForm::runs && outer_axes_ == 1 && row <= most_row_bytes && longest_run() <= most_run_words) {
+        rows_ = plan.rows();
+        rows_of_item_ = std::clamp(bytes / enough_items, least_item_bytes, most_item_bytes) / row;
+      }
+    }
     for (int axis = 0; axis < max_rank; ++axis) {
       extent_[axis] = plan.extent[static_cast<std::size_t>(axis)];
       stride_[axis] = plan.stride[static_cast<std::size_t>(axis)];
@@ -45,15 +54,15 @@ class MoveParts {
   }
 
   std::int64_t items() const {
-    return B == Backend::cuda ? ceil_div(std::int64_t{size_}, threads * in_flight) * threads
-                              : ceil_div(std::int64_t{size_}, host_words);
+    if constexpr (B == Backend::cuda) return ceil_div(std::int64_t{size_}, threads * in_flight) * threads;
+    return rows_of_item_ > 0 ? ceil_div(rows_, rows_of_item_) : ceil_div(std::int64_t{size_}, host_words);
   }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     if constexpr (B == Backend::cuda) {
       move_packs(item);
     } else {
-      KOKKOS_IF_ON_HOST((move_lines(item);))
+      KOKKOS_IF_ON_HOST((rows_of_item_ > 0 ? move_rows(item) : move_lines(item);))
     }
   }
 
@@ -64,6 +73,12 @@ class MoveParts {
   static constexpr int in_flight = sizeof(Word) == 16 ? 2 : sizeof(Word) == 8 ? 4 : 8;
   /// Words of a work item of a host.
   static constexpr std::int64_t host_words = (std::int64_t{1} << 15) / static_cast<std::int64_t>(sizeof(Word));
+  /// Rows of a host that are no longer, with runs that are no longer, are taken some at a time, part by part: so many
+  /// bytes of them that a cache keeps all, and that there are items enough.
+  static constexpr std::int64_t most_row_bytes = std::int64_t{1} << 14;
+  static constexpr std::int64_t most_run_words = 1024 / static_cast<std::int64_t>(sizeof(Word));
+  static constexpr std::int64_t least_item_bytes = std::int64_t{1} << 15, most_item_bytes = std::int64_t{1} << 18;
+  static constexpr std::int64_t enough_items = 128;
   /// From so many on, what is written is too large for a host's caches to keep it until it is read again.
   static constexpr std::int64_t streamed_bytes = std::int64_t{8} << 20;
   static constexpr bool is_strided = form == PartsForm::strided;
@@ -205,6 +220,38 @@ class MoveParts {
     if (streaming_) host::end_of_streaming();
   }
 
+  std::int64_t longest_run() const {
+    const Table table = table_.entries();
+    std::int64_t longest = 0;
+    for (int part = 0; part < parts_; ++part) {
+      longest = std::max<std::int64_t>(longest, end_of(table, part) - (part == 0 ? 0 : end_of(table, part - 1)));
+    }
+    return longest;
+  }
+
+  /// What it copies of short rows: of all its rows one part after the other, so that each tensor is read or written
+  /// piece by piece, not line by line.
+  void move_rows(std::int64_t item) const {
+    const std::int64_t first = item * rows_of_item_;
+    const std::int64_t rows = rows_of_item_ < rows_ - first ? rows_of_item_ : rows_ - first;
+    const Table table = table_.entries();
+    std::int64_t begin = 0;
+    for (int part = 0; part < parts_; ++part) {
+      const std::int64_t* const entry = table + part * entry_words_;
+      const std::int64_t count = entry[1] - begin;
+      Place place;
+      if (entry[0] != 0) {
+        place.part = Kokkos::bit_cast<Word*>(entry[0]) + first * entry[2];
+        place.whole = whole_ + first * stride_[0] + begin;
+        for (std::int64_t row = 0; row < rows; ++row, place.part += entry[2], place.whole += stride_[0]) {
+          move_line(place, count);
+        }
+      }
+      begin = entry[1];
+    }
+    if (streaming_) host::end_of_streaming();
+  }
+
   void move_line(const Place& place, std::int64_t count) const {
     const Word* const from = from_whole_ ? place.whole : place.part;
     Word* const to = from_whole_ ? place.part : place.whole;
@@ -219,6 +266,7 @@ class MoveParts {
 
   bool from_whole_;
   bool streaming_ = false;
+  std::int64_t rows_ = 0, rows_of_item_ = 0;  ///< of hosts that take short rows
   int parts_;
   int outer_axes_;
   int inner_axes_;

@@ -120,6 +120,7 @@ inline std::vector<PartsCase> parts_cases() {
     cases.push_back({{2, 3}, axis, many});
     cases.push_back({{4, 8}, axis, std::vector<std::int64_t>(1000, 8)});
   }
+  cases.push_back({{3001, 2}, 1, {4, 0, 3, 5}});
   return cases;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sparse_rows/embedding/gather_rows.hpp"
 
+#include "core/copy/copy_run.hpp"
 #include "core/copy/copy_words.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"
