@@ -96,7 +96,8 @@ bool has_blas(ElementType type) { return type == ElementType::f64 || type == Ele
 bool is_worth_threads(const Product& product) {
   constexpr double least = 1 << 25;
   return static_cast<double>(product.rows) * static_cast<double>(product.columns) *
-             static_cast<double>(product.inner) >= least;
+             static_cast<double>(product.inner) >=
+         least;
 }
 
 /// Whether the BLAS of the build can compute it, and the context wants it to. Where that leaves the choice, batches on

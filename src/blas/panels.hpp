@@ -149,17 +149,20 @@ template <class A>
 void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const PlacedRows<A>& b, int columns, int depth,
                      bool first);
 
-/// So many vectors whose elements lie anywhere: element k of vector p lies at data + point[p] + place[k].
+/// So many vectors whose elements lie anywhere, and their places in a product: element k of vector p lies at
+/// data + point[p] + place[k], and is multiplied by row[k] of a panel; the products are added to row sum[p] of sums.
 template <class A>
 struct Points {
   const A* data;
   const std::int32_t* point;
-  const std::int32_t* place;
+  const std::int32_t* sum;
   int count;
+  const std::int32_t* place;
+  const std::int32_t* row;
 };
 
-/// sums[p][j] = or += Σ points[p][k] · panel[k][j] over k < depth, for all points and so many vectors of Blocks::lanes
-/// (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
+/// sums[sum[p]][j] = or += Σ points[p][k] · panel[row[k]][j] over k < depth, for all points and so many vectors of
+/// Blocks::lanes (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
 template <class A>
 void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
                      bool first);
