@@ -203,12 +203,21 @@ class ConvolveChannels {
   void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
     const bool relu = finish_.relu && finish_.suits_sums();
     const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
-    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows, relu);
     const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
     const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
+    // By blocks, which stay in the first-level cache; the last one is not short.
+    constexpr int block = 32;
     for (int i = 0; i < lines; ++i) {
-      write_finished<T>(finish, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
-                        sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
+      A* from = sums + std::int64_t{i} * tile.columns * rows_;
+      std::int64_t to = out_.offset(tile.image, channel, tile.i + i, tile.j);
+      for (int left = pixels; left > 0;) {
+        const int count = left < 2 * block ? left : block;
+        add_bias(from, rows_, count, bias_, bias_stride_, channel, rows, relu);
+        write_finished<T>(finish, out_, to, from, 1, rows_, rows, count);
+        from += count * rows_;
+        to += count * out_.stride[3];
+        left -= count;
+      }
     }
   }
 
