@@ -187,9 +187,9 @@ inline void multiply_vectors(A* sums, const A* a, std::int64_t a_stride, const P
 }  // namespace
 
 template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
+void multiply_panels(A* sums, const A* a, int rows, const A* b, int depth, bool first) {
   using Sizes = Blocks<A>;
-  multiply_by_chains<Sizes::panel_rows, Sizes::vectors>(sums, Sizes::tile_columns, a, PanelRows<A>{b}, depth, first);
+  multiply_some_rows<Sizes::vectors>(sums, Sizes::tile_columns, a, rows, PanelRows<A>{b}, depth, first);
 }
 
 template <class A>
@@ -217,8 +217,8 @@ void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows
   multiply_vectors<1>(sums, a, a_stride, b, depth, first);
 }
 
-template void multiply_panels(float* sums, const float* a, const float* b, int depth, bool first);
-template void multiply_panels(double* sums, const double* a, const double* b, int depth, bool first);
+template void multiply_panels(float* sums, const float* a, int rows, const float* b, int depth, bool first);
+template void multiply_panels(double* sums, const double* a, int rows, const double* b, int depth, bool first);
 template void multiply_placed(float* sums, std::int64_t stride, const float* a, int rows, const PlacedRows<float>& b,
                               int columns, int depth, bool first);
 template void multiply_placed(double* sums, std::int64_t stride, const double* a, int rows, const PlacedRows<double>& b,

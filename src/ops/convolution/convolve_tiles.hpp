@@ -130,8 +130,8 @@ class ConvolveTiles {
     tile_sums.add_slice([&](A* sums, bool first) {
       for (int j = 0; j < pixels; j += width) {
         for (int i = 0; i < rows; i += Sizes::panel_rows) {
-          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
-                                first);
+          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, rows - i, panels + j * depth,
+                                depth, first);
         }
       }
     });

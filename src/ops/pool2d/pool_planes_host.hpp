@@ -44,7 +44,7 @@ class PoolPlanesOnHost {
     }
     const T* const from = static_cast<const T*>(x_.data) + offset_of_plane(x_, block);
     const std::int64_t end = down_.end_inside(block.row + rows - 1);
-    const Span span(*this, block.column, padded);
+    const Span span(across_, block.column, padded);
     Lines lines;
     int first = 0, last = 0;  // of the windows that have a row
     for (std::int64_t row = down_.begin_inside(block.row); row < end;) {
@@ -120,14 +120,17 @@ class PoolPlanesOnHost {
     int lines;           ///< rows at once: what has just been written is slow to read
     Inside inside;       ///< of the pixels
 
-    Span(const PoolPlanesOnHost& pool, std::int64_t column, int padded_columns)
+    Span(const PoolAxis& across, std::int64_t column, int padded_columns)
         : padded(padded_columns),
-          left(pool.across_.begin(column)),
-          pitch(padded + ceil_div(pool.across_.kernel - 1, pool.across_.stride * vector) * vector),
-          fits(pool.across_.stride <= most_numbers && pitch * pool.across_.stride <= most_numbers),
-          count(fits ? static_cast<int>(pitch * pool.across_.stride) : 0),
+          left(across.begin(column)),
+          pitch(padded + ceil_div(across.kernel - 1, known_stride(across) * vector) * vector),
+          fits(pitch * known_stride(across) <= most_numbers),
+          count(fits ? static_cast<int>(pitch * across.stride) : 0),
           lines(fits ? std::min(most_numbers / count, most_lines) : 1),
-          inside(pool.across_.extent, left, 1, count) {}
+          inside(across.extent, left, 1, count) {}
+
+    /// Larger ones do not fit.
+    static std::int64_t known_stride(const PoolAxis& across) { return std::min<std::int64_t>(across.stride, most_numbers); }
   };
 
   struct Lines {
