@@ -36,16 +36,16 @@ class PoolPlanesOnHost {
     const PoolBlock<std::int64_t> block = blocks_[item];
     const int rows = count_from(block.row, down_.windows, most_rows);
     const int columns = count_from(block.column, across_.windows, most_columns);
-    const int padded = ceil_div(columns, vector) * vector;
+    const Span span(across_, block.column, columns);
     Row windows[most_rows];
     for (int i = 0; i < rows; ++i) {
-      begin(windows[i], padded);
+      begin(windows[i], span.padded);
       if constexpr (has_index) find_first_pixels(windows[i], block.row + i, block.column, columns);
     }
     const T* const from = static_cast<const T*>(x_.data) + offset_of_plane(x_, block);
     const std::int64_t end = down_.end_inside(block.row + rows - 1);
-    const Span span(across_, block.column, padded);
     Lines lines;
+    if (span.fits) clear_lines(lines, span);
     int first = 0, last = 0;  // of the windows that have a row
     for (std::int64_t row = down_.begin_inside(block.row); row < end;) {
       const auto count = static_cast<int>(std::min<std::int64_t>(span.lines, end - row));
@@ -54,21 +54,30 @@ class PoolPlanesOnHost {
         while (down_.begin(block.row + first) + down_.kernel <= row) ++first;
         while (last + 1 < rows && down_.begin(block.row + last + 1) <= row) ++last;
         if (down_.begin(block.row + first) > row) continue;
-        Row of_row;
-        begin(of_row, padded);
-        const std::int64_t pixel = row * across_.extent + span.left;
-        if (span.fits) {
-          add_taps(of_row, lines.turned + line * span.count, pixel, span);
-        } else {
-          add_far_taps(of_row, from + row * x_.row, pixel, span);
+        const auto add = [&](Row& to) {
+          const std::int64_t pixel = row * across_.extent + span.left;
+          if (span.fits) {
+            add_taps(to, lines.turned + line * span.count, pixel, span);
+          } else {
+            add_far_taps(to, from + row * x_.row, pixel, span);
+          }
+        };
+        // Sums are added up row by row; to maxima it is all one.
+        if (is_max && first == last) {
+          add(windows[first]);
+          continue;
         }
+        Row of_row;
+        begin(of_row, span.padded);
+        add(of_row);
         for (int i = first; i <= last; ++i) {
-          take<1>(windows[i], {of_row.value}, padded, [&](int, int k) { return of_row.pixel[k]; });
+          take<1>(windows[i], {of_row.value}, span.padded, [&](int, int k) { return of_row.pixel[k]; });
         }
       }
     }
-    for (int i = 0; i < rows; ++i)
+    for (int i = 0; i < rows; ++i) {
       write(windows[i], {block.image, block.channel, block.row + i, block.column}, columns);
+    }
   }
 
  private:
@@ -112,7 +121,7 @@ class PoolPlanesOnHost {
 
   /// What the windows of a block have of each row of the image.
   struct Span {
-    int padded;          ///< windows
+    int padded;          ///< windows, and those that fill up a vector
     std::int64_t left;   ///< column of the first pixel
     std::int64_t pitch;  ///< pixels that lie a stride apart
     bool fits;           ///< whether rows are copied; else each tap is
@@ -120,30 +129,40 @@ class PoolPlanesOnHost {
     int lines;           ///< rows at once: what has just been written is slow to read
     Inside inside;       ///< of the pixels
 
-    Span(const PoolAxis& across, std::int64_t column, int padded_columns)
-        : padded(padded_columns),
+    Span(const PoolAxis& across, std::int64_t column, int columns)
+        : padded(ceil_div(columns, vector) * vector),
           left(across.begin(column)),
-          pitch(padded + ceil_div(across.kernel - 1, known_stride(across) * vector) * vector),
+          pitch(ceil_div(columns + (across.kernel - 1) / known_stride(across), vector) * vector),
           fits(pitch * known_stride(across) <= most_numbers),
           count(fits ? static_cast<int>(pitch * across.stride) : 0),
           lines(fits ? std::min(most_numbers / count, most_lines) : 1),
           inside(across.extent, left, 1, count) {}
 
     /// Larger ones do not fit.
-    static std::int64_t known_stride(const PoolAxis& across) { return std::min<std::int64_t>(across.stride, most_numbers); }
+    static std::int64_t known_stride(const PoolAxis& across) {
+      return std::min<std::int64_t>(across.stride, most_numbers);
+    }
   };
 
   struct Lines {
     alignas(64) A row[most_numbers];
-    alignas(64) A turned[most_numbers];
+    alignas(64) A turned[most_numbers + vector];
   };
+
+  /// Where rows are copied to first.
+  A* copied(Lines& lines) const { return across_.stride == 1 ? lines.turned : lines.row; }
+
+  /// Writes what is nothing around and behind them, once for all rows.
+  void clear_lines(Lines& lines, const Span& span) const {
+    std::fill_n(lines.turned, span.lines * span.count + vector, nothing);
+    if (across_.stride > 1) std::fill_n(lines.row, span.lines * span.count, nothing);
+  }
 
   /// Copies so many rows. Pixels that lie a stride apart become neighbours.
   void read_lines(Lines& lines, const T* from, int rows, const Span& span) const {
     const auto stride = static_cast<int>(across_.stride), pitch = static_cast<int>(span.pitch);
     for (int i = 0; i < rows; ++i) {
-      A* const to = (stride == 1 ? lines.turned : lines.row) + i * span.count;
-      read(to, from + i * x_.row, span.left, 1, span.count, span.inside);
+      read(copied(lines) + i * span.count, from + i * x_.row, span.left, 1, span.inside);
     }
     if (stride == 1) return;
     for (int i = 0; i < rows; ++i) {
@@ -183,14 +202,14 @@ class PoolPlanesOnHost {
     A elements[most_columns];
     for (std::int64_t tap = 0; tap < across_.kernel; ++tap) {
       const std::int64_t column = span.left + tap, apart = across_.stride;
-      read(elements, row, column, apart, span.padded, Inside(across_.extent, column, apart, span.padded));
+      std::fill_n(elements, span.padded, nothing);
+      read(elements, row, column, apart, Inside(across_.extent, column, apart, span.padded));
       take<1>(to, {elements}, span.padded, [&](int, int k) { return pixel + tap + k * apart; });
     }
   }
 
-  /// Reads so many elements of a row, `apart` columns apart.
-  void read(A* to, const T* row, std::int64_t column, std::int64_t apart, int count, const Inside& inside) const {
-    std::fill_n(to, inside.first, nothing);
+  /// Reads those elements of a row, `apart` columns apart, that are inside.
+  void read(A* to, const T* row, std::int64_t column, std::int64_t apart, const Inside& inside) const {
     const T* const from = row + column * x_.column;
     const std::int64_t step = apart * x_.column;
     if (step == 1) {
@@ -198,7 +217,6 @@ class PoolPlanesOnHost {
     } else {
       for (int i = inside.first; i < inside.end; ++i) to[i] = static_cast<A>(from[i * step]);
     }
-    std::fill(to + inside.end, to + count, nothing);
   }
 
   /// Adds an element of each list to windows, one list after the other, or joins parts of windows.
