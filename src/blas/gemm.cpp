@@ -91,11 +91,21 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
 
 bool has_blas(ElementType type) { return type == ElementType::f64 || type == ElementType::f32; }
 
+/// Whether a product is large enough to wake the threads of a BLAS: OpenBLAS has its own, which then look for more work
+/// for some 20 ms, on the cores that the backend's next kernels run on.
+bool is_worth_threads(const Product& product) {
+  constexpr double least = 1 << 25;
+  return static_cast<double>(product.rows) * static_cast<double>(product.columns) *
+             static_cast<double>(product.inner) >=
+         least;
+}
+
 /// Whether the BLAS of the build can compute it, and the context wants it to. Where that leaves the choice, batches on
 /// hosts are portops' own: a BLAS computes them one by one.
 bool suits_blas(const Context& ctx, const Product& product) {
   const bool may_choose = ctx.products() == Products::automatic && ctx.backend() != Backend::cuda &&
-                          !ctx.deterministic() && has_host_blas && product.batch.count == 1;
+                          !ctx.deterministic() && has_host_blas && product.batch.count == 1 &&
+                          is_worth_threads(product);
   const std::int64_t largest =
       std::max({product.rows, product.columns, product.inner, product.a_stride, product.b_stride, product.c_stride});
   return (may_choose || ctx.products() == Products::kokkos_kernels) && has_blas(product.type) &&

@@ -75,8 +75,8 @@ class Multiply {
       tile.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < columns; j += Sizes::panel_columns) {
           for (int i = 0; i < rows; i += Sizes::panel_rows) {
-            multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, b_panels + j * depth, depth,
-                            first);
+            multiply_panels(sums + i * Sizes::tile_columns + j, a_panels + i * depth, rows - i, b_panels + j * depth,
+                            depth, first);
           }
         }
       });

@@ -91,46 +91,49 @@ inline void multiply_some_rows(A* sums, std::int64_t stride, const A* a, int row
   multiply_by_chains<third, vectors>(sums, stride, a, b, depth, first);
 }
 
-/// As multiply_points of so many points, in one chain.
+/// As multiply_points of so many points, from number `begin` on, in one chain from element k on.
 template <int points, int vectors, class A>
-inline void multiply_point_chain(A* sums, std::int64_t stride, const A* data, const std::int32_t* point,
-                                 const std::int32_t* place, const A* panel, int depth, bool first) {
+inline void multiply_point_chain(A* sums, std::int64_t stride, const Points<A>& all, int begin, const A* panel, int k,
+                                 int end, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   const A* x[points];
+  A* to[points];
   Vector sum[points][vectors];
   const auto for_sums = [](const auto& action) {
     for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
   };
-  for_all<points>([&](auto p) { x[p] = data + point[p]; });
+  for_all<points>([&](auto p) { x[p] = all.data + all.point[begin + p]; });
   const Vector zeros{};
   for_sums([&](auto p, auto j) { sum[p][j] = zeros; });
-  for (int k = 0; k < depth; ++k, panel += vectors * Sizes::lanes) {
-    const std::int64_t at = place[k];
+  for (; k < end; ++k) {
+    const std::int64_t at = all.place[k];
+    const A* const row = panel + std::int64_t{all.row[k]} * (vectors * Sizes::lanes);
     Vector weight[vectors];
-    for_all<vectors>([&](auto j) { std::memcpy(&weight[j], panel + j * Sizes::lanes, sizeof(Vector)); });
+    for_all<vectors>([&](auto j) { std::memcpy(&weight[j], row + j * Sizes::lanes, sizeof(Vector)); });
     for_sums([&](auto p, auto j) { sum[p][j] += x[p][at] * weight[j]; });
   }
+  for_all<points>([&](auto p) { to[p] = sums + all.sum[begin + p] * stride; });
   if (!first) {
     for_sums([&](auto p, auto j) {
       Vector before;
-      std::memcpy(&before, sums + p * stride + j * Sizes::lanes, sizeof(Vector));
+      std::memcpy(&before, to[p] + j * Sizes::lanes, sizeof(Vector));
       sum[p][j] += before;
     });
   }
-  for_sums([&](auto p, auto j) { std::memcpy(sums + p * stride + j * Sizes::lanes, &sum[p][j], sizeof(Vector)); });
+  for_sums([&](auto p, auto j) { std::memcpy(to[p] + j * Sizes::lanes, &sum[p][j], sizeof(Vector)); });
 }
 
 /// The same, with as many points as there are.
 template <int points, int vectors, class A>
-inline void multiply_some_points(A* sums, std::int64_t stride, const A* data, const std::int32_t* point, int count,
-                                 const std::int32_t* place, const A* panel, int depth, bool first) {
+inline void multiply_some_points(A* sums, std::int64_t stride, const Points<A>& all, int begin, int count,
+                                 const A* panel, int k, int end, bool first) {
   if constexpr (points > 1) {
     if (count < points) {
-      return multiply_some_points<points - 1, vectors>(sums, stride, data, point, count, place, panel, depth, first);
+      return multiply_some_points<points - 1, vectors>(sums, stride, all, begin, count, panel, k, end, first);
     }
   }
-  multiply_point_chain<points, vectors>(sums, stride, data, point, place, panel, depth, first);
+  multiply_point_chain<points, vectors>(sums, stride, all, begin, panel, k, end, first);
 }
 
 /// multiply_points with as many vectors as there are.
@@ -149,9 +152,8 @@ inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>
     for (int block = 0; block < blocks; ++block) {
       // As even as they can be: few sums would wait for each other.
       const int begin = block * points.count / blocks, end = (block + 1) * points.count / blocks;
-      multiply_some_points<Sizes::points, vectors>(sums + begin * stride, stride, points.data, points.point + begin,
-                                                   end - begin, points.place + k, panel + k * vectors * Sizes::lanes,
-                                                   std::min(depth - k, chain), first && k == 0);
+      multiply_some_points<Sizes::points, vectors>(sums, stride, points, begin, end - begin, panel, k,
+                                                   std::min(depth, k + chain), first && k == 0);
     }
   }
 }
@@ -185,9 +187,9 @@ inline void multiply_vectors(A* sums, const A* a, std::int64_t a_stride, const P
 }  // namespace
 
 template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first) {
+void multiply_panels(A* sums, const A* a, int rows, const A* b, int depth, bool first) {
   using Sizes = Blocks<A>;
-  multiply_by_chains<Sizes::panel_rows, Sizes::vectors>(sums, Sizes::tile_columns, a, PanelRows<A>{b}, depth, first);
+  multiply_some_rows<Sizes::vectors>(sums, Sizes::tile_columns, a, rows, PanelRows<A>{b}, depth, first);
 }
 
 template <class A>
@@ -215,8 +217,8 @@ void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows
   multiply_vectors<1>(sums, a, a_stride, b, depth, first);
 }
 
-template void multiply_panels(float* sums, const float* a, const float* b, int depth, bool first);
-template void multiply_panels(double* sums, const double* a, const double* b, int depth, bool first);
+template void multiply_panels(float* sums, const float* a, int rows, const float* b, int depth, bool first);
+template void multiply_panels(double* sums, const double* a, int rows, const double* b, int depth, bool first);
 template void multiply_placed(float* sums, std::int64_t stride, const float* a, int rows, const PlacedRows<float>& b,
                               int columns, int depth, bool first);
 template void multiply_placed(double* sums, std::int64_t stride, const double* a, int rows, const PlacedRows<double>& b,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/copy/turn_words.hpp"
 #include "core/lanes/cascade.hpp"
 #include "core/lanes/pack.hpp"
 
@@ -111,13 +112,24 @@ void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride
   A run[std::max({Sizes::tile_rows, Sizes::tile_columns, Sizes::depth})];
   const int padded_lines = (lines + width - 1) / width * width;
   if (line_is_run) {
-    for (int line = 0; line < padded_lines; ++line) {
+    const auto place = [&](int line) { return panels + (line / width * depth) * width + line % width; };
+    int line = 0;
+    if constexpr (std::is_same_v<T, A> && width % impl::host::turned_side<A> == 0) {
+      constexpr int side = impl::host::turned_side<A>;
+      for (; depth >= side && line + side <= lines; line += side) {
+        for (int k = 0; k < depth; k += side) {
+          const int at = std::min(k, depth - side);
+          impl::host::turn(place(line) + at * width, width, from + line * stride + at, stride);
+        }
+      }
+    }
+    for (; line < padded_lines; ++line) {
       if (line < lines) {
         convert_run(run, from + line * stride, depth);
       } else {
         std::fill(run, run + depth, A(0));
       }
-      A* to = panels + (line / width * depth) * width + line % width;
+      A* const to = place(line);
       for (int k = 0; k < depth; ++k) to[k * width] = run[k];
     }
   } else {
@@ -131,10 +143,10 @@ void pack_panels(impl::Arithmetic<T>* panels, const T* from, std::int64_t stride
   }
 }
 
-/// sums = or += the product of a panel of rows and a panel of columns; `sums` has rows of tile_columns. A is float or
-/// double. Multiplying and adding is one operation where the processor has one.
+/// sums = or += the product of the first `rows` rows of a panel, or of some more, and a panel of columns; `sums` has
+/// rows of tile_columns. A is float or double. Multiplying and adding is one operation where the processor has one.
 template <class A>
-void multiply_panels(A* sums, const A* a, const A* b, int depth, bool first);
+void multiply_panels(A* sums, const A* a, int rows, const A* b, int depth, bool first);
 
 /// A matrix whose rows lie anywhere: row k begins at data + place[k].
 template <class A>
@@ -149,17 +161,20 @@ template <class A>
 void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const PlacedRows<A>& b, int columns, int depth,
                      bool first);
 
-/// So many vectors whose elements lie anywhere: element k of vector p lies at data + point[p] + place[k].
+/// So many vectors whose elements lie anywhere, and their places in a product: element k of vector p lies at
+/// data + point[p] + place[k], and is multiplied by row[k] of a panel; the products are added to row sum[p] of sums.
 template <class A>
 struct Points {
   const A* data;
   const std::int32_t* point;
-  const std::int32_t* place;
+  const std::int32_t* sum;
   int count;
+  const std::int32_t* place;
+  const std::int32_t* row;
 };
 
-/// sums[p][j] = or += Σ points[p][k] · panel[k][j] over k < depth, for all points and so many vectors of Blocks::lanes
-/// (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
+/// sums[sum[p]][j] = or += Σ points[p][k] · panel[row[k]][j] over k < depth, for all points and so many vectors of
+/// Blocks::lanes (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
 template <class A>
 void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
                      bool first);

@@ -78,6 +78,7 @@ class ConvolveTiles {
   static constexpr int most_chains = static_cast<int>(ceil_div(Sizes::depth, Sizes::chain));
   /// Of the elements of a column, and of the pixels of a tile.
   static constexpr int places = Sizes::depth + Sizes::tile_columns;
+  static_assert(Sizes::depth >= Sizes::tile_columns);
 
   PackedWeight<A> packed() const { return {windows_, by_vectors_}; }
   std::int64_t all_pixels() const { return windows_.images * windows_.pixels(); }
@@ -129,8 +130,8 @@ class ConvolveTiles {
     tile_sums.add_slice([&](A* sums, bool first) {
       for (int j = 0; j < pixels; j += width) {
         for (int i = 0; i < rows; i += Sizes::panel_rows) {
-          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, panels + j * depth, depth,
-                                first);
+          blas::multiply_panels(sums + i * Sizes::tile_columns + j, weight + i * depth, rows - i, panels + j * depth,
+                                depth, first);
         }
       }
     });
@@ -149,8 +150,8 @@ class ConvolveTiles {
           const std::int64_t panel = first_panel + i / packed().most_panel_rows();
           const int panel_rows = packed().panel_rows(panel);
           const A* const weight = weight_ + packed().offset(group, slice, panel) + k * panel_rows;
-          blas::multiply_points(sums + i, sums_row(), {columns, place + Sizes::depth, place + k, pixels}, weight,
-                                panel_rows / Sizes::lanes, std::min(chain, depth - k), first);
+          blas::multiply_points(sums + i, sums_row(), {columns, place + Sizes::depth, place, pixels, place + k, place},
+                                weight, panel_rows / Sizes::lanes, std::min(chain, depth - k), first);
         }
       });
     }

@@ -24,11 +24,11 @@ class CopyLines {
     if (from_step == 1) {
       for (std::int64_t line = 0; line < lines; ++line) copy_run(to + line * to_line, from + line * from_line, count);
     } else if (from_line == 1 && lines >= side && count >= side) {
-      // The last squares reach back where there is no whole one left.
-      for (int i = 0; i < count; i += side) {
-        const int at = std::min(i, count - side);
-        for (std::int64_t k = 0; k < lines; k += side) {
-          const std::int64_t line = std::min(k, lines - side);
+      // Lines are written from end to end; the last squares reach back where there is no whole one left.
+      for (std::int64_t k = 0; k < lines; k += side) {
+        const std::int64_t line = std::min(k, lines - side);
+        for (int i = 0; i < count; i += side) {
+          const int at = std::min(i, count - side);
           turn(to + line * to_line + at, to_line, from + line + at * from_step, from_step);
         }
       }

@@ -6,8 +6,9 @@
 #include "core/reduce/sum.hpp"
 #include "ops/pool2d/pool2d_kernels.hpp"
 #include "ops/pool2d/pool_by_packs.hpp"
+#include "ops/pool2d/pool_channels_host.hpp"
 #include "ops/pool2d/pool_down.hpp"
-#include "ops/pool2d/pool_host.hpp"
+#include "ops/pool2d/pool_planes_host.hpp"
 #include "ops/pool2d/spread_by_packs.hpp"
 #include "ops/pool2d/spread_down.hpp"
 #include "ops/pool2d/spread_host.hpp"
@@ -105,6 +106,13 @@ void pool_on_gpu(const Context& ctx, const PoolPlan& plan) {
   launch_any<Kernels::template Any, T>(ctx, labels, plan);
 }
 
+template <Backend B, class T, PoolKind kind>
+void pool_on_host(const Context& ctx, const PoolPlan& plan) {
+  static const PoolLabels labels("portops::pool2d::pool");
+  if (plan.by_channels) return launch_by_items<B>(ctx, labels.channels, PoolChannelsOnHost<B, T, kind>(plan));
+  launch_by_items<B>(ctx, labels.planes, PoolPlanesOnHost<B, T, kind>(plan));
+}
+
 template <class T, bool is_max>
 void spread_on_gpu(const Context& ctx, const PoolPlan& plan) {
   static const PoolLabels labels("portops::pool2d_grad::spread");
@@ -123,17 +131,22 @@ void spread_on_gpu(const Context& ctx, const PoolPlan& plan) {
 
 template <Backend B, class T>
 void Pool2dKernels<B, T>::pool(const Context& ctx, const PoolPlan& plan) {
+  const auto pool_kind = [&]<PoolKind kind>(const PoolPlan& part) {
+    if constexpr (B == Backend::cuda) {
+      pool_on_gpu<T, kind>(ctx, part);
+    } else {
+      pool_on_host<B, T, kind>(ctx, part);
+    }
+  };
+  const auto pool_part = [&](const PoolPlan& part) {
+    if (!part.is_max) return pool_kind.template operator()<PoolKind::average>(part);
+    part.index.data != nullptr ? pool_kind.template operator()<PoolKind::maximum_with_index>(part)
+                               : pool_kind.template operator()<PoolKind::maximum>(part);
+  };
   if constexpr (B == Backend::cuda) {
-    for_each_small_part<T>(plan, [&](const PoolPlan& part) {
-      if (!part.is_max) return pool_on_gpu<T, PoolKind::average>(ctx, part);
-      part.index.data != nullptr ? pool_on_gpu<T, PoolKind::maximum_with_index>(ctx, part)
-                                 : pool_on_gpu<T, PoolKind::maximum>(ctx, part);
-    });
+    for_each_small_part<T>(plan, pool_part);
   } else {
-    static const PoolLabels labels("portops::pool2d::pool");
-    const std::string& label = plan.by_channels ? labels.channels : labels.planes;
-    plan.is_max ? launch_by_items<B>(ctx, label, PoolOnHost<B, T, true>(plan))
-                : launch_by_items<B>(ctx, label, PoolOnHost<B, T, false>(plan));
+    pool_part(plan);
   }
 }
 

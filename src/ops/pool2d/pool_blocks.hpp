@@ -13,6 +13,8 @@
 
 namespace portops::impl {
 
+enum class PoolKind { average, maximum, maximum_with_index };
+
 /// Where a block begins.
 template <class Index>
 struct PoolBlock {

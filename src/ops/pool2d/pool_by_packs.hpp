@@ -6,8 +6,6 @@
 
 namespace portops::impl {
 
-enum class PoolKind { average, maximum, maximum_with_index };
-
 /// What a thread takes where windows have K by K pixels, two apart, of which K − 2 lie in the padding in front
 /// (PoolPlan::by_packs): K − 1 windows below each other of a pack of neighbours. The padding in front is all that the
 /// windows have beside two pixels each: along an axis, window w has 2 w − before + [0, K).

@@ -167,6 +167,30 @@ TEST_P(Pool2dTest, pools_images_of_any_size) {
   }
 }
 
+/// Hosts take windows in vectors of 16 and blocks of 64, and copy what these span of a row unless that is too much.
+TEST_P(Pool2dTest, pools_rows_of_any_length) {
+  for (const char* type : {"max", "avg"}) {
+    Pool2dParams params;
+    params.pooltype = type;
+    for (const std::int64_t stride : {1, 2, 3}) {
+      params.kernel_size = {3};
+      params.stride = {stride};
+      params.padding = {1};
+      for (std::int64_t width = 1; width <= 36; ++width) check<float>({1, 2, 3, width}, params);
+      for (const std::int64_t windows : {63, 64, 65, 129}) check<float>({1, 1, 20, windows * stride}, params);
+    }
+    params.stride = {2, 37};
+    check<float>({1, 2, 9, 37 * 20}, params);
+    params.kernel_size = {2, 300};
+    params.stride = {1, 2};
+    params.padding = {0, 150};
+    check<float>({1, 1, 4, 500}, params);
+    params.kernel_size = {4, 2100};
+    params.padding = {2, 1000};
+    check<float>({1, 1, 5, 2200}, params);
+  }
+}
+
 TEST_P(Pool2dTest, pools_whole_images) {
   for_each_type([&]<class T>() {
     for (const char* type : {"max", "avg"}) {

@@ -54,7 +54,8 @@ const std::vector<Conv2dCase> cases{
 };
 
 /// In vectors of output channels: fewer and more than a panel of 64 has; images of few pixels, tiles of 256 of them and
-/// parts of a row; slices of 72 elements of the inner axis, and windows that have more.
+/// parts of a row; slices of 72 elements of the inner axis, and windows that have more. Pixels of an image's edge: of
+/// several tiles, with windows that lie in the padding, and with more different ones than are told apart.
 const std::vector<Conv2dCase> channels_cases{
     {.images = 3, .channels = 33, .height = 7, .width = 7, .out_channels = 130},
     {.images = 1, .channels = 17, .height = 3, .width = 2, .out_channels = 48},
@@ -63,6 +64,31 @@ const std::vector<Conv2dCase> channels_cases{
     {.images = 2, .channels = 3, .height = 14, .width = 15, .out_channels = 31, .kernel = {9, 10}, .padding = {4, 5}},
     {.images = 1, .channels = 150, .height = 6, .width = 6, .out_channels = 80, .kernel = {1, 1}, .padding = {0, 0}},
     {.images = 2, .channels = 24, .height = 10, .width = 9, .out_channels = 96, .groups = 3, .has_bias = false},
+    {.images = 1, .channels = 9, .height = 40, .width = 37, .out_channels = 48},
+    {.images = 1,
+     .channels = 3,
+     .height = 20,
+     .width = 23,
+     .out_channels = 64,
+     .kernel = {7, 7},
+     .stride = {2, 2},
+     .padding = {3, 3}},
+    {.images = 1,
+     .channels = 10,
+     .height = 8,
+     .width = 9,
+     .out_channels = 32,
+     .kernel = {3, 3},
+     .padding = {4, 1, 0, 5}},
+    {.images = 1, .channels = 10, .height = 12, .width = 13, .out_channels = 32, .kernel = {7, 5}, .padding = {3, 2}},
+    {.images = 2,
+     .channels = 10,
+     .height = 5,
+     .width = 6,
+     .out_channels = 32,
+     .kernel = {3, 3},
+     .padding = {2, 2},
+     .dilation = {2, 2}},
 };
 
 /// Channels side by side: fewer and more than vectors have, and than are taken together; tiles of 128 pixels.
@@ -167,6 +193,18 @@ TEST_P(Conv2dDirectTest, keeps_nan_and_infinity_to_what_they_are_multiplied_with
           problem.check_grad(ctx);
         }
       }
+    }
+  });
+}
+
+/// In vectors of output channels: a weight counts where its tap is in x.
+TEST_P(Conv2dDirectTest, keeps_infinite_weights_to_windows_that_have_their_tap) {
+  for_each_type([&]<class T>() {
+    for (std::size_t tap = 0; tap < 9; ++tap) {
+      Conv2dProblem<T> problem(ctx, {.images = 1, .channels = 9, .height = 5, .width = 6, .out_channels = 32});
+      const std::vector<double> weight = problem.inputs.at("weight");
+      problem.fill("weight", [&](std::size_t i) { return i == 9 * 40 + tap ? inf : weight[i]; });
+      problem.check(ctx);
     }
   });
 }

@@ -5,6 +5,7 @@
 #include "blas/panels.hpp"
 #include "ops/convolution/conv2d/direct/direct_windows.hpp"
 #include "ops/convolution/conv2d/direct/out_tiles.hpp"
+#include "ops/convolution/conv2d/direct/tap_groups.hpp"
 #include "ops/convolution/conv2d/direct/weight_order.hpp"
 #include "ops/convolution/copy_lines.hpp"
 #include "ops/convolution/finish.hpp"
@@ -88,7 +89,8 @@ class ConvolveChannels {
     const ChannelWeight<A> order{windows_};
     const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.slices());
     return (order.slice_channels() * plane_ + sums) * static_cast<std::int64_t>(sizeof(A)) +
-           (order.depth(0) + tiles_.rows * tiles_.columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
+           2 * (TapGroups::most * order.depth(0) + tiles_.rows * tiles_.columns) *
+               static_cast<std::int64_t>(sizeof(std::int32_t));
   }
 
   void operator()(std::int64_t item, std::byte* scratch) const {
@@ -103,18 +105,27 @@ class ConvolveChannels {
     A* const sums_memory = x + order.slice_channels() * plane_;
     auto* const place =
         reinterpret_cast<std::int32_t*>(sums_memory + blas::TileSums<A>::elements(tile_sums(), order.slices()));
-    std::int32_t* const window = place + order.depth(0);
-    find_places(place, window, tile);
+    // Longer windows are cut into chains, which are the same for all.
+    const TapGroups groups(windows_, tile, windows_.taps() > Sizes::chain);
+    find_places(place, groups, tile.columns);
     blas::TileSums<A> sums_of_tile(sums_memory, tile_sums(), tile.pixels() * rows_);
     for (std::int64_t slice = 0; slice < order.slices(); ++slice) {
-      const int depth = order.depth(slice);
       read(x, tile, group * windows_.group_channels() + slice * order.slice_channels(), order.channels(slice));
       sums_of_tile.add_slice([&](A* sums, bool is_first) {
         // A panel of the weight stays in the first-level cache while all pixels pass by.
         for (std::int64_t i = 0; i < panels; ++i) {
-          blas::multiply_points(sums + i * order.panel, rows_, {x, window, place, tile.pixels()},
-                                weight_ + order.offset(group, slice, first_panel + i),
-                                order.panel_rows(first_panel + i) / Sizes::lanes, depth, is_first);
+          const std::int64_t panel = first_panel + i;
+          const std::int32_t* lists = place;
+          for (const TapGroups::Group& pixels : groups) {
+            const int most_elements = order.channels(0) * pixels.taps();
+            const std::int32_t* const sum = lists + pixels.pixels();
+            const std::int32_t* const element = sum + pixels.pixels();
+            const std::int32_t* const row = element + most_elements;
+            blas::multiply_points(sums + i * order.panel, rows_, {x, lists, sum, pixels.pixels(), element, row},
+                                  weight_ + order.offset(group, slice, panel), order.panel_rows(panel) / Sizes::lanes,
+                                  order.channels(slice) * pixels.taps(), is_first);
+            lists = row + most_elements;
+          }
         }
       });
     }
@@ -134,19 +145,33 @@ class ConvolveChannels {
   std::int64_t row_tiles() const { return ceil_div(ChannelWeight<A>{windows_}.panels(), item_panels_); }
   std::int64_t tile_sums() const { return tiles_.rows * tiles_.columns * rows_; }
 
-  /// Where the elements of the inner axis lie in the window of the tile's first pixel, and where its windows begin.
-  void find_places(std::int32_t* element, std::int32_t* window, const OutTile& tile) const {
-    for (std::int64_t c = 0; c < ChannelWeight<A>{windows_}.channels(0); ++c) {
-      for (std::int64_t k = 0; k < windows_.kernel_height; ++k) {
-        for (std::int64_t l = 0; l < windows_.kernel_width; ++l) {
-          *element++ = static_cast<std::int32_t>(c * plane_ + k * windows_.dilation_y * row_ + l * windows_.dilation_x);
+  /// Four lists for each group: where its windows begin, and the numbers of their pixels; where the elements of the
+  /// inner axis lie in a window, and their numbers.
+  void find_places(std::int32_t* to, const TapGroups& groups, int tile_columns) const {
+    const ChannelWeight<A> order{windows_};
+    for (const TapGroups::Group& group : groups) {
+      const auto& [rows, columns] = group;
+      std::int32_t* const window = to;
+      std::int32_t* const pixel = window + group.pixels();
+      for (int i = 0, n = 0; i < rows.count; ++i) {
+        for (int j = 0; j < columns.count; ++j, ++n) {
+          const std::int64_t at_row = rows.first + i, at_column = columns.first + j;
+          window[n] = static_cast<std::int32_t>(at_row * windows_.stride_y * row_ + at_column * windows_.stride_x);
+          pixel[n] = static_cast<std::int32_t>(at_row * tile_columns + at_column);
         }
       }
-    }
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-      for (std::int64_t j = 0; j < tile.columns; ++j) {
-        *window++ = static_cast<std::int32_t>(i * windows_.stride_y * row_ + j * windows_.stride_x);
+      std::int32_t* const element = pixel + group.pixels();
+      std::int32_t* const number = element + order.channels(0) * group.taps();
+      for (int c = 0, n = 0; c < order.channels(0); ++c) {
+        for (int k = rows.taps.first; k < rows.taps.end; ++k) {
+          for (int l = columns.taps.first; l < columns.taps.end; ++l, ++n) {
+            element[n] =
+                static_cast<std::int32_t>(c * plane_ + k * windows_.dilation_y * row_ + l * windows_.dilation_x);
+            number[n] = static_cast<std::int32_t>((c * windows_.kernel_height + k) * windows_.kernel_width + l);
+          }
+        }
       }
+      to = number + order.channels(0) * group.taps();
     }
   }
 
@@ -178,12 +203,21 @@ class ConvolveChannels {
   void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
     const bool relu = finish_.relu && finish_.suits_sums();
     const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
-    add_bias(sums, rows_, tile.pixels(), bias_, bias_stride_, channel, rows, relu);
     const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
     const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
+    // By blocks, which stay in the first-level cache; the last one is not short.
+    constexpr int block = 32;
     for (int i = 0; i < lines; ++i) {
-      write_finished<T>(finish, out_, out_.offset(tile.image, channel, tile.i + i, tile.j),
-                        sums + std::int64_t{i} * tile.columns * rows_, 1, rows_, rows, pixels);
+      A* from = sums + std::int64_t{i} * tile.columns * rows_;
+      std::int64_t to = out_.offset(tile.image, channel, tile.i + i, tile.j);
+      for (int left = pixels; left > 0;) {
+        const int count = left < 2 * block ? left : block;
+        add_bias(from, rows_, count, bias_, bias_stride_, channel, rows, relu);
+        write_finished<T>(finish, out_, to, from, 1, rows_, rows, count);
+        from += count * rows_;
+        to += count * out_.stride[3];
+        left -= count;
+      }
     }
   }
 
