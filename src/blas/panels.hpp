@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/copy/turn_words.hpp"
 #include "core/lanes/cascade.hpp"
 #include "core/lanes/pack.hpp"
+#include "core/lanes/turn_words.hpp"
 
 #include <algorithm>
 #include <cstdint>
