@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <type_traits>
 
 namespace portops::impl {
 
@@ -66,9 +68,10 @@ class ConvolveChannels {
         rows_ = rows;
       }
     }
-    row_ = extents.width(tiles_.columns);
+    in_place_ = is_read_in_place(order.slice_channels());
+    row_ = in_place_ ? x_.stride[2] : extents.width(tiles_.columns);
     // An odd number of vectors: channels do not drive each other out of the first-level cache.
-    plane_ = (ceil_div(extents.height(tiles_.rows) * row_, Sizes::lanes) | 1) * Sizes::lanes;
+    plane_ = in_place_ ? x_.stride[1] : (ceil_div(extents.height(tiles_.rows) * row_, Sizes::lanes) | 1) * Sizes::lanes;
   }
 
   /// Whether it can be taken, and reads little of x that no window has.
@@ -88,7 +91,7 @@ class ConvolveChannels {
   std::int64_t scratch_bytes() const {
     const ChannelWeight<A> order{windows_};
     const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.slices());
-    return (order.slice_channels() * plane_ + sums) * static_cast<std::int64_t>(sizeof(A)) +
+    return (x_numbers() + sums) * static_cast<std::int64_t>(sizeof(A)) +
            2 * (TapGroups::most * order.depth(0) + tiles_.rows * tiles_.columns) *
                static_cast<std::int64_t>(sizeof(std::int32_t));
   }
@@ -102,7 +105,7 @@ class ConvolveChannels {
     const std::int64_t first_row = first_panel * order.panel;
     const auto rows = static_cast<int>(std::min(rows_, windows_.group_out_channels() - first_row));
     A* const x = reinterpret_cast<A*>(scratch);
-    A* const sums_memory = x + order.slice_channels() * plane_;
+    A* const sums_memory = x + x_numbers();
     auto* const place =
         reinterpret_cast<std::int32_t*>(sums_memory + blas::TileSums<A>::elements(tile_sums(), order.slices()));
     // Longer windows are cut into chains, which are the same for all.
@@ -110,7 +113,9 @@ class ConvolveChannels {
     find_places(place, groups, tile.columns);
     blas::TileSums<A> sums_of_tile(sums_memory, tile_sums(), tile.pixels() * rows_);
     for (std::int64_t slice = 0; slice < order.slices(); ++slice) {
-      read(x, tile, group * windows_.group_channels() + slice * order.slice_channels(), order.channels(slice));
+      const std::int64_t channel = group * windows_.group_channels() + slice * order.slice_channels();
+      if (!in_place_) read(x, tile, channel, order.channels(slice));
+      const A* const from = in_place_ ? in_place(tile, channel) : x;
       sums_of_tile.add_slice([&](A* sums, bool is_first) {
         // A panel of the weight stays in the first-level cache while all pixels pass by.
         for (std::int64_t i = 0; i < panels; ++i) {
@@ -121,7 +126,7 @@ class ConvolveChannels {
             const std::int32_t* const sum = lists + pixels.pixels();
             const std::int32_t* const element = sum + pixels.pixels();
             const std::int32_t* const row = element + most_elements;
-            blas::multiply_points(sums + i * order.panel, rows_, {x, lists, sum, pixels.pixels(), element, row},
+            blas::multiply_points(sums + i * order.panel, rows_, {from, lists, sum, pixels.pixels(), element, row},
                                   weight_ + order.offset(group, slice, panel), order.panel_rows(panel) / Sizes::lanes,
                                   order.channels(slice) * pixels.taps(), is_first);
             lists = row + most_elements;
@@ -141,6 +146,21 @@ class ConvolveChannels {
 
   /// The most pixels of a channel of x.
   static std::int64_t most_x(const Windows& windows) { return most_slice / ChannelWeight<A>{windows}.slice_channels(); }
+
+  /// Whether windows are single pixels, all of which there are, of numbers that can be computed with as they lie.
+  bool is_read_in_place(std::int64_t channels) const {
+    const std::int64_t reach =
+        channels * std::abs(x_.stride[1]) + tiles_.rows * windows_.stride_y * std::abs(x_.stride[2]) + most_slice;
+    return std::is_same_v<T, A> && windows_.taps() == 1 && windows_.top == 0 && windows_.left == 0 &&
+           (windows_.out_height - 1) * windows_.stride_y < windows_.height &&
+           (windows_.out_width - 1) * windows_.stride_x < windows_.width && x_.stride[3] == 1 && reach < INT32_MAX;
+  }
+  const A* in_place(const OutTile& tile, std::int64_t channel) const {
+    return static_cast<const A*>(x_.data) +
+           x_.offset(tile.image, channel, tile.i * windows_.stride_y, tile.j * windows_.stride_x);
+  }
+  /// Of a slice's channels, where they are copied.
+  std::int64_t x_numbers() const { return in_place_ ? 0 : ChannelWeight<A>{windows_}.slice_channels() * plane_; }
 
   std::int64_t row_tiles() const { return ceil_div(ChannelWeight<A>{windows_}.panels(), item_panels_); }
   std::int64_t tile_sums() const { return tiles_.rows * tiles_.columns * rows_; }
@@ -230,6 +250,7 @@ class ConvolveChannels {
   OutTiles tiles_{};
   std::int64_t item_panels_ = 1;
   std::int64_t rows_ = 0;     ///< of the sums of a pixel: output channels of a tile, in whole vectors
+  bool in_place_ = false;     ///< whether x is read where it lies
   std::int64_t row_, plane_;  ///< of x in a tile
 };
 
