@@ -4,6 +4,7 @@
 
 #include "nn/uniform_bound.hpp"
 #include "portops/autograd/operators.hpp"
+#include "portops/ops/linear.hpp"
 
 namespace portops::nn {
 
