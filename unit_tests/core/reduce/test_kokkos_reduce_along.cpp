@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/loop/axes.hpp"
 #include "core/reduce/reduce.hpp"
+#include "core/reduce/sum.hpp"
 #include "ops/p_norm/norm.hpp"
 #include "support/kokkos_support.hpp"
 
