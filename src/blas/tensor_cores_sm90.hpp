@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "blas/barriers_sm90.hpp"
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
 
 // The tile product of fused kernels on GPUs of compute capability 9.0: what a team of threads multiplies out of shared
-// memory, with the asynchronous copies and barriers that feed it. For files compiled for sm_90a alone.
+// memory. For files compiled for sm_90a alone.
 
 namespace portops::blas::sm90 {
 
@@ -83,158 +85,6 @@ __device__ __forceinline__ void split_pair(float first, float second, std::uint3
 __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
   const std::uint32_t bits = __float_as_uint(number);
   return fabsf(number) < INFINITY ? bits + 0x1000 : bits;
-}
-
-// --- shared memory, barriers and copies --------------------------------------------------------------------
-
-using SharedAddress = std::uint32_t;
-
-__device__ __forceinline__ SharedAddress shared_address(const void* data) {
-  return static_cast<SharedAddress>(__cvta_generic_to_shared(data));
-}
-
-/// The same for an address that is needed again and again, which the compiler would work out each time.
-__device__ __forceinline__ SharedAddress kept_shared_address(const void* data) {
-  SharedAddress address;
-  asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(shared_address(data)));
-  return address;
-}
-
-/// What lies in shared memory, at a multiple of its size.
-__device__ __forceinline__ float4 read_float4(SharedAddress address) {
-  float4 value;
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-               : "r"(address));
-  return value;
-}
-
-__device__ __forceinline__ std::uint32_t read_word(SharedAddress address) {
-  std::uint32_t value;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
-  return value;
-}
-
-/// A barrier in shared memory, 8 bytes. It changes its phase, which counts from 0, when as many threads as it was made
-/// for have arrived and the bytes that were announced have been copied.
-class Barrier {
- public:
-  __device__ __forceinline__ explicit Barrier(SharedAddress address) : address_(address) {}
-
-  __device__ __forceinline__ void make(int arrivals) const {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_), "r"(arrivals) : "memory");
-  }
-  __device__ __forceinline__ void arrive() const {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_) : "memory");
-  }
-  /// Waits until the phase of that parity is over.
-  __device__ __forceinline__ void wait(int parity) const {
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}" ::"r"(address_),
-        "r"(parity)
-        : "memory");
-  }
-  /// Arrives, and copies from device memory to shared memory before the phase ends; all are multiples of 16 bytes.
-  __device__ __forceinline__ void arrive_with_copy(SharedAddress to, const void* from, int bytes) const {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(address_)
-                 : "memory");
-  }
-
- private:
-  SharedAddress address_;
-};
-
-/// After the threads of a block have made its barriers, before others use them.
-__device__ __forceinline__ void fence_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-
-/// Makes what this thread has written to shared memory visible to products.
-__device__ __forceinline__ void fence_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-
-/// So many threads of a block wait for each other. `barrier` is one of 1 to 15, for each set of threads its own.
-template <int barrier, int threads>
-__device__ __forceinline__ void synchronize() {
-  asm volatile("bar.sync %0, %1;" ::"n"(barrier), "n"(threads) : "memory");
-}
-
-/// Stages of tiles that some threads fill and others use, in turn. Each stage has two barriers: for that it is full,
-/// and for that it is empty.
-struct Ring {
-  SharedAddress barriers;  ///< 16 bytes a stage
-  int stages;
-  int stage = 0;
-  int round = 0;  ///< its parity
-
-  /// By one thread, before all others of the block use it: how many threads arrive at each barrier.
-  __device__ __forceinline__ void make(int fill, int use) const {
-    for (int i = 0; i < stages; ++i) {
-      Barrier(barriers + 16 * i).make(fill);
-      Barrier(barriers + 16 * i + 8).make(use);
-    }
-    fence_barriers();
-  }
-  __device__ __forceinline__ Barrier full() const { return Barrier(barriers + 16 * stage); }
-  __device__ __forceinline__ Barrier empty() const { return Barrier(barriers + 16 * stage + 8); }
-  /// Of the stage before.
-  __device__ __forceinline__ Barrier empty_before() const {
-    return Barrier(barriers + 16 * (stage == 0 ? stages - 1 : stage - 1) + 8);
-  }
-  __device__ __forceinline__ void advance() {
-    if (++stage == stages) {
-      stage = 0;
-      round ^= 1;
-    }
-  }
-};
-
-/// Tells the threads of all blocks that wait for the flag that what this thread has written, and seen others write, is
-/// there. The flag was 0.
-__device__ __forceinline__ void release(int* flag) {
-  asm volatile("st.release.gpu.global.s32 [%0], 1;" ::"l"(flag) : "memory");
-}
-__device__ __forceinline__ void acquire(const int* flag) {
-  int value = 0;
-  do {
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  } while (value == 0);
-}
-
-/// All threads of the blocks of a cluster wait for each other.
-__device__ __forceinline__ void synchronize_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-/// Four floats in the shared memory of a block of the cluster, at the address that they have in this block's own.
-__device__ __forceinline__ float4 read_of_block(SharedAddress address, int block) {
-  float4 value;
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %4, %5;\n"
-      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [remote];\n"
-      "}"
-      : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-      : "r"(address), "r"(block));
-  return value;
-}
-
-/// Registers of each thread of this warpgroup from here on. The registers of a block's threads must not exceed 65536.
-template <int registers>
-__device__ __forceinline__ void take_registers() {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
-#endif
-}
-template <int registers>
-__device__ __forceinline__ void leave_registers() {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
-#endif
 }
 
 // --- products ----------------------------------------------------------------------------------------------
