@@ -81,7 +81,7 @@ struct RankPlaces {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const place = scratch_of<Index>(team);
     const auto n = static_cast<int>(read.n);
-    read_to_scratch<threads>(place, n, team.team_rank(), [&](int i) { return read.place_of(i); });
+    read_to_scratch<threads>(place, n, team.team_rank(), [&](int i) { return read.place_of(i, read.locate(i)); });
     team.team_barrier();
     const int lane = team.team_rank() % warp;
     const int first =
@@ -107,7 +107,7 @@ struct RankPlaces {
       before[r] = sum_over_lanes(before[r], warp);
       if (lane != r || first + r >= n) continue;
       read.places[before[r]] = own[r];
-      read.positions[before[r]] = read.position_of(first + r);
+      read.positions[before[r]] = static_cast<Index>(read.locate(first + r).row);
     }
   }
 

@@ -26,22 +26,25 @@ struct ReadPlaces {
   Index* positions;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    places[i] = place_of(i);
-    if (positions != nullptr) positions[i] = position_of(i);
+    const At at = locate(i);
+    places[i] = place_of(i, at);
+    if (positions != nullptr) positions[i] = static_cast<Index>(at.row);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i) const {
+  /// Where row i has its place, and where it lies.
+  struct At {
+    std::int64_t place = 0, row = 0;
+  };
+  KOKKOS_FORCEINLINE_FUNCTION At locate(std::int64_t i) const {
+    At at;
+    axes.locate(i, at.place, at.row);
+    return at;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i, const At& at) const {
     const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
-    std::int64_t at = 0, row = 0;
-    axes.locate(i, at, row);
-    const std::int64_t place = i < end ? given[at] : height;
+    const std::int64_t place = i < end ? given[at.place] : height;
     return static_cast<Index>(place < 0 || place >= height ? outside : place == padding ? height : place);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION Index position_of(std::int64_t i) const {
-    std::int64_t at = 0, row = 0;
-    axes.locate(i, at, row);
-    return static_cast<Index>(row);
   }
 };
 

@@ -39,15 +39,19 @@ struct RowTensor {
 
   /// A column of row 0.
   KOKKOS_FORCEINLINE_FUNCTION T* at(const RowColumns& columns, std::int64_t column) const {
-    if (columns.rank <= 1) return data + column * column_stride[0];
-    std::int64_t offset = 0;
+    return data + offset(columns, column);
+  }
+  /// Where it lies from the first one.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(const RowColumns& columns, std::int64_t column) const {
+    if (columns.rank <= 1) return column * column_stride[0];
+    std::int64_t result = 0;
     PORTOPS_NO_UNROLL
     for (int axis = 0; axis < columns.rank; ++axis) {
       const std::int64_t outer = axis + 1 < columns.rank ? quotient(column, columns.extent[axis]) : 0;
-      offset += (column - outer * columns.extent[axis]) * column_stride[axis];
+      result += (column - outer * columns.extent[axis]) * column_stride[axis];
       column = outer;
     }
-    return data + offset;
+    return result;
   }
 
   T* data = nullptr;

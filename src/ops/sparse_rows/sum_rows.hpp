@@ -59,6 +59,16 @@ KOKKOS_FORCEINLINE_FUNCTION void load_row(A (&values)[N], const S* from) {
 template <class A>
 inline constexpr A no_sum = A(-0.0);
 
+/// Adds the sum of a batch of rows to that of those before, and begins anew.
+template <class A, int N>
+KOKKOS_FORCEINLINE_FUNCTION void take_batch(A (&sum)[N], A (&of_batch)[N]) {
+  PORTOPS_UNROLL
+  for (int i = 0; i < N; ++i) {
+    sum[i] += of_batch[i];
+    of_batch[i] = no_sum<A>;
+  }
+}
+
 /// An item is some columns of a chunk. A GPU has a batch of rows under way at once, whatever places they have.
 ///
 /// `Sink` does something with the sums. sink.at(column) is what it needs to know of some columns, a Sink::Columns, and
@@ -128,13 +138,6 @@ class SumRows {
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) sum[i] = of_batch[i] = no_sum<A>;
     }
-    KOKKOS_FORCEINLINE_FUNCTION void take_batch() {
-      PORTOPS_UNROLL
-      for (int i = 0; i < N; ++i) {
-        sum[i] += of_batch[i];
-        of_batch[i] = no_sum<A>;
-      }
-    }
   };
 
   KOKKOS_FORCEINLINE_FUNCTION Index row(std::int64_t i) const {
@@ -178,12 +181,12 @@ class SumRows {
         add_row(walk, place, values);
       }
     }
-    walk.take_batch();
+    take_batch(walk.sum, walk.of_batch);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add_row(Walk& walk, Index place, const A (&values)[N]) const {
     if (place != walk.place) {
-      walk.take_batch();
+      take_batch(walk.sum, walk.of_batch);
       close(walk);
       walk.place = place;
       walk.clear();

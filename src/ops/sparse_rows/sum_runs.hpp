@@ -68,7 +68,7 @@ class SumRuns {
     const auto target = sink_.at(column);
     sink_.prefetch(target, static_cast<std::int64_t>(place));
     // Strides are those of all levels' rows.
-    const S* const source = level.values + (values_.at(columns_, column) - values_.data);
+    const S* const source = level.values + values_.offset(columns_, column);
     A sum[N];
     const bool crosses_end = add_rows(level, sum, i, end, place, source) && goes_on(level, end, place);
     if (!has_next || (!follows && !crosses_end)) {
@@ -139,14 +139,6 @@ class SumRuns {
     }
     take_batch(sum, of_batch);
     return level.places[end - 1] == place;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static void take_batch(A (&sum)[N], A (&of_batch)[N]) {
-    PORTOPS_UNROLL
-    for (int k = 0; k < N; ++k) {
-      sum[k] += of_batch[k];
-      of_batch[k] = no_sum<A>;
-    }
   }
 
   RowColumns columns_;
