@@ -92,7 +92,7 @@ class ConvolveChannels {
     const ChannelWeight<A> order{windows_};
     const std::int64_t sums = blas::TileSums<A>::elements(tile_sums(), order.slices());
     return (x_numbers() + sums) * static_cast<std::int64_t>(sizeof(A)) +
-           2 * (TapGroups::most * order.depth(0) + tiles_.rows * tiles_.columns) *
+           GroupPlaces::most(tiles_.rows * tiles_.columns, order.depth(0)) *
                static_cast<std::int64_t>(sizeof(std::int32_t));
   }
 
@@ -120,16 +120,14 @@ class ConvolveChannels {
         // A panel of the weight stays in the first-level cache while all pixels pass by.
         for (std::int64_t i = 0; i < panels; ++i) {
           const std::int64_t panel = first_panel + i;
-          const std::int32_t* lists = place;
+          std::int32_t* at = place;
           for (const TapGroups::Group& pixels : groups) {
-            const int most_elements = order.channels(0) * pixels.taps();
-            const std::int32_t* const sum = lists + pixels.pixels();
-            const std::int32_t* const element = sum + pixels.pixels();
-            const std::int32_t* const row = element + most_elements;
-            blas::multiply_points(sums + i * order.panel, rows_, {from, lists, sum, pixels.pixels(), element, row},
+            const GroupPlaces lists(at, pixels, order.channels(0));
+            blas::multiply_points(sums + i * order.panel, rows_,
+                                  {from, lists.window, lists.pixel, pixels.pixels(), lists.element, lists.number},
                                   weight_ + order.offset(group, slice, panel), order.panel_rows(panel) / Sizes::lanes,
                                   order.channels(slice) * pixels.taps(), is_first);
-            lists = row + most_elements;
+            at = lists.end;
           }
         }
       });
@@ -165,33 +163,45 @@ class ConvolveChannels {
   std::int64_t row_tiles() const { return ceil_div(ChannelWeight<A>{windows_}.panels(), item_panels_); }
   std::int64_t tile_sums() const { return tiles_.rows * tiles_.columns * rows_; }
 
-  /// Four lists for each group: where its windows begin, and the numbers of their pixels; where the elements of the
-  /// inner axis lie in a window, and their numbers.
-  void find_places(std::int32_t* to, const TapGroups& groups, int tile_columns) const {
+  /// The lists of a group, one behind the other: where its windows begin, and the numbers of their pixels; where the
+  /// elements of the inner axis lie in a window, and their numbers.
+  struct GroupPlaces {
+    GroupPlaces(std::int32_t* at, const TapGroups::Group& group, int channels)
+        : window(at),
+          pixel(window + group.pixels()),
+          element(pixel + group.pixels()),
+          number(element + channels * group.taps()),
+          end(number + channels * group.taps()) {}
+
+    /// How many numbers all groups of a tile have.
+    static std::int64_t most(std::int64_t pixels, std::int64_t depth) { return 2 * (TapGroups::most * depth + pixels); }
+
+    std::int32_t *window, *pixel, *element, *number, *end;
+  };
+
+  void find_places(std::int32_t* at, const TapGroups& groups, int tile_columns) const {
     const ChannelWeight<A> order{windows_};
     for (const TapGroups::Group& group : groups) {
       const auto& [rows, columns] = group;
-      std::int32_t* const window = to;
-      std::int32_t* const pixel = window + group.pixels();
+      const GroupPlaces lists(at, group, order.channels(0));
       for (int i = 0, n = 0; i < rows.count; ++i) {
         for (int j = 0; j < columns.count; ++j, ++n) {
           const std::int64_t at_row = rows.first + i, at_column = columns.first + j;
-          window[n] = static_cast<std::int32_t>(at_row * windows_.stride_y * row_ + at_column * windows_.stride_x);
-          pixel[n] = static_cast<std::int32_t>(at_row * tile_columns + at_column);
+          lists.window[n] =
+              static_cast<std::int32_t>(at_row * windows_.stride_y * row_ + at_column * windows_.stride_x);
+          lists.pixel[n] = static_cast<std::int32_t>(at_row * tile_columns + at_column);
         }
       }
-      std::int32_t* const element = pixel + group.pixels();
-      std::int32_t* const number = element + order.channels(0) * group.taps();
       for (int c = 0, n = 0; c < order.channels(0); ++c) {
         for (int k = rows.taps.first; k < rows.taps.end; ++k) {
           for (int l = columns.taps.first; l < columns.taps.end; ++l, ++n) {
-            element[n] =
+            lists.element[n] =
                 static_cast<std::int32_t>(c * plane_ + k * windows_.dilation_y * row_ + l * windows_.dilation_x);
-            number[n] = static_cast<std::int32_t>((c * windows_.kernel_height + k) * windows_.kernel_width + l);
+            lists.number[n] = static_cast<std::int32_t>((c * windows_.kernel_height + k) * windows_.kernel_width + l);
           }
         }
       }
-      to = number + order.channels(0) * group.taps();
+      at = lists.end;
     }
   }
 
