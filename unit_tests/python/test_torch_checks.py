@@ -81,7 +81,7 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "matmul": (x, y, True, False),
         "matmul_grad": (x, y, torch.rand(3, 3), True, False, [True, True]),
         "linear": (x, torch.rand(3, 5, requires_grad=True), torch.rand(5, requires_grad=True)),
-        "linear_grad": (x, torch.rand(3, 5), torch.rand(4, 5), [True] * 3),
+        "linear_grad": (x, torch.rand(3, 5), torch.rand(4, 5), False, [True] * 3),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
         "trace": (x, 0, 0, 1),
