@@ -80,7 +80,7 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "pool2d_grad": (image, None, torch.rand(2, 4, 3, 4), [2, 3], [2, 1], [1, 0], True, True, "avg", False, [True]),
         "matmul": (x, y, True, False),
         "matmul_grad": (x, y, torch.rand(3, 3), True, False, [True, True]),
-        "linear": (x, torch.rand(3, 5, requires_grad=True), torch.rand(5, requires_grad=True)),
+        "linear": (x, torch.rand(3, 5, requires_grad=True), torch.rand(5, requires_grad=True), False),
         "linear_grad": (x, torch.rand(3, 5), torch.rand(4, 5), False, [True] * 3),
         "reshape": (x, [-1, 2]),
         "reshape_grad": (x, torch.rand(6, 2), [-1, 2], [True]),
