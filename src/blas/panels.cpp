@@ -91,10 +91,11 @@ inline void multiply_some_rows(A* sums, std::int64_t stride, const A* a, int row
   multiply_by_chains<third, vectors>(sums, stride, a, b, depth, first);
 }
 
-/// As multiply_points of so many points, from number `begin` on, in one chain from element k on.
+/// As multiply_points of so many points, from number `begin` on, in one chain from element k on. Of `ahead`, a vector
+/// of each row of a panel is asked for.
 template <int points, int vectors, class A>
-inline void multiply_point_chain(A* sums, std::int64_t stride, const Points<A>& all, int begin, const A* panel, int k,
-                                 int end, bool first) {
+inline void multiply_point_chain(A* sums, std::int64_t stride, const Points<A>& all, int begin, const A* panel,
+                                 const A* ahead, int k, int end, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   const A* x[points];
@@ -108,7 +109,9 @@ inline void multiply_point_chain(A* sums, std::int64_t stride, const Points<A>& 
   for_sums([&](auto p, auto j) { sum[p][j] = zeros; });
   for (; k < end; ++k) {
     const std::int64_t at = all.place[k];
-    const A* const row = panel + std::int64_t{all.row[k]} * (vectors * Sizes::lanes);
+    const std::int64_t row_place = std::int64_t{all.row[k]} * (vectors * Sizes::lanes);
+    const A* const row = panel + row_place;
+    __builtin_prefetch(ahead + row_place, 0, 2);
     Vector weight[vectors];
     for_all<vectors>([&](auto j) { std::memcpy(&weight[j], row + j * Sizes::lanes, sizeof(Vector)); });
     for_sums([&](auto p, auto j) { sum[p][j] += x[p][at] * weight[j]; });
@@ -127,23 +130,23 @@ inline void multiply_point_chain(A* sums, std::int64_t stride, const Points<A>& 
 /// The same, with as many points as there are.
 template <int points, int vectors, class A>
 inline void multiply_some_points(A* sums, std::int64_t stride, const Points<A>& all, int begin, int count,
-                                 const A* panel, int k, int end, bool first) {
+                                 const A* panel, const A* ahead, int k, int end, bool first) {
   if constexpr (points > 1) {
     if (count < points) {
-      return multiply_some_points<points - 1, vectors>(sums, stride, all, begin, count, panel, k, end, first);
+      return multiply_some_points<points - 1, vectors>(sums, stride, all, begin, count, panel, ahead, k, end, first);
     }
   }
-  multiply_point_chain<points, vectors>(sums, stride, all, begin, panel, k, end, first);
+  multiply_point_chain<points, vectors>(sums, stride, all, begin, panel, ahead, k, end, first);
 }
 
 /// multiply_points with as many vectors as there are.
 template <int vectors, class A>
-inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>& points, const A* panel,
-                                   int panel_vectors, int depth, bool first) {
+inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>& points, const VectorPanel<A>& panel,
+                                   int depth, bool first) {
   using Sizes = Blocks<A>;
   if constexpr (vectors > 1) {
-    if (panel_vectors < vectors) {
-      return multiply_point_vectors<vectors - 1>(sums, stride, points, panel, panel_vectors, depth, first);
+    if (panel.vectors < vectors) {
+      return multiply_point_vectors<vectors - 1>(sums, stride, points, panel, depth, first);
     }
   }
   const int chains = (depth + Sizes::chain - 1) / Sizes::chain, chain = (depth + chains - 1) / chains;
@@ -152,7 +155,10 @@ inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>
     for (int block = 0; block < blocks; ++block) {
       // As even as they can be: few sums would wait for each other.
       const int begin = block * points.count / blocks, end = (block + 1) * points.count / blocks;
-      multiply_some_points<Sizes::points, vectors>(sums, stride, points, begin, end - begin, panel, k,
+      // While these are multiplied, the next panel is on its way into the second-level cache.
+      const bool asks = panel.next != nullptr && block < vectors;
+      const A* const ahead = asks ? panel.next + block * Sizes::lanes : panel.data;
+      multiply_some_points<Sizes::points, vectors>(sums, stride, points, begin, end - begin, panel.data, ahead, k,
                                                    std::min(depth, k + chain), first && k == 0);
     }
   }
@@ -202,9 +208,9 @@ void multiply_placed(A* sums, std::int64_t stride, const A* a, int rows, const P
 }
 
 template <class A>
-void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const VectorPanel<A>& panel, int depth,
                      bool first) {
-  multiply_point_vectors<Blocks<A>::point_vectors>(sums, stride, points, panel, vectors, depth, first);
+  multiply_point_vectors<Blocks<A>::point_vectors>(sums, stride, points, panel, depth, first);
 }
 
 template <class A>
@@ -223,10 +229,10 @@ template void multiply_placed(float* sums, std::int64_t stride, const float* a, 
                               int columns, int depth, bool first);
 template void multiply_placed(double* sums, std::int64_t stride, const double* a, int rows, const PlacedRows<double>& b,
                               int columns, int depth, bool first);
-template void multiply_points(float* sums, std::int64_t stride, const Points<float>& points, const float* panel,
-                              int vectors, int depth, bool first);
-template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points, const double* panel,
-                              int vectors, int depth, bool first);
+template void multiply_points(float* sums, std::int64_t stride, const Points<float>& points,
+                              const VectorPanel<float>& panel, int depth, bool first);
+template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points,
+                              const VectorPanel<double>& panel, int depth, bool first);
 template void multiply_lanes(float* sums, const float* a, std::int64_t a_stride, const PlacedRows<float>& b, int lanes,
                              int depth, bool first);
 template void multiply_lanes(double* sums, const double* a, std::int64_t a_stride, const PlacedRows<double>& b,

@@ -47,8 +47,8 @@ struct Blocks {
   static constexpr int tile_columns = 128;
   static constexpr int depth = 256;
   /// Longer chains of additions would drift; shorter ones would not leave registers alone for long enough. Windows of 3
-  /// by 3 have 72 elements in 8 channels.
-  static constexpr int chain = 72;
+  /// by 3 have 99 elements in 11 channels.
+  static constexpr int chain = 99;
   static_assert(tile_rows % panel_rows == 0 && tile_columns % panel_columns == 0);
 
   typedef A Vector __attribute__((vector_size(vector_bytes)));  // NOLINT: an alias cannot take the attribute
@@ -173,10 +173,18 @@ struct Points {
   const std::int32_t* row;
 };
 
-/// sums[sum[p]][j] = or += Σ points[p][k] · panel[row[k]][j] over k < depth, for all points and so many vectors of
-/// Blocks::lanes (at most Blocks::point_vectors), of which a row of the panel consists. `sums` has rows of `stride`.
+/// A panel whose rows are so many vectors of Blocks::lanes, at most Blocks::point_vectors.
 template <class A>
-void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const A* panel, int vectors, int depth,
+struct VectorPanel {
+  const A* data;
+  int vectors;
+  const A* next = nullptr;  ///< the panel that is multiplied after this one, if it is known
+};
+
+/// sums[sum[p]][j] = or += Σ points[p][k] · panel[row[k]][j] over k < depth, for all points. `sums` has rows of
+/// `stride`.
+template <class A>
+void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, const VectorPanel<A>& panel, int depth,
                      bool first);
 
 /// What multiply_lanes() takes at most.

@@ -151,7 +151,7 @@ class ConvolveTiles {
           const int panel_rows = packed().panel_rows(panel);
           const A* const weight = weight_ + packed().offset(group, slice, panel) + k * panel_rows;
           blas::multiply_points(sums + i, sums_row(), {columns, place + Sizes::depth, place, pixels, place + k, place},
-                                weight, panel_rows / Sizes::lanes, std::min(chain, depth - k), first);
+                                {weight, panel_rows / Sizes::lanes}, std::min(chain, depth - k), first);
         }
       });
     }

@@ -57,7 +57,7 @@ class PoolPlanesOnHost {
         const auto add = [&](Row& to) {
           const std::int64_t pixel = row * across_.extent + span.left;
           if (span.fits) {
-            add_taps(to, lines.turned + line * span.count, pixel, span);
+            add_taps(to, lines.pixels + line * span.count, pixel, span);
           } else {
             add_far_taps(to, from + row * x_.row, pixel, span);
           }
@@ -145,37 +145,39 @@ class PoolPlanesOnHost {
   };
 
   struct Lines {
-    alignas(64) A row[most_numbers];
-    alignas(64) A turned[most_numbers + vector];
+    alignas(64) A pixels[most_numbers + vector];
   };
 
-  /// Where rows are copied to first.
-  A* copied(Lines& lines) const { return across_.stride == 1 ? lines.turned : lines.row; }
-
   /// Writes what is nothing around and behind them, once for all rows.
-  void clear_lines(Lines& lines, const Span& span) const {
-    std::fill_n(lines.turned, span.lines * span.count + vector, nothing);
-    if (across_.stride > 1) std::fill_n(lines.row, span.lines * span.count, nothing);
+  static void clear_lines(Lines& lines, const Span& span) {
+    std::fill_n(lines.pixels, span.lines * span.count + vector, nothing);
   }
 
   /// Copies so many rows. Pixels that lie a stride apart become neighbours.
   void read_lines(Lines& lines, const T* from, int rows, const Span& span) const {
-    const auto stride = static_cast<int>(across_.stride), pitch = static_cast<int>(span.pitch);
-    for (int i = 0; i < rows; ++i) {
-      read(copied(lines) + i * span.count, from + i * x_.row, span.left, 1, span.inside);
-    }
-    if (stride == 1) return;
-    for (int i = 0; i < rows; ++i) {
-      const A* const row = lines.row + i * span.count;
-      A* const to = lines.turned + i * span.count;
-      if (stride == 2) {
-        for (int k = 0; k < pitch; ++k) to[k] = row[2 * k], to[pitch + k] = row[2 * k + 1];
-      } else {
-        for (int phase = 0; phase < std::min<std::int64_t>(stride, across_.kernel); ++phase) {
-          for (int k = 0; k < pitch; ++k) to[phase * pitch + k] = row[k * stride + phase];
-        }
+    for (int i = 0; i < rows; ++i, from += x_.row) {
+      A* const to = lines.pixels + i * span.count;
+      if (across_.stride == 2 && x_.column == 1) {
+        read_pairs(to, to + span.pitch, from + span.left, span.inside);
+        continue;
+      }
+      for (std::int64_t phase = 0; phase < std::min(across_.stride, across_.kernel); ++phase) {
+        const std::int64_t column = span.left + phase;
+        read(to + phase * span.pitch, from, column, across_.stride,
+             Inside(across_.extent, column, across_.stride, static_cast<int>(span.pitch)));
       }
     }
+  }
+  /// The same of two phases.
+  static void read_pairs(A* even, A* odd, const T* from, const Inside& inside) {
+    const int first = (inside.first + 1) / 2, end = inside.end / 2;
+    for (int k = first; k < end; ++k) {
+      even[k] = static_cast<A>(from[2 * k]);
+      odd[k] = static_cast<A>(from[2 * k + 1]);
+    }
+    if (inside.first >= inside.end) return;
+    if (inside.first % 2 == 1) odd[first - 1] = static_cast<A>(from[inside.first]);
+    if (inside.end % 2 == 1) even[end] = static_cast<A>(from[inside.end - 1]);
   }
 
   /// Adds all taps of a copied row to windows, the first of which begins at a pixel.

@@ -69,6 +69,7 @@ class ConvolveChannels {
       }
     }
     in_place_ = is_read_in_place(order.slice_channels());
+    column_ = in_place_ ? x_.stride[3] : 1;
     row_ = in_place_ ? x_.stride[2] : extents.width(tiles_.columns);
     // An odd number of vectors: channels do not drive each other out of the first-level cache.
     plane_ = in_place_ ? x_.stride[1] : (ceil_div(extents.height(tiles_.rows) * row_, Sizes::lanes) | 1) * Sizes::lanes;
@@ -110,23 +111,30 @@ class ConvolveChannels {
         reinterpret_cast<std::int32_t*>(sums_memory + blas::TileSums<A>::elements(tile_sums(), order.slices()));
     // Longer windows are cut into chains, which are the same for all.
     const TapGroups groups(windows_, tile, windows_.taps() > Sizes::chain);
-    find_places(place, groups, tile.columns);
+    find_places(place, groups, tile);
     blas::TileSums<A> sums_of_tile(sums_memory, tile_sums(), tile.pixels() * rows_);
     for (std::int64_t slice = 0; slice < order.slices(); ++slice) {
       const std::int64_t channel = group * windows_.group_channels() + slice * order.slice_channels();
       if (!in_place_) read(x, tile, channel, order.channels(slice));
-      const A* const from = in_place_ ? in_place(tile, channel) : x;
+      const A* const from = in_place_ ? static_cast<const A*>(x_.data) + x_.offset(tile.image, channel, 0, 0) : x;
       sums_of_tile.add_slice([&](A* sums, bool is_first) {
         // A panel of the weight stays in the first-level cache while all pixels pass by.
         for (std::int64_t i = 0; i < panels; ++i) {
           const std::int64_t panel = first_panel + i;
+          blas::VectorPanel<A> weight{weight_ + order.offset(group, slice, panel),
+                                      order.panel_rows(panel) / Sizes::lanes};
+          if (i + 1 < panels) {
+            weight.next = weight_ + order.offset(group, slice, panel + 1);
+          } else if (slice + 1 < order.slices()) {
+            weight.next = weight_ + order.offset(group, slice + 1, first_panel);
+          }
           std::int32_t* at = place;
           for (const TapGroups::Group& pixels : groups) {
             const GroupPlaces lists(at, pixels, order.channels(0));
             blas::multiply_points(sums + i * order.panel, rows_,
                                   {from, lists.window, lists.pixel, pixels.pixels(), lists.element, lists.number},
-                                  weight_ + order.offset(group, slice, panel), order.panel_rows(panel) / Sizes::lanes,
-                                  order.channels(slice) * pixels.taps(), is_first);
+                                  weight, order.channels(slice) * pixels.taps(), is_first);
+            weight.next = nullptr;
             at = lists.end;
           }
         }
@@ -145,17 +153,12 @@ class ConvolveChannels {
   /// The most pixels of a channel of x.
   static std::int64_t most_x(const Windows& windows) { return most_slice / ChannelWeight<A>{windows}.slice_channels(); }
 
-  /// Whether windows are single pixels, all of which there are, of numbers that can be computed with as they lie.
+  /// Whether x has numbers that can be computed with as they lie, and no window needs padding.
   bool is_read_in_place(std::int64_t channels) const {
-    const std::int64_t reach =
-        channels * std::abs(x_.stride[1]) + tiles_.rows * windows_.stride_y * std::abs(x_.stride[2]) + most_slice;
-    return std::is_same_v<T, A> && windows_.taps() == 1 && windows_.top == 0 && windows_.left == 0 &&
-           (windows_.out_height - 1) * windows_.stride_y < windows_.height &&
-           (windows_.out_width - 1) * windows_.stride_x < windows_.width && x_.stride[3] == 1 && reach < INT32_MAX;
-  }
-  const A* in_place(const OutTile& tile, std::int64_t channel) const {
-    return static_cast<const A*>(x_.data) +
-           x_.offset(tile.image, channel, tile.i * windows_.stride_y, tile.j * windows_.stride_x);
+    const std::int64_t reach = channels * std::abs(x_.stride[1]) + windows_.height * std::abs(x_.stride[2]) +
+                               windows_.width * std::abs(x_.stride[3]);
+    return std::is_same_v<T, A> && windows_.taps() <= Sizes::chain && TapGroups::leave_out_padding(windows_) &&
+           reach < INT32_MAX;
   }
   /// Of a slice's channels, where they are copied.
   std::int64_t x_numbers() const { return in_place_ ? 0 : ChannelWeight<A>{windows_}.slice_channels() * plane_; }
@@ -179,24 +182,31 @@ class ConvolveChannels {
     std::int32_t *window, *pixel, *element, *number, *end;
   };
 
-  void find_places(std::int32_t* at, const TapGroups& groups, int tile_columns) const {
+  void find_places(std::int32_t* at, const TapGroups& groups, const OutTile& tile) const {
     const ChannelWeight<A> order{windows_};
+    const std::int64_t top = in_place_ ? tile.i * windows_.stride_y - windows_.top : 0;
+    const std::int64_t left = in_place_ ? tile.j * windows_.stride_x - windows_.left : 0;
     for (const TapGroups::Group& group : groups) {
       const auto& [rows, columns] = group;
       const GroupPlaces lists(at, group, order.channels(0));
+      // A window begins at its first tap in x.
+      const auto place = [&](std::int64_t row, std::int64_t column) {
+        return static_cast<std::int32_t>(row * row_ + column * column_);
+      };
       for (int i = 0, n = 0; i < rows.count; ++i) {
         for (int j = 0; j < columns.count; ++j, ++n) {
-          const std::int64_t at_row = rows.first + i, at_column = columns.first + j;
-          lists.window[n] =
-              static_cast<std::int32_t>(at_row * windows_.stride_y * row_ + at_column * windows_.stride_x);
-          lists.pixel[n] = static_cast<std::int32_t>(at_row * tile_columns + at_column);
+          const int at_row = rows.first + i, at_column = columns.first + j;
+          lists.window[n] = place(top + at_row * windows_.stride_y + rows.taps.first * windows_.dilation_y,
+                                  left + at_column * windows_.stride_x + columns.taps.first * windows_.dilation_x);
+          lists.pixel[n] = at_row * tile.columns + at_column;
         }
       }
       for (int c = 0, n = 0; c < order.channels(0); ++c) {
         for (int k = rows.taps.first; k < rows.taps.end; ++k) {
           for (int l = columns.taps.first; l < columns.taps.end; ++l, ++n) {
             lists.element[n] =
-                static_cast<std::int32_t>(c * plane_ + k * windows_.dilation_y * row_ + l * windows_.dilation_x);
+                static_cast<std::int32_t>(c * plane_) +
+                place((k - rows.taps.first) * windows_.dilation_y, (l - columns.taps.first) * windows_.dilation_x);
             lists.number[n] = static_cast<std::int32_t>((c * windows_.kernel_height + k) * windows_.kernel_width + l);
           }
         }
@@ -259,9 +269,9 @@ class ConvolveChannels {
   Finish<T> finish_;
   OutTiles tiles_{};
   std::int64_t item_panels_ = 1;
-  std::int64_t rows_ = 0;     ///< of the sums of a pixel: output channels of a tile, in whole vectors
-  bool in_place_ = false;     ///< whether x is read where it lies
-  std::int64_t row_, plane_;  ///< of x in a tile
+  std::int64_t rows_ = 0;              ///< of the sums of a pixel: output channels of a tile, in whole vectors
+  bool in_place_ = false;              ///< whether x is read where it lies
+  std::int64_t column_, row_, plane_;  ///< strides of x as it is read
 };
 
 }  // namespace portops::impl

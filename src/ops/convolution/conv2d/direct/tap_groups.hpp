@@ -14,6 +14,7 @@ namespace portops::impl {
 /// The taps of a window, along an axis.
 struct TapRange {
   int first, end;
+  bool is_inside = true;  ///< whether any is in x; else the range has all
 
   bool operator==(const TapRange&) const = default;
 };
@@ -56,6 +57,18 @@ class TapGroups {
               [](const Group& a, const Group& b) { return a.pixels() * a.taps() > b.pixels() * b.taps(); });
   }
 
+  /// Whether all pixels of `out` are in groups of taps that are in x.
+  static bool leave_out_padding(const Windows& w) {
+    const auto do_along = [](const Runs& runs) {
+      return runs.count <= most_runs && std::all_of(runs.run.begin(), runs.run.begin() + runs.count,
+                                                    [](const PixelRun& run) { return run.taps.is_inside; });
+    };
+    return do_along(find_runs(static_cast<int>(w.kernel_height), w.dilation_y, -w.top, w.stride_y, w.height,
+                              w.out_height)) &&
+           do_along(
+               find_runs(static_cast<int>(w.kernel_width), w.dilation_x, -w.left, w.stride_x, w.width, w.out_width));
+  }
+
   const Group* begin() const { return groups_.data(); }
   const Group* end() const { return groups_.data() + count_; }
 
@@ -70,19 +83,28 @@ class TapGroups {
 
   /// Of so many windows `stride` apart, the first of which begins at pixel `begin` of `extent`.
   static Runs find_runs(int kernel, std::int64_t dilation, std::int64_t begin, std::int64_t stride, std::int64_t extent,
-                        int windows) {
+                        std::int64_t windows) {
     Runs runs;
-    for (int i = 0; i < windows; ++i, begin += stride) {
+    for (std::int64_t i = 0; i < windows; ++i, begin += stride) {
       TapRange taps{0, kernel};
       while (taps.first < kernel && begin + taps.first * dilation < 0) ++taps.first;
       while (taps.end > taps.first && begin + (taps.end - 1) * dilation >= extent) --taps.end;
-      if (taps.first == taps.end) taps = {0, kernel};
-      if (runs.count > 0 && runs.run[runs.count - 1].taps == taps) {
-        ++runs.run[runs.count - 1].count;
-        continue;
+      std::int64_t count = 1;
+      if (taps.first == taps.end) {
+        taps = {0, kernel, false};
+      } else if (taps == TapRange{0, kernel}) {
+        // So are the following ones.
+        count = std::min(windows - i, (extent - 1 - (kernel - 1) * dilation - begin) / stride + 1);
       }
-      if (runs.count++ == most_runs) break;
-      runs.run[runs.count - 1] = {i, 1, taps};
+      if (runs.count > 0 && runs.run[runs.count - 1].taps == taps) {
+        runs.run[runs.count - 1].count += static_cast<int>(count);
+      } else if (runs.count++ < most_runs) {
+        runs.run[runs.count - 1] = {static_cast<int>(i), static_cast<int>(count), taps};
+      } else {
+        break;
+      }
+      i += count - 1;
+      begin += (count - 1) * stride;
     }
     return runs;
   }
