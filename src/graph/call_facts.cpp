@@ -52,12 +52,15 @@ ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents
 
 }  // namespace
 
-bool is_row_major(const Extents& extents, const Extents& strides) {
-  const Extents expected = extents.row_major_strides();
+bool lie_alike(const Extents& extents, const Extents& strides, const Extents& others) {
   for (int axis = 0; axis < extents.rank(); ++axis) {
-    if (extents[axis] > 1 && strides[axis] != expected[axis]) return false;
+    if (extents[axis] > 1 && strides[axis] != others[axis]) return false;
   }
   return true;
+}
+
+bool is_row_major(const Extents& extents, const Extents& strides) {
+  return lie_alike(extents, strides, extents.row_major_strides());
 }
 
 std::int64_t bytes_of(const ValueInfo& value) {

@@ -51,6 +51,9 @@ struct InPlacePair {
 };
 std::vector<InPlacePair> in_place_pairs(const Call& call);
 
+/// Whether elements of the same extents lie at the same distances.
+bool lie_alike(const Extents& extents, const Extents& strides, const Extents& others);
+
 /// Whether elements lie one after the other, last axis fastest.
 bool is_row_major(const Extents& extents, const Extents& strides);
 

@@ -35,6 +35,9 @@ struct CompileParams {
   /// Whether outputs are written over inputs where the schema allows it and nobody reads these any more.
   bool in_place = true;
   Views views = Views::all;
+  /// Whether, on hosts, images that convolutions make and read lie with their channels last where all calls that they
+  /// go through take them so. Averages and sums over pixels may be rounded otherwise.
+  bool channels_last = true;
   /// Whether values that do not live at one time may share memory. Without it every value has its own.
   bool reuse_memory = true;
   /// How many instances there are for calls that do not stand on each other; 1 to 64. On hosts one does for all.
@@ -45,6 +48,7 @@ struct CompileParams {
     CompileParams params;
     params.fold_batch_norm = params.fold_bias = false;
     params.views = Views::contiguous;
+    params.channels_last = false;
     return params;
   }
 };

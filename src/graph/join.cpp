@@ -78,7 +78,7 @@ class Joins {
   bool lies_like(ValueId value, ValueId other) const {
     const ValueInfo &its = program_.value(value), &others = program_.value(other);
     return its.type == others.type && its.extents == others.extents &&
-           is_row_major(its.extents, place_of(value).strides);
+           lie_alike(its.extents, place_of(value).strides, place_of(other).strides);
   }
 
   /// Where a value lies; of a result that is left in an input, in that.

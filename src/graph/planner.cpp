@@ -4,6 +4,7 @@
 
 #include "graph/arena.hpp"
 #include "graph/call_facts.hpp"
+#include "graph/layouts.hpp"
 #include "graph/schedule.hpp"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ class Planner {
         schedule_(params.instances) {}
 
   Plan make() {
+    choose_layouts();
     find_views();
     schedule();
     choose_results();
@@ -72,6 +74,7 @@ class Planner {
   bool is_constant(ValueId value) const { return constants_[static_cast<std::size_t>(value.index)] != 0; }
   bool is_needed(ValueId value) const { return value && needs_.values[static_cast<std::size_t>(value.index)] != 0; }
 
+  void choose_layouts();
   void find_views();
   void schedule();
   void choose_results();
@@ -105,15 +108,21 @@ class Planner {
   Plan plan_;
 };
 
+/// In what order the elements of every value lie, unless it shows another one's.
+void Planner::choose_layouts() {
+  std::vector<std::uint8_t> channels_last(states_.size());
+  if (params_.channels_last) channels_last = find_channels_last(program_, needs_, constants_);
+  for (std::size_t value = 0; value < states_.size(); ++value) {
+    const Extents& extents = program_.values()[value].extents;
+    states_[value].strides = channels_last[value] != 0 ? channels_last_strides(extents) : extents.row_major_strides();
+  }
+}
+
 /// What every value shows of which root. Results are no views, because they lie in memory of their own.
 void Planner::find_views() {
-  const auto count = static_cast<std::int32_t>(states_.size());
   std::vector<std::uint8_t> is_output(states_.size());
   for (const ProgramOutput& output : program_.outputs()) is_output[static_cast<std::size_t>(output.value.index)] = 1;
-  for (std::int32_t value = 0; value < count; ++value) {
-    state(value).root = value;
-    state(value).strides = program_.values()[static_cast<std::size_t>(value)].extents.row_major_strides();
-  }
+  for (std::size_t value = 0; value < states_.size(); ++value) states_[value].root = static_cast<std::int32_t>(value);
   is_view_.resize(program_.calls().size());
   if (params_.views == Views::none) return;
   for (std::size_t number = 0; number < program_.calls().size(); ++number) {
@@ -218,7 +227,8 @@ void Planner::place_in_place(std::int32_t step, ValueId from, ValueId to) {
   const std::int32_t root = state(from).root;
   if (!is_needed(to) || state(root).storage == none || is_constant({root})) return;
   if (source.type != target.type || source.extents != target.extents || state(from).offset != 0 ||
-      !is_row_major(source.extents, state(from).strides) || bytes_of(source) != storage_of(root).bytes) {
+      !lie_alike(source.extents, state(from).strides, state(to).strides) ||
+      bytes_of(source) != storage_of(root).bytes) {
     return;
   }
   if (!is_read_once(state(root), step) || !may_write_over(state(root), step)) return;

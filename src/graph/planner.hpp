@@ -14,6 +14,7 @@ namespace portops::graph {
 struct PlanParams {
   bool in_place = true;  ///< whether outputs are written over inputs where the schema allows it
   Views views = Views::all;
+  bool channels_last = false;  ///< whether images between convolutions lie so
   bool reuse = true;           ///< whether values that do not live at one time may lie in the same bytes
   std::int32_t instances = 1;  ///< how many there are for calls that do not stand on each other
 };

@@ -92,6 +92,22 @@ bool Verifier::is_laid_out_in_rows(std::int32_t content) const {
   return true;
 }
 
+/// Whether elements lie one after the other, whichever axis is the fastest.
+bool Verifier::has_no_gaps(std::int32_t content) const {
+  const Extents &extents = info(content).extents, &strides = place(content).strides;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // of each how far apart elements lie, and how many
+  for (int axis = 0; axis < extents.rank(); ++axis) {
+    if (extents[axis] > 1) axes.emplace_back(strides[axis], extents[axis]);
+  }
+  std::sort(axes.begin(), axes.end());
+  std::int64_t stride = 1;
+  for (const auto& [distance, count] : axes) {
+    if (distance != stride) return false;
+    stride *= count;
+  }
+  return true;
+}
+
 /// By the schema: whether the call reads the elements of the input or its extents alone.
 bool Verifier::reads_elements(const Call& call, const OperatorInfo& op, const InputInfo& input) const {
   if (input.ragged == Ragged::levels) return false;

@@ -123,7 +123,7 @@ void Verifier::write(std::int32_t step, std::int32_t content) {
   if (its.memory == MemoryKind::input && is_left_in_[static_cast<std::size_t>(its.index)] == 0) {
     refuse(step_name(step), " writes to an input in which no output is left");
   }
-  if (!is_laid_out_in_rows(content)) refuse(step_name(step), " writes ", name(content), " with gaps");
+  if (!has_no_gaps(content)) refuse(step_name(step), " writes ", name(content), " with gaps");
   if (its.memory == MemoryKind::arena ? its.offset % 256 != 0 : its.offset != 0) {
     refuse(name(content), " is not aligned");
   }
@@ -173,8 +173,11 @@ bool Verifier::is_in_place(const Access& reading, std::int32_t to) const {
   const Place &a = place(from), &b = place(to);
   const ValueInfo &source = info(from), &target = info(to);
   if (source.type != target.type || source.extents != target.extents || a.memory != b.memory || a.index != b.index ||
-      a.offset != b.offset || !is_laid_out_in_rows(from) || !is_laid_out_in_rows(to)) {
+      a.offset != b.offset || !has_no_gaps(from)) {
     return false;
+  }
+  for (int axis = 0; axis < source.extents.rank(); ++axis) {
+    if (source.extents[axis] > 1 && a.strides[axis] != b.strides[axis]) return false;
   }
   // Of these, "the same memory" means the same elements, moved: not the same tensor.
   if (call.op == "transpose" || call.op == "transpose_grad" || call.op == "slice") return false;

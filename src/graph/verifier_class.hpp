@@ -71,6 +71,7 @@ class Verifier {
   }
   std::string step_name(std::int32_t step) const;
   bool is_laid_out_in_rows(std::int32_t content) const;
+  bool has_no_gaps(std::int32_t content) const;
 
   // The steps.
   void check_form();

@@ -92,10 +92,10 @@ bool finishes_convolve(const Context& ctx, const Windows& windows, const Convolu
 template <class Operator, class Convolve>
 void convolve_and_finish(const Context& ctx, const ConvolutionTensors& t, bool finishes, const Convolve& convolve) {
   if (!t.finishes() || finishes) return convolve(t);
-  const Tensor plain(t.out.type(), t.out.extents(), default_memory_space(ctx.backend()));
+  const Tensor plain(t.out.type(), {t.out.size()}, default_memory_space(ctx.backend()));
   const ProgramCall weight_alone{.weight = t.program->weight};
   ConvolutionTensors tensors = t;
-  tensors.out = plain.ref();
+  tensors.out = {plain.ref().data(), t.out.type(), t.out.extents(), t.out.strides(), plain.ref().space()};
   tensors.program = &weight_alone;
   convolve(tensors);
   dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {

@@ -73,21 +73,26 @@ void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bia
   }
 }
 
-/// As write_pixels(), and finishes them. Where there is something to finish, pixels of `tensor` are neighbours.
+/// As write_pixels(), and finishes them. Where there is something to finish, pixels or channels of `tensor` are
+/// neighbours.
 template <class T>
 void write_finished(const Finish<T>& finish, const Tensor4& tensor, std::int64_t offset, const Arithmetic<T>* from,
                     std::int64_t channel_step, std::int64_t pixel_step, int channels, int pixels) {
   if (!finish) return write_pixels<T>(tensor, offset, from, channel_step, pixel_step, channels, pixels);
-  constexpr int most_channels = 16;
-  T rounded[most_channels * Finish<T>::most];
-  for (int c = 0; c < channels; c += most_channels) {
-    const int some = std::min(channels - c, most_channels);
-    for (int p = 0; p < pixels; p += Finish<T>::most) {
-      const int count = std::min(pixels - p, Finish<T>::most);
-      write_pixels<T>({rounded, {0, count, 0, 1}}, 0, from + c * channel_step + p * pixel_step, channel_step,
-                      pixel_step, some, count);
+  const bool by_channels = tensor.stride[3] != 1;
+  const std::int64_t line_step = by_channels ? pixel_step : channel_step;
+  const std::int64_t step = by_channels ? channel_step : pixel_step;
+  const std::int64_t to_line = tensor.stride[by_channels ? 3 : 1];
+  const int lines = by_channels ? pixels : channels, length = by_channels ? channels : pixels;
+  constexpr int most_lines = 16;
+  T rounded[most_lines * Finish<T>::most];
+  for (int line = 0; line < lines; line += most_lines) {
+    const int some = std::min(lines - line, most_lines);
+    for (int i = 0; i < length; i += Finish<T>::most) {
+      const int count = std::min(length - i, Finish<T>::most);
+      copy_lines(rounded, count, from + line * line_step + i * step, line_step, step, some, count);
       for (int k = 0; k < some; ++k) {
-        const std::int64_t at = offset + (c + k) * tensor.stride[1] + p;
+        const std::int64_t at = offset + (line + k) * to_line + i;
         finish(static_cast<T*>(tensor.data) + at, rounded + std::int64_t{k} * count, at, count);
       }
     }

@@ -30,6 +30,17 @@ class PoolChannelsOnHost {
   void operator()(std::int64_t item) const {
     const PoolBlock<std::int64_t> block = blocks_[item];
     const int count = count_from(block.channel, channels_, N);
+    // Numbers and distances that compilers know become vectors.
+    if (count == N && x_.channel == 1) return pool<1>(block, N);
+    x_.channel == 1 ? pool<1>(block, count) : pool<0>(block, count);
+  }
+
+ private:
+  static constexpr bool is_max = kind != PoolKind::average, has_index = kind == PoolKind::maximum_with_index;
+
+  /// Of so many channels, which lie `known_step` apart or, where that is 0, as they do in x.
+  template <int known_step>
+  KOKKOS_FORCEINLINE_FUNCTION void pool(const PoolBlock<std::int64_t>& block, int count) const {
     const T* const from = static_cast<const T*>(x_.data) + offset_of_plane(x_, block);
     const std::int64_t first_row = down_.begin_inside(block.row), end_row = down_.end_inside(block.row);
     const std::int64_t first_column = across_.begin_inside(block.column), end_column = across_.end_inside(block.column);
@@ -42,13 +53,8 @@ class PoolChannelsOnHost {
     for (std::int64_t row = first_row; row < end_row; ++row) {
       A sum[N] = {};
       for (std::int64_t column = first_column; column < end_column; ++column) {
-        const T* const at = from + row * x_.row + column * x_.column;
-        // Distances that compilers know become loads of vectors.
-        if (x_.channel == 1) {
-          add_pixel<1>(value, pixel, sum, at, count, row * across_.extent + column);
-        } else {
-          add_pixel<0>(value, pixel, sum, at, count, row * across_.extent + column);
-        }
+        add_pixel<known_step>(value, pixel, sum, from + row * x_.row + column * x_.column, count,
+                              row * across_.extent + column);
       }
       for (int k = 0; k < count && !is_max; ++k) value[k] += sum[k];
     }
@@ -63,13 +69,9 @@ class PoolChannelsOnHost {
     }
   }
 
- private:
-  static constexpr bool is_max = kind != PoolKind::average, has_index = kind == PoolKind::maximum_with_index;
-
-  /// The channels lie `known_step` apart or, where that is 0, as they do in x.
   template <int known_step>
-  void add_pixel(A (&values)[N], std::int64_t (&pixels)[N], A (&sum)[N], const T* at, int count,
-                 std::int64_t pixel) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_pixel(A (&values)[N], std::int64_t (&pixels)[N], A (&sum)[N], const T* at,
+                                             int count, std::int64_t pixel) const {
     const std::int64_t step = known_step != 0 ? known_step : x_.channel;
     for (int k = 0; k < count; ++k) {
       const A value = static_cast<A>(at[k * step]);
