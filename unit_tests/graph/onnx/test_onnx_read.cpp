@@ -87,7 +87,7 @@ TEST_F(OnnxReadTest, ArithmeticAndActivations) {
 TEST_F(OnnxReadTest, Bounds) {
   for (const int operator_set : {11, 12, 13, 22}) {
     EXPECT_EQ(calls_of(operator_set, R"((float[2] x) => (float[2] y) <float zero = {0}, float[1] six = {6}> {
-                a = Clip(x, zero, six) b = Clip(a, zero) half = Constant<value_float = 0.5>() c = Clip(b, , half)
+                a = Clip(x, zero, six) b = Clip(a, zero) half = Constant<value = float {0.5}>() c = Clip(b, , half)
                 d = Clip(c) y = Identity(d) })"),
               "a: f32 [2] = clip(x = x, min = 0, max = 6)\n"
               "b: f32 [2] = clip(x = a, min = 0)\n"
