@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <portops/ops/clip.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/sigmoid.hpp>
@@ -19,6 +20,11 @@ struct Activation {
 
 const Activation activations[] = {
     {"relu", relu, relu_grad},
+    {"clip",
+     [](const Context& ctx, const TensorRef& x, const TensorRef& out) { clip(ctx, x, out, {.min = 0.0, .max = 6.0}); },
+     [](const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad) {
+       clip_grad(ctx, x, out_grad, x_grad, {.min = 0.0, .max = 6.0});
+     }},
     {"gelu", [](const Context& ctx, const TensorRef& x, const TensorRef& out) { gelu(ctx, x, out); },
      [](const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad) {
        gelu_grad(ctx, x, out_grad, x_grad);

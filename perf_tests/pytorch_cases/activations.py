@@ -10,12 +10,12 @@ aten = torch.ops.aten
 
 
 class Activation(Case):
-    """The extents of x. `attributes` are those of portops' operator."""
+    """The extents of x. `variant` says which attributes portops' operator is given."""
 
-    def __init__(self, op, dtype, x, **attributes):
+    def __init__(self, op, dtype, x, variant):
         super().__init__(op, dtype, ["x_grad" if op.endswith("_grad") else "out"])
-        self.x, self.attributes = tuple(x), attributes
-        self.kind = KINDS[op.removesuffix("_grad"), attributes.get("approximate", "none")]
+        self.x, self.attributes = tuple(x), ATTRIBUTES[variant]
+        self.kind = KINDS[op.removesuffix("_grad"), variant]
 
     def name(self):
         return f"{self.op} {self.dtype} {list(self.x)}" + "".join(f" {value}" for value in self.attributes.values())
@@ -60,6 +60,8 @@ class Kind:
 
 KINDS = {
     ("relu", "none"): Kind(torch.relu, lambda g, out: aten.threshold_backward(g, out, 0), "out"),
+    # PyTorch's own gradient is 0 at the bounds since 2.14.
+    ("clip", "six"): Kind(lambda x: x.clamp(0, 6), lambda g, x: torch.where((x >= 0) & (x <= 6), g, 0), "x"),
     ("gelu", "none"): Kind(F.gelu, aten.gelu_backward, "x"),
     ("gelu", "tanh"): Kind(lambda x: F.gelu(x, approximate="tanh"),
                            lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), "x"),
@@ -67,12 +69,11 @@ KINDS = {
     ("sigmoid", "none"): Kind(torch.sigmoid, aten.sigmoid_backward, "out"),
     ("tanh", "none"): Kind(torch.tanh, aten.tanh_backward, "out"),
 }
-ATTRIBUTES = {"none": {}, "tanh": {"approximate": "tanh"}}
+ATTRIBUTES = {"none": {}, "tanh": {"approximate": "tanh"}, "six": {"min": 0.0, "max": 6.0}}
 
 
 def all_of(dtype, shape):
-    return [Activation(op + ending, dtype, shape, **ATTRIBUTES[approximate])
-            for op, approximate in KINDS for ending in ("", "_grad")]
+    return [Activation(op + ending, dtype, shape, variant) for op, variant in KINDS for ending in ("", "_grad")]
 
 
 def cases(device):

@@ -19,9 +19,9 @@ class ActivationsCheck(Check):
         near = (found.double() - expected).abs() <= ROUNDING[found.dtype] * scale + torch.finfo(found.dtype).smallest_normal
         self.judge(name, found, expected, ~near)  # a NaN is not near
 
-    def compare(self, op, approximate, dtype, shape, layout, device):
-        kind, attributes = KINDS[op, approximate], ATTRIBUTES[approximate]
-        name = f"{op} {dtype} {list(shape)} {approximate} {layout}"
+    def compare(self, op, variant, dtype, shape, layout, device):
+        kind, attributes = KINDS[op, variant], ATTRIBUTES[variant]
+        name = f"{op} {dtype} {list(shape)} {variant} {layout}"
         if not self.wants(name):
             return
         x = laid_out((3 * torch.randn(shape, device=device)).to(NAMES[dtype]), layout)
@@ -37,6 +37,6 @@ class ActivationsCheck(Check):
             self.judge_near(f"{name} gradient", x_grad, slope, out_grad.double().abs())
 
     def all(self, device):
-        for (op, approximate), dtype, shape in itertools.product(KINDS, NAMES, SHAPES):
+        for (op, variant), dtype, shape in itertools.product(KINDS, NAMES, SHAPES):
             for layout in layouts_of(len(shape)):
-                self.compare(op, approximate, dtype, shape, layout, device)
+                self.compare(op, variant, dtype, shape, layout, device)

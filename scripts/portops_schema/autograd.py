@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .autograd_gradients import backward, operation, params_class, sums, variables_of
 from .model import Attribute, Input, Operator, Output, Schema
-from .tables import CPP_TYPES, HEAD, header_of_rules
+from .tables import CPP_TYPES, HEAD, cpp_number, header_of_rules
 
 # When an optional output is computed that the gradient cannot do without, of those that it takes only at times.
 NEEDED_WHEN = {"index": 'params.pooltype == "max"'}
@@ -20,7 +20,7 @@ def header(schema: Schema) -> str:
         '#include "portops/autograd/variable.hpp"',
         '#include "portops/core/macros.hpp"',
         *(f'#include "portops/ops/{op.name}.hpp"' for op in sorted(ops, key=lambda op: op.name)),
-        "\n#include <cstdint>\n#include <string>\n#include <vector>\n",
+        "\n#include <cstdint>\n#include <limits>\n#include <string>\n#include <vector>\n",
         "// The operators that have gradients, on variables. Each takes the arguments of the operator of its name in portops,",
         "// computes the same bits, throws the same errors, and gives the outputs; where the gradient of an input is wanted,",
         "// the call is remembered (portops/autograd/backward.hpp). Where the options hold tensors they are a struct of",
@@ -128,6 +128,8 @@ def _default(entry: Attribute) -> str:
         return f" = {'true' if entry.default else 'false'}"
     if entry.type == "integers":
         return " = {" + ", ".join(str(item) for item in entry.default) + "}"
+    if entry.type == "number":
+        return f" = {cpp_number(entry.default)}"
     return f' = "{entry.default}"' if entry.type == "text" else f" = {entry.default!r}"
 
 

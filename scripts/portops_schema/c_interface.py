@@ -10,6 +10,7 @@ are parameters, but for one that is new in a released operator: callers know not
 from __future__ import annotations
 
 import dataclasses
+import math
 import pathlib
 import re
 import textwrap
@@ -192,7 +193,9 @@ def _columns(lines: list[tuple[str, str]]) -> list[str]:
 def _defaults(function: Function) -> list[str]:
     values = []
     for entry in function.members:
-        if isinstance(entry, Attribute) and entry.type in ("boolean", "integer", "number"):
+        if isinstance(entry, Attribute) and entry.type == "number" and math.isinf(entry.default):
+            values.append("-HUGE_VAL" if entry.default < 0 else "HUGE_VAL")
+        elif isinstance(entry, Attribute) and entry.type in ("boolean", "integer", "number"):
             values.append(repr(entry.default) if entry.type != "boolean" else str(int(entry.default)))
         else:
             values += ["NULL", "0"] if _has_count(entry) else ["NULL"]

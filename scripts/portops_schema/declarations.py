@@ -17,6 +17,8 @@ HEAD = '''\
 
 from __future__ import annotations
 
+from math import inf  # noqa: F401 (defaults may be infinite)
+
 from ._declarations import Attribute, Input, Operator, Output, Shape
 
 OPERATORS: dict[str, Operator] = {

@@ -29,6 +29,7 @@ from .model import (
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERS = ("inf", "infinity", "nan")  # texts that are read as numbers where one is expected
+INFINITIES = {".inf": math.inf, "-.inf": -math.inf}  # in YAML
 LEVELS = re.compile(r"(share)\(\s*([a-z0-9_]+(?:\s*,\s*[a-z0-9_]+)*)\s*\)|(changes|drops)")
 SHAPE = re.compile(r"([a-z_]+)\(([a-z0-9_, ]*)\)")
 INPLACE = re.compile(r"\(\s*([a-z0-9_]+)\s*->\s*([a-z0-9_]+)\s*\)")
@@ -101,10 +102,12 @@ def _kind(node: yaml.Node) -> str:
 
 
 def _number(node: yaml.Node) -> float | None:
-    """The finite number that the node is, or None."""
+    """The number that the node is, which may be infinite, or None."""
     # Not by its tag: YAML 1.1 takes 1e-12, which has no point, for text.
     if not isinstance(node, yaml.ScalarNode) or node.style is not None or "_" in node.value:
         return None
+    if node.value in INFINITIES:
+        return INFINITIES[node.value]
     try:
         value = float(node.value)
     except ValueError:
@@ -184,13 +187,13 @@ class _Entry:
             self.expect(key, node, "true or false")
         return node.value.lower() in ("true", "yes", "on") if isinstance(node, yaml.ScalarNode) else False
 
-    def number(self, key: str) -> float | None:
+    def number(self, key: str, may_be_infinite: bool = False) -> float | None:
         node = self.value(key, False)
         if node is None:
             return None
         value = _number(node)
-        if value is None:
-            self.expect(key, node, "a finite number")
+        if value is None or (math.isinf(value) and not may_be_infinite):
+            self.expect(key, node, "a finite number" + (", .inf or -.inf" if may_be_infinite else ""))
             return 0.0
         return value
 
@@ -212,7 +215,7 @@ class _Entry:
                 self.wrong(name, f"{self.what}: '{key}' has the name '{name.value}', which is a number")
             elif name.value in result:
                 self.wrong(name, f"{self.what}: '{key}' has the name '{name.value}' twice")
-            elif value is None:
+            elif value is None or math.isinf(value):
                 self.expect(key, number, expected)
             else:
                 result[name.value] = value
@@ -375,7 +378,7 @@ def _default(entry: _Entry, kind: str) -> bool | int | float | str | list[int] |
     if kind == "boolean":
         return entry.boolean("default")
     if kind == "number":
-        return entry.number("default")
+        return entry.number("default", may_be_infinite=True)
     if kind == "text":
         return entry.text("default")
     if kind == "integer":

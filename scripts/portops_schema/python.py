@@ -21,6 +21,7 @@ HEAD = '''\
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf  # noqa: F401 (defaults may be infinite)
 from typing import Any, NamedTuple, TypeVar
 
 from ._core import Context, Levels, Operator, Ragged

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Iterable
 
@@ -26,6 +27,13 @@ CPP_TYPES = {
 }
 
 
+def cpp_number(value: float) -> str:
+    """A number of type double, as C++ has it; <limits> is included."""
+    if math.isinf(value):
+        return ("-" if value < 0 else "") + "std::numeric_limits<double>::infinity()"
+    return repr(value)
+
+
 def generate(schema: Schema) -> str:
     headers = {f"portops/ops/{op.family}.hpp" for op in schema.operators}
     headers |= {header_of_rules(schema, op) for op in schema.operators if op.has_rules}
@@ -33,7 +41,7 @@ def generate(schema: Schema) -> str:
         [
             HEAD + '#include "core/schema/registry_table.hpp"\n',
             *(f'#include "{header}"' for header in sorted(headers)),
-            "",
+            "\n#include <limits>\n",
             "namespace portops::impl {",
             "namespace {",
             "",
@@ -116,6 +124,8 @@ def _default(entry: Attribute) -> str:
         value = _bool(entry.default)
     elif entry.type == "integers":
         value = "{" + ", ".join(str(item) for item in entry.default) + "}"
+    elif entry.type == "number":
+        value = cpp_number(entry.default)
     else:
         value = _text(entry.default) if entry.type == "text" else repr(entry.default)
     return f"Attribute({CPP_TYPES[entry.type]}{value if value.startswith('{') else '{' + value + '}'})"

@@ -23,6 +23,7 @@ HEAD = '''\
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf  # noqa: F401 (defaults may be infinite)
 from typing import Any, TypeVar, Union
 
 import torch

@@ -11,6 +11,7 @@
 #include <portops/core/registry.hpp>
 #include <portops/ops/add.hpp>
 #include <portops/ops/batch_norm.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
@@ -97,6 +98,7 @@ std::vector<OperatorCase> operator_cases() {
       {"multiply", {{"x", {3, 4}}}, [](Ctx c, In v) { return ag::multiply(c, v[0], 2.5); }},
       {"divide", {{"x", {3, 4}}, {"y", {4}}}, [](Ctx c, In v) { return ag::divide(c, v[0], v[1]); }},
       {"relu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::relu(c, v[0]); }},
+      {"clip", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::clip(c, v[0], {.min = 0.0, .max = 0.5}); }},
       {"gelu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::gelu(c, v[0]); }},
       {"gelu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::gelu(c, v[0], {.approximate = "tanh"}); }},
       {"silu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::silu(c, v[0]); }},

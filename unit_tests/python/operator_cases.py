@@ -192,6 +192,7 @@ CASES: dict[str, Case] = {
     ),
     "divide": Case({"x": _random(3, 4), "y": _random(4)}, lambda x, y: x / y, (X,)),
     "relu": Case({"x": _random(3, 4) - 1}, lambda x: np.maximum(x, 0), (X,)),
+    "clip": Case({"x": _random(3, 4), "min": 0.5, "max": 1.5}, lambda x, min, max: np.clip(x, min, max), (X,)),
     "gelu": Case({"x": _random(3, 4) - 1, "approximate": "tanh"}, lambda x, approximate: _gelu(x), (X,)),
     "silu": Case({"x": _random(3, 4) - 1}, lambda x: x / (1 + np.exp(-x)), (X,)),
     "sigmoid": Case({"x": _random(3, 4) - 1}, lambda x: 1 / (1 + np.exp(-x)), (X,)),

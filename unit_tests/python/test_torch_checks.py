@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import subprocess
 import sys
 import unittest
@@ -66,6 +67,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
         "divide_grad": (x, y, 0.0, g, [True, True]),
         "relu": (x,),
         "relu_grad": (x, x, [True]),
+        "clip": (x, 0.25, math.inf),
+        "clip_grad": (x, x, 0.25, 0.75, [True]),
         "gelu": (x, "tanh"),
         "gelu_grad": (x, x, "none", [True]),
         "silu": (x,),

@@ -61,6 +61,8 @@ def cases() -> dict[str, Case]:
         "divide": Case(pt.divide, three[1:], torch.divide),
         "divide_number": Case(lambda x: pt.divide(x, 2), three[:1], lambda x: x / 2),
         "relu": Case(lambda x: pt.relu(x - 1), three[:1], lambda x: torch.relu(x - 1)),
+        "clip": Case(lambda x: pt.clip(x, 0.5, 1.0), three[:1], lambda x: torch.clip(x, 0.5, 1.0)),
+        "clip_below": Case(lambda x: pt.clip(x, 0.5), three[:1], lambda x: torch.clip(x, 0.5)),
         "gelu": Case(pt.gelu, three[:1], torch.nn.functional.gelu),
         "gelu_tanh": Case(
             lambda x: pt.gelu(x, approximate="tanh"),

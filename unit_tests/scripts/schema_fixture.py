@@ -233,6 +233,14 @@ LISTS = """\
 """
 
 
+# Defaults of numbers that are infinite.
+INFINITE = edited(
+    GOOD,
+    *[("default: 2,", "default: -.inf,"), ("default: 1.0e-12", "default: .inf")],
+    *[("default: 2\n", "default: -.inf\n"), ("default: 1e-12", "default: .inf")],
+)
+
+
 def alone(*replacements: tuple[str, str]) -> str:
     """The forward operator without a gradient."""
     return edited(FORWARD, ("  backward: norm_grad\n", ""), *replacements)

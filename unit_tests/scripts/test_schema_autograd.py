@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unittest
 
-from schema_fixture import GOOD, LISTS, REDUCTION, SchemaTest, edited
+from schema_fixture import GOOD, INFINITE, LISTS, REDUCTION, SchemaTest, edited
 
 
 class AutogradTest(SchemaTest):
@@ -53,6 +53,12 @@ class AutogradTest(SchemaTest):
             "};\n",
             header,
         )
+
+    def test_infinite_defaults(self) -> None:
+        header, _ = self.made(INFINITE)
+        self.assertIn("  double porder = -std::numeric_limits<double>::infinity();\n", header)
+        self.assertIn("  double epsilon = std::numeric_limits<double>::infinity();\n", header)
+        self.assertIn("#include <limits>\n", header)
 
     def test_what_is_kept(self) -> None:
         body = self.body(GOOD, "call_norm")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 import unittest
 
-from schema_fixture import GOOD, LISTS, ROOT, SchemaTest, alone
+from schema_fixture import GOOD, INFINITE, LISTS, ROOT, SchemaTest, alone
 
 TEMPLATE = """\
 PORTOPS_API const char* portops_version(void);  // @VERSION@
@@ -68,6 +68,11 @@ class CInterfaceTest(SchemaTest):
             ".scale = scale",
         ):
             self.assertIn(part, self.source)
+
+    def test_infinite_defaults(self) -> None:
+        self.assertEqual(self.run_c(self.write("good.yaml", INFINITE)), (0, []))
+        self.assertIn("{sizeof(portops_norm_options), NULL, -HUGE_VAL, NULL, 0, HUGE_VAL, 1, 0, 3, NULL}", self.header)
+        self.assertIn("  double porder;         ///< -inf: The order.\n", self.header)
 
     def test_lists(self) -> None:
         self.assertEqual(self.run_c(self.write("good.yaml", LISTS)), (0, []))

@@ -14,6 +14,7 @@ from schema_fixture import (
     ASVECTOR_OF_GRADIENT,
     COMPUTED,
     GOOD,
+    INFINITE,
     LISTS,
     REDUCTION,
     ROOT,
@@ -60,6 +61,26 @@ class OutputTest(SchemaTest):
             ".infos = {norm_info(), norm_grad_info()},",
         ):
             self.assertIn(part, tables)
+
+    def test_tables_and_reference_of_infinite_defaults(self) -> None:
+        schema, file, folder = self.write("good.yaml", INFINITE), self.folder / "tables.cpp", self.folder / "pages"
+        self.assertEqual(self.run_schema("generate", schema, file), (0, []))
+        tables = file.read_text(encoding="utf-8")
+        for part in (
+            "\n#include <limits>\n",
+            ".default_value = Attribute(double{-std::numeric_limits<double>::infinity()}), "
+            '.names = {{"fro", 2.0}, {"cube", 3.0}}}',
+            ".default_value = Attribute(double{std::numeric_limits<double>::infinity()}), .names = {}}",
+        ):
+            self.assertIn(part, tables)
+        self.assertEqual(self.run_schema("reference", schema, folder), (0, []))
+        page = (folder / "norm.md").read_text(encoding="utf-8")
+        for part in (
+            "| `porder` | number or `fro` (2) or `cube` (3) | `-inf` | The order. |",
+            "| `epsilon` | number | `inf` | A small number. |",
+            " porder=-inf axis=0,-1 epsilon=inf ",
+        ):
+            self.assertIn(part, page)
 
     def test_tables_and_checks_of_some_operators(self) -> None:
         schema, file = self.write("good.yaml", GOOD + LISTS), self.folder / "tables.cpp"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import unittest
 
-from schema_fixture import FORWARD, GOOD, GRADIENT, LISTS, ROOT, SchemaTest, alone, edited
+from schema_fixture import FORWARD, GOOD, GRADIENT, INFINITE, LISTS, ROOT, SchemaTest, alone, edited
 
 
 class PythonTest(SchemaTest):
@@ -34,6 +34,15 @@ class PythonTest(SchemaTest):
             "    x: Sequence[A],\n",
         ):
             self.assertIn(part, text)
+
+    def test_infinite_defaults(self) -> None:
+        for module in ("_operators.py", "torch/_functions.py"):
+            text = self.written(INFINITE, module=module)
+            for part in ("\nfrom math import inf", "    porder: float | str = -inf,\n", "    epsilon: float = inf,\n"):
+                self.assertIn(part, text)
+        text = self.written(INFINITE, module="_schema.py")
+        self.assertIn("\nfrom math import inf", text)
+        self.assertIn("Attribute(name='porder', type='number', default=-inf,", text)
 
     def test_what_must_be_given_comes_first(self) -> None:
         functions = {node.name: node for node in ast.parse(self.written(GOOD)).body if isinstance(node, ast.FunctionDef)}

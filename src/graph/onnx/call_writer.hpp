@@ -102,6 +102,7 @@ void add_function(ModelTarget& target, const std::string& op);
 // The calls that have operators of ONNX, by the files that they stand in; false as above.
 bool write_arithmetic(CallWriter& writer);
 bool write_activation(CallWriter& writer);
+bool write_clip(CallWriter& writer);
 bool write_matmul(CallWriter& writer);
 bool write_linear(CallWriter& writer);
 bool write_conv(CallWriter& writer);

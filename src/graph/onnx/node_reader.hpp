@@ -157,6 +157,7 @@ void read_element_wise(NodeReader& node);
 void read_pow(NodeReader& node);
 void read_activation(NodeReader& node);
 void read_swish(NodeReader& node);
+void read_clip(NodeReader& node);
 void read_identity(NodeReader& node);
 void read_dropout(NodeReader& node);
 void read_cast(NodeReader& node);

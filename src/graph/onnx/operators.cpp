@@ -12,6 +12,7 @@ NodeHandler find_handler(std::string_view op) {
       {"AveragePool", read_pool},
       {"BatchNormalization", read_batch_normalization},
       {"Cast", read_cast},
+      {"Clip", read_clip},
       {"Concat", read_concat},
       {"Constant", read_constant},
       {"ConstantOfShape", read_constant_of_shape},

@@ -106,6 +106,30 @@ void read_swish(NodeReader& node) {
   node.give(0, node.call("silu", {{"x", node.input(0)}}));
 }
 
+namespace {
+
+double bound(NodeReader& node, std::size_t number, const std::string& name) {
+  const Tensor* elements = node.elements(number);
+  if (elements == nullptr) node.refuse(name, " is computed when the program runs, expected a constant");
+  const TensorRef& its = elements->ref();
+  if (its.size() != 1) node.refuse(name, " has extents ", its.extents().to_string(), ", expected one element");
+  if (its.type() != node.type(0)) {
+    node.refuse(name, " has element type ", name_of(its.type()), ", expected ", name_of(node.type(0)), ", that of x");
+  }
+  const double value = numbers_of(*elements).front();
+  if (std::isnan(value)) node.refuse(name, " is nan, expected a number");
+  return value;
+}
+
+}  // namespace
+
+void read_clip(NodeReader& node) {
+  std::map<std::string, Attribute, std::less<>> bounds;
+  if (node.has_input(1)) bounds["min"] = bound(node, 1, "min");
+  if (node.has_input(2)) bounds["max"] = bound(node, 2, "max");
+  node.give(0, node.call("clip", {{"x", node.input(0)}}, bounds));
+}
+
 void read_identity(NodeReader& node) { node.give(0, node.known(0)); }
 
 void read_dropout(NodeReader& node) {

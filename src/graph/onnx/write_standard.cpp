@@ -67,6 +67,18 @@ bool write_activation(CallWriter& writer) {
   return true;
 }
 
+/// Bounds that are none are left out. ONNX then has the largest numbers, which bound infinities alone.
+bool write_clip(CallWriter& writer) {
+  const auto bound = [&](const char* name, double none) {
+    const double number = writer.attribute<double>(name);
+    return number == none ? "" : writer.constant(converted(number_tensor(number), writer.info("x").type), name);
+  };
+  std::vector<std::string> inputs{writer.in("x"), bound("min", -INFINITY), bound("max", INFINITY)};
+  while (inputs.back().empty()) inputs.pop_back();
+  writer.node("Clip", inputs, {writer.out()});
+  return true;
+}
+
 namespace {
 
 /// A node that exchanges an input's last two axes; its result.
@@ -325,31 +337,15 @@ bool write_embedding(CallWriter& writer) {
 bool write_standard(CallWriter& writer) {
   using Writer = bool (*)(CallWriter&);
   static const std::map<std::string_view, Writer> writers = {
-      {"add", write_arithmetic},
-      {"batch_norm", write_batch_norm},
-      {"concat", write_concat},
-      {"conv2d", write_conv},
-      {"deform_conv2d", write_deform_conv},
-      {"divide", write_arithmetic},
-      {"embedding", write_embedding},
-      {"gelu", write_activation},
-      {"layer_norm", write_layer_norm},
-      {"linear", write_linear},
-      {"matmul", write_matmul},
-      {"mean", write_reduction},
-      {"multiply", write_arithmetic},
-      {"p_norm", write_norm},
-      {"pool2d", write_pool},
-      {"relu", write_activation},
-      {"reshape", write_reshape},
-      {"sigmoid", write_activation},
-      {"slice", write_slice},
-      {"softmax", write_softmax},
-      {"split", write_split},
-      {"subtract", write_arithmetic},
-      {"sum", write_reduction},
-      {"tanh", write_activation},
-      {"transpose", write_transpose},
+      {"add", write_arithmetic},        {"batch_norm", write_batch_norm}, {"clip", write_clip},
+      {"concat", write_concat},         {"conv2d", write_conv},           {"deform_conv2d", write_deform_conv},
+      {"divide", write_arithmetic},     {"embedding", write_embedding},   {"gelu", write_activation},
+      {"layer_norm", write_layer_norm}, {"linear", write_linear},         {"matmul", write_matmul},
+      {"mean", write_reduction},        {"multiply", write_arithmetic},   {"p_norm", write_norm},
+      {"pool2d", write_pool},           {"relu", write_activation},       {"reshape", write_reshape},
+      {"sigmoid", write_activation},    {"slice", write_slice},           {"softmax", write_softmax},
+      {"split", write_split},           {"subtract", write_arithmetic},   {"sum", write_reduction},
+      {"tanh", write_activation},       {"transpose", write_transpose},
   };
   const auto at = writers.find(writer.call().op);
   if (at == writers.end()) return false;

@@ -11,7 +11,8 @@ namespace portops::impl {
 //   static A value(A x)
 //   static A gradient(A kept, A out_grad)   from what its gradient takes, x or out
 //
-// with A = Arithmetic<T>. These are the functors that map() takes.
+// with A = Arithmetic<T>. One with options holds them, and has functions that are not static. These are the functors
+// that map() takes.
 
 template <class Function>
 struct Activation {
@@ -19,9 +20,11 @@ struct Activation {
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
 
+  Function function = {};
+
   template <class A>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    out[0] = Function::value(in[0]);
+    out[0] = function.value(in[0]);
   }
 };
 
@@ -31,9 +34,11 @@ struct ActivationGrad {
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
 
+  Function function = {};
+
   template <class A>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    out[0] = Function::gradient(in[0], in[1]);
+    out[0] = function.gradient(in[0], in[1]);
   }
 };
 

@@ -43,6 +43,24 @@ class Convolutional(nn.Module):
         return functional.softmax(self.head(self.dropout(x)), dim=1)
 
 
+class Inverted(nn.Module):
+    """An inverted residual with ReLU6, as MobileNet has them, and other bounds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Conv2d(3, 12, 1, bias=False)
+        self.norm = nn.BatchNorm2d(12)
+        self.depthwise = nn.Conv2d(12, 12, 3, padding=1, groups=12)
+        self.narrow = nn.Conv2d(12, 3, 1)
+        self.head = nn.Linear(3, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = functional.relu6(8 * self.norm(self.wide(x)))
+        y = functional.relu6(self.depthwise(y))
+        x = torch.clamp(x + self.narrow(y), min=-0.5, max=0.75)
+        return self.head(torch.clamp(x, max=0.5).mean((2, 3)))
+
+
 class Deformable(nn.Module):
     """Deformable convolutions of both versions, whose offsets convolutions compute."""
 
@@ -107,6 +125,8 @@ NETWORKS = {
     "convolutional_11_script": (Convolutional, IMAGES, 11),
     "convolutional_13_script": (Convolutional, IMAGES, 13),
     "convolutional_18": (Convolutional, IMAGES, 18),
+    "inverted_11_script": (Inverted, IMAGES, 11),
+    "inverted_18": (Inverted, IMAGES, 18),
     "deformable_19": (Deformable, IMAGES, 19),
     "deformable_22": (Deformable, IMAGES, 22),
     "transformer_11_script": (Transformer, torch.Size((2, 7, 12)), 11),

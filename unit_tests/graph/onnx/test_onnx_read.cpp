@@ -4,6 +4,7 @@
 
 #include <portops/ops/add.hpp>
 #include <portops/ops/batch_norm.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/deform_conv2d.hpp>
@@ -81,6 +82,23 @@ TEST_F(OnnxReadTest, ArithmeticAndActivations) {
             "h: f32 [2] = tanh(x = g)\n"
             "i: f32 [2] = gelu(x = h, approximate = tanh)\n"
             "j: f32 [2] = silu(x = i)\n");
+}
+
+TEST_F(OnnxReadTest, Bounds) {
+  for (const int operator_set : {11, 12, 13, 22}) {
+    EXPECT_EQ(calls_of(operator_set, R"((float[2] x) => (float[2] y) <float zero = {0}, float[1] six = {6}> {
+                a = Clip(x, zero, six) b = Clip(a, zero) half = Constant<value = float {0.5}>() c = Clip(b, , half)
+                d = Clip(c) y = Identity(d) })"),
+              "a: f32 [2] = clip(x = x, min = 0, max = 6)\n"
+              "b: f32 [2] = clip(x = a, min = 0)\n"
+              "c: f32 [2] = clip(x = b, max = 0.5)\n"
+              "d: f32 [2] = clip(x = c)\n");
+  }
+  need_type<f16>();
+  EXPECT_EQ(calls_of(13,
+                     "(float16[2] x) => (float16[2] y) <float six = {6}> { h = Cast<to = 10>(six) "
+                     "y = Clip(x, , h) }"),
+            "y: f16 [2] = clip(x = x, max = 6)\n");
 }
 
 TEST_F(OnnxReadTest, AGeluInPieces) {

@@ -4,6 +4,7 @@
 
 #include <portops/ops/add.hpp>
 #include <portops/ops/batch_norm.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/relu.hpp>
@@ -13,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -320,6 +322,31 @@ TEST_F(OnnxRefusalTest, NumbersAtTheEndsOf64Bits) {
   to.clear_int64_data();
   to.add_int64_data(INT64_MIN);
   EXPECT_EQ(refusal_of(model.SerializeAsString()), "node (Range): goes from 0 to -9223372036854775808 by -1");
+}
+
+TEST_F(OnnxRefusalTest, BoundsThatAreNoNumbers) {
+  const auto refused = [](const std::string& constants, const std::string& node) {
+    return refusal_of_graph(17, "(float[2] x, float b) => (float[2] y) <" + constants + "> { y = " + node + " }");
+  };
+  EXPECT_EQ(refused("float zero = {0}", "Clip(x, b)"),
+            "node (Clip): min is computed when the program runs, expected a constant");
+  EXPECT_EQ(refused("float zero = {0}", "Clip(x, zero, b)"),
+            "node (Clip): max is computed when the program runs, expected a constant");
+  EXPECT_EQ(refused("float[2] two = {0, 1}", "Clip(x, two)"), "node (Clip): min has extents [2], expected one element");
+  EXPECT_EQ(refused("float[0] none = {}", "Clip(x, , none)"), "node (Clip): max has extents [0], expected one element");
+  EXPECT_EQ(refused("int64 zero = {0}", "Clip(x, zero)"),
+            "node (Clip): min has element type i64, expected f32, that of x");
+  EXPECT_EQ(refused("double six = {6}", "Clip(x, , six)"),
+            "node (Clip): max has element type f64, expected f32, that of x");
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float zero = {0}> "
+      "{ y = Clip(x, zero) }");
+  model.mutable_graph()->mutable_node(0)->set_name("bounded");
+  model.mutable_graph()->mutable_initializer(0)->set_float_data(0, std::nanf(""));
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "node 'bounded' (Clip): min is nan, expected a number");
+  EXPECT_NE(refusal_of_graph(17, "(int64[2] x) => (int64[2] y) <int64 zero = {0}> { y = Clip(x, zero) }")
+                .find("node (Clip): portops::clip: x has element type i64"),
+            std::string::npos);
 }
 
 TEST_F(OnnxRefusalTest, WhatHasNoCall) {

@@ -7,6 +7,7 @@
 #include <portops/ops/adam.hpp>
 #include <portops/ops/add.hpp>
 #include <portops/ops/batch_norm.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/deform_conv2d.hpp>
@@ -137,6 +138,27 @@ TEST_F(OnnxWriteTest, WhatOnnxSaysOtherwiseIsOurs) {
   EXPECT_EQ(nodes_of(program),
             (std::vector<std::string>{"portops.linear", "portops.silu", "portops.lerp", "portops.p_norm",
                                       "portops.p_norm", "ReduceL2", "portops.layer_norm"}));
+}
+
+TEST_F(OnnxWriteTest, BoundsOfEveryElementType) {
+  for (const ElementType type : enabled_element_types()) {
+    graph::Program program;
+    const graph::ValueId x = program.add_input("x", type, {3, 4});
+    program.add_output("within", program.call("clip", {{"x", x}}, {{"min", 0.1}, {"max", 0.7}}));
+    program.add_output("above", program.call("clip", {{"x", x}}, {{"min", 0.1}}));
+    program.add_output("below", program.call("clip", {{"x", x}}, {{"max", 1e6}}));
+    program.add_output("all", program.call("clip", {{"x", x}}));
+    program.add_output("infinite", program.call("clip", {{"x", x}}, {{"min", INFINITY}, {"max", -INFINITY}}));
+    const graph::Program read = there_and_back(ctx, program);
+    EXPECT_EQ(nodes_of(program), std::vector<std::string>(5, "Clip"));
+    EXPECT_EQ(read.calls().back().attributes, program.calls().back().attributes);
+    onnx::ModelProto model;
+    model.ParseFromString(graph::onnx_model(program));
+    std::vector<int> inputs;
+    for (const onnx::NodeProto& each : model.graph().node()) inputs.push_back(each.input_size());
+    EXPECT_EQ(inputs, (std::vector<int>{3, 2, 3, 1, 3}));
+    EXPECT_EQ(model.graph().node(2).input(1), "");
+  }
 }
 
 TEST_F(OnnxWriteTest, LinearLayersWhoseWeightIsTransposed) {
