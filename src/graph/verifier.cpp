@@ -95,6 +95,7 @@ bool Verifier::is_laid_out_in_rows(std::int32_t content) const {
 /// Whether elements lie one after the other, whichever axis is the fastest.
 bool Verifier::has_no_gaps(std::int32_t content) const {
   const Extents &extents = info(content).extents, &strides = place(content).strides;
+  if (extents.product() == 0) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // of each how far apart elements lie, and how many
   for (int axis = 0; axis < extents.rank(); ++axis) {
     if (extents[axis] > 1) axes.emplace_back(strides[axis], extents[axis]);

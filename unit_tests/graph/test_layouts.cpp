@@ -264,7 +264,7 @@ TEST_P(GraphLayoutsTest, joined_steps_on_every_path) {
 // and writes the same ones.
 TEST(GraphLayoutsPlanTest, strides_that_are_wrong_are_found) {
   need_type<float>();
-  const Context ctx = host_context();
+  const Context ctx(enabled_backends().front());
   Network<float> net(ctx);
   const ValueId x = net.conv(net.image({2, 3, 8, 6}), 16, 3);
   const ValueId y = net.program.call("gelu", {{"x", x}});

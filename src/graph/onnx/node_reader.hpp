@@ -158,6 +158,8 @@ void read_pow(NodeReader& node);
 void read_activation(NodeReader& node);
 void read_swish(NodeReader& node);
 void read_clip(NodeReader& node);
+void read_hard_sigmoid(NodeReader& node);
+void read_hard_swish(NodeReader& node);
 void read_identity(NodeReader& node);
 void read_dropout(NodeReader& node);
 void read_cast(NodeReader& node);

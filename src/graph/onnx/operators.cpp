@@ -28,6 +28,8 @@ NodeHandler find_handler(std::string_view op) {
       {"Gemm", read_gemm},
       {"GlobalAveragePool", read_global_pool},
       {"GlobalMaxPool", read_global_pool},
+      {"HardSigmoid", read_hard_sigmoid},
+      {"HardSwish", read_hard_swish},
       {"Identity", read_identity},
       {"LayerNormalization", read_layer_normalization},
       {"MatMul", read_matmul},

@@ -130,6 +130,24 @@ void read_clip(NodeReader& node) {
   node.give(0, node.call("clip", {{"x", node.input(0)}}, bounds));
 }
 
+namespace {
+
+ValueId hard_sigmoid(NodeReader& node, double alpha, double beta) {
+  const ValueId scaled = node.call("multiply", {{"x", node.input(0)}, {"y", alpha}});
+  const ValueId shifted = node.call("add", {{"x", scaled}, {"y", beta}});
+  return node.call("clip", {{"x", shifted}}, {{"min", 0.0}, {"max", 1.0}});
+}
+
+}  // namespace
+
+void read_hard_sigmoid(NodeReader& node) {
+  node.give(0, hard_sigmoid(node, node.number("alpha", 0.2), node.number("beta", 0.5)));
+}
+
+void read_hard_swish(NodeReader& node) {
+  node.give(0, node.call("multiply", {{"x", node.input(0)}, {"y", hard_sigmoid(node, 1.0 / 6.0, 0.5)}}));
+}
+
 void read_identity(NodeReader& node) { node.give(0, node.known(0)); }
 
 void read_dropout(NodeReader& node) {

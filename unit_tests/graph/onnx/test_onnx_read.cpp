@@ -101,6 +101,21 @@ TEST_F(OnnxReadTest, Bounds) {
             "y: f16 [2] = clip(x = x, max = 6)\n");
 }
 
+TEST_F(OnnxReadTest, HardActivations) {
+  EXPECT_EQ(calls_of(14, R"((float[2] x) => (float[2] y) {
+              a = HardSigmoid(x) b = HardSigmoid<alpha = 0.25, beta = 1.0>(a) c = HardSwish(b) y = Identity(c) })"),
+            "multiply_0: f32 [2] = multiply(x = x, y = 0.2)\n"
+            "add_1: f32 [2] = add(x = multiply_0, y = 0.5)\n"
+            "a: f32 [2] = clip(x = add_1, min = 0, max = 1)\n"
+            "multiply_3: f32 [2] = multiply(x = a, y = 0.25)\n"
+            "add_4: f32 [2] = add(x = multiply_3, y = 1)\n"
+            "b: f32 [2] = clip(x = add_4, min = 0, max = 1)\n"
+            "multiply_6: f32 [2] = multiply(x = b, y = 0.16666666666666666)\n"
+            "add_7: f32 [2] = add(x = multiply_6, y = 0.5)\n"
+            "clip_8: f32 [2] = clip(x = add_7, min = 0, max = 1)\n"
+            "c: f32 [2] = multiply(x = b, y = clip_8)\n");
+}
+
 TEST_F(OnnxReadTest, AGeluInPieces) {
   const std::string head =
       "(float[2] x) => (float[2] y) <float root = {1.4142135}, float one = {1}, float half = {0.5}> "
