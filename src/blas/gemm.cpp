@@ -150,8 +150,9 @@ class ProductMemory {
 
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
           const TensorRef& b, double beta, const TensorRef& c, const Batch& batch, [[maybe_unused]] Workspace workspace,
-          const TensorRef& bias) {
-  const Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c, batch, bias);
+          const TensorRef& bias, impl::Prepared* kept_b) {
+  Product product = check(ctx, a_transpose, b_transpose, alpha, a, b, beta, c, batch, bias);
+  if (batch.count == 1) product.kept_b = kept_b;
   if (c.size() == 0 || batch.count == 0) return;
   if (product.inner == 0 || alpha == 0.0) {
     const impl::Region region("portops::gemm[scale]");

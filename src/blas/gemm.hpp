@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/context.hpp"
+#include "core/exec/program_call.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <cstddef>
@@ -51,6 +52,8 @@ struct Batch {
 ///   add up in another order when its number of threads changes; batches; and where ctx.products() asks for own.
 /// - scale: alpha = 0, or an inner extent of 0.
 ///
+/// `kept_b` is where a program keeps what is made of its b, which is the same in each run; the fallback alone takes it.
+///
 /// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and
 /// perhaps with other bits); without it the library's pool lends some. The context's own workspace is never touched: it
 /// belongs to the operator that calls.
@@ -58,7 +61,7 @@ struct Batch {
 /// Throws Error, before anything is enqueued, for arguments that do not fit together, and as check_products does.
 void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, double alpha, const TensorRef& a,
           const TensorRef& b, double beta, const TensorRef& c, const Batch& batch = {}, Workspace workspace = {},
-          const TensorRef& bias = {});
+          const TensorRef& bias = {}, impl::Prepared* kept_b = nullptr);
 
 /// Throws Error where the context asks for products of Kokkos Kernels that it cannot have of this element type.
 /// Operators call it among their checks.

@@ -3,16 +3,23 @@
 #include "blas/gemm_fallback.hpp"
 
 #include "core/exec/dispatch.hpp"
+#include "core/exec/launch.hpp"
 
 namespace portops::blas {
 namespace {
 
 template <Backend B, class T, class C>
 void launch(const Context& ctx, const Product& product) {
-  static const std::string label = "portops::gemm[fallback]";
+  static const std::string label = "portops::gemm[fallback]", pack_label = "portops::gemm::b[panels]";
   using Functor = Multiply<B, T, C>;
   const impl::SpaceOf<B>& space = impl::instance<B>(ctx);
-  const Functor functor(product, space.concurrency());
+  const void* packed = nullptr;
+  if (product.kept_b != nullptr) {
+    packed = product.kept_b->get(ctx, pack_label, PackColumns<T>{product, nullptr}.bytes(), [&](void* memory) {
+      impl::launch_by_items<B>(ctx, pack_label, PackColumns<T>{product, static_cast<impl::Arithmetic<T>*>(memory)});
+    });
+  }
+  const Functor functor(product, static_cast<const impl::Arithmetic<T>*>(packed), space.concurrency());
   constexpr std::int64_t most_teams = 1 << 30;
   typename Functor::Policy policy(space, static_cast<int>(std::min(functor.tiles(), most_teams)), 1, 1);
   policy.set_scratch_size(1, Kokkos::PerTeam(functor.scratch_bytes() + Functor::alignment));

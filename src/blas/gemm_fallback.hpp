@@ -5,12 +5,47 @@
 #include "blas/gemm_paths.hpp"
 #include "blas/panels.hpp"
 #include "core/exec/spaces.hpp"
+#include "core/lanes/tile_shape.hpp"
 
 #include <algorithm>
 
 // A matrix product for hosts.
 
 namespace portops::blas {
+
+/// op(b) of a product as it is multiplied: slices of the inner axis, which are panels of columns, the last one filled
+/// up. It packs a panel of a slice an item.
+template <class T>
+struct PackColumns {
+  using A = impl::Arithmetic<T>;
+  using Sizes = Blocks<A>;
+  static constexpr int blocks = 0;
+
+  Product product;
+  A* packed;
+
+  std::int64_t panels() const { return impl::ceil_div(product.columns, std::int64_t{Sizes::panel_columns}); }
+  std::int64_t items() const { return impl::ceil_div(product.inner, std::int64_t{Sizes::depth}) * panels(); }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(product.inner * panels() * Sizes::panel_columns) * sizeof(A);
+  }
+  int depth(std::int64_t k) const { return static_cast<int>(std::min<std::int64_t>(Sizes::depth, product.inner - k)); }
+  /// The elements from k on, in the first slice that has them, of columns from one on that begins a panel.
+  std::int64_t offset(std::int64_t k, std::int64_t column) const {
+    return k * panels() * Sizes::panel_columns + column * depth(k);
+  }
+  /// Where they begin in b.
+  std::int64_t place(std::int64_t k, std::int64_t column) const {
+    return product.b_transpose == Transpose::yes ? column * product.b_stride + k : k * product.b_stride + column;
+  }
+
+  void operator()(std::int64_t item) const {
+    const std::int64_t k = item / panels() * Sizes::depth, column = item % panels() * Sizes::panel_columns;
+    const int columns = static_cast<int>(std::min<std::int64_t>(Sizes::panel_columns, product.columns - column));
+    pack_panels<Sizes::panel_columns>(packed + offset(k, column), static_cast<const T*>(product.b) + place(k, column),
+                                      product.b_stride, product.b_transpose == Transpose::yes, columns, depth(k));
+  }
+};
 
 /// c = alpha · op(a) · op(b) + beta · c + bias, a team of one thread taking a tile of c at a time.
 template <Backend B, class T, class C = T>
@@ -22,10 +57,12 @@ class Multiply {
   using Team = typename Policy::member_type;
 
   /// Tiles become smaller where there would be fewer than threads.
-  Multiply(const Product& product, int threads)
+  /// `packed_b` as PackColumns leaves it, or null.
+  Multiply(const Product& product, const A* packed_b, int threads)
       : p_(product),
         a_(static_cast<const T*>(p_.a)),
         b_(static_cast<const T*>(p_.b)),
+        packed_b_(packed_b),
         c_(static_cast<C*>(p_.c)),
         bias_(static_cast<const C*>(p_.bias)) {
     while (tiles() < threads && tile_columns_ > Sizes::panel_columns) tile_columns_ /= 2;
@@ -59,18 +96,23 @@ class Multiply {
 
   void write_tile(std::int64_t product, std::int64_t row, std::int64_t column, A* scratch) const {
     A* const a_panels = scratch;
-    A* const b_panels = a_panels + Sizes::tile_rows * Sizes::depth;
+    A* const own_b_panels = a_panels + Sizes::tile_rows * Sizes::depth;
     const int rows = static_cast<int>(std::min<std::int64_t>(tile_rows_, p_.rows - row));
-    TileSums<A> tile(b_panels + Sizes::tile_columns * Sizes::depth, tile_size, rows * Sizes::tile_columns);
+    TileSums<A> tile(own_b_panels + Sizes::tile_columns * Sizes::depth, tile_size, rows * Sizes::tile_columns);
     const int columns = static_cast<int>(std::min<std::int64_t>(tile_columns_, p_.columns - column));
     const bool a_turned = p_.a_transpose == Transpose::yes;
     const bool b_turned = p_.b_transpose == Transpose::yes;
     for (std::int64_t k = 0; k < p_.inner; k += Sizes::depth) {
       const int depth = static_cast<int>(std::min<std::int64_t>(Sizes::depth, p_.inner - k));
       const T* a = a_ + product * p_.batch.a_stride + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
-      const T* b = b_ + product * p_.batch.b_stride + (b_turned ? column * p_.b_stride + k : k * p_.b_stride + column);
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
-      pack_panels<Sizes::panel_columns>(b_panels, b, p_.b_stride, b_turned, columns, depth);
+      const A* b_panels = own_b_panels;
+      if (packed_b_ != nullptr) {
+        b_panels = packed_b_ + PackColumns<T>{p_, nullptr}.offset(k, column);
+      } else {
+        const T* b = b_ + product * p_.batch.b_stride + PackColumns<T>{p_, nullptr}.place(k, column);
+        pack_panels<Sizes::panel_columns>(own_b_panels, b, p_.b_stride, b_turned, columns, depth);
+      }
       // A panel of columns stays in the first-level cache while all rows pass by.
       tile.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < columns; j += Sizes::panel_columns) {
@@ -107,6 +149,7 @@ class Multiply {
   Product p_;
   const T* a_;
   const T* b_;
+  const A* packed_b_;
   C* c_;
   const C* bias_;
   int tile_rows_ = Sizes::tile_rows;

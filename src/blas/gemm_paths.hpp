@@ -22,6 +22,7 @@ struct Product {
   Batch batch;
   const void* bias = nullptr;  ///< of c's type; beta is 0 then
   std::int64_t bias_stride = 0;
+  impl::Prepared* kept_b = nullptr;  ///< may be null; of a product that is no batch
 };
 
 /// c = beta · c, on every backend.

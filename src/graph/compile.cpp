@@ -143,9 +143,9 @@ std::string text_of(const Program& program, const Plan& plan, std::int32_t conte
   return text.str();
 }
 
-/// Of a call whether it is a convolution with a constant weight.
+/// Of a call whether it is a convolution or a linear layer with a constant weight.
 bool keeps_weight(const CompiledData& data, const Call& call) {
-  if (!is_convolution(call)) return false;
+  if (!is_convolution(call) && call.op != "linear") return false;
   const auto weight = static_cast<std::size_t>(call.input("weight")->value().index);
   return data.plan.places[weight].memory == MemoryKind::constant;
 }

@@ -168,7 +168,7 @@ void Execution::State::join(std::vector<ReadyStep>& made) {
     const auto tensor = [&](ValueId value) { return tensor_of(value.index, program().value(value)); };
     ReadyStep& first = made[joined.first];
     first.arguments.set("out", TensorOrNumber(tensor(joined.result)));
-    first.program_call.relu = joined.relu;
+    first.program_call.bounds = joined.bounds;
     if (joined.addend) first.program_call.addend = tensor(joined.addend);
     for (std::size_t step = joined.first + 1; step <= joined.last; ++step) made[step].is_joined = true;
   }
@@ -237,7 +237,7 @@ void Execution::State::enqueue(std::size_t number, std::int32_t instance) {
   const Call& call = program().calls()[static_cast<std::size_t>(its.step->call)];
   try {
     std::optional<impl::ProgramCallScope> scope;
-    if (its.program_call.weight != nullptr || its.program_call.relu || its.program_call.addend) {
+    if (its.program_call.weight != nullptr || its.program_call.bounds || its.program_call.addend) {
       scope.emplace(its.program_call);
     }
     its.run(ctx, *its.call);

@@ -6,6 +6,7 @@
 #include "graph/call_facts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -34,7 +35,7 @@ class Joins {
     if (!is_convolution(convolution)) return {};
     std::optional<JoinedSteps> found;
     JoinedSteps joined{step, step, convolution.result("out")};
-    while (!joined.relu && take_next(joined, convolution)) {
+    while (!joined.bounds && take_next(joined, convolution)) {
       if (is_writable(joined, convolution)) found = joined;
     }
     return found;
@@ -56,14 +57,24 @@ class Joins {
       const ValueId addend = addend_of(call, joined.result);
       if (joined.addend || !addend || !lies_like(addend, convolution.result("out"))) return false;
       joined.addend = addend;
-    } else if (call.op == "relu" && call.input("x")->is_value() && call.input("x")->value() == joined.result) {
-      joined.relu = true;
     } else {
-      return false;
+      const auto bounds = bounds_of(call);
+      if (!bounds || call.input("x")->value() != joined.result) return false;
+      joined.bounds = *bounds;
     }
     joined.last = next;
     joined.result = call.result("out");
     return true;
+  }
+
+  /// Between which numbers the call clips, if it does. Those that it would refuse are its own affair.
+  static std::optional<impl::Bounds> bounds_of(const Call& call) {
+    if (call.op == "relu") return impl::Bounds{.min = 0.0};
+    if (call.op != "clip") return {};
+    const auto number = [&](const char* name) { return std::get<double>(call.attributes.at(name)); };
+    const impl::Bounds bounds{number("min"), number("max")};
+    if (!bounds || std::isnan(bounds.min) || std::isnan(bounds.max)) return {};
+    return bounds;
   }
 
   /// What the call adds to a value, or none.

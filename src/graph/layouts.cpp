@@ -92,7 +92,9 @@ class Layouts {
   void add_convolution(const Call& call) {
     const ValueId x = call.input("x")->value(), weight = call.input("weight")->value(), out = call.result("out");
     keep_in_rows(weight);
-    if (std::get<std::int64_t>(call.attributes.at("groups")) != 1) {
+    const std::int64_t groups = std::get<std::int64_t>(call.attributes.at("groups"));
+    const bool is_depthwise = groups == program_.value(x).extents[1] && groups == program_.value(out).extents[1];
+    if (groups != 1 && !is_depthwise) {
       keep_in_rows(x);
       return keep_in_rows(out);
     }

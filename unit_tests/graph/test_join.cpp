@@ -4,14 +4,16 @@
 #include "graph/graph_support.hpp"
 
 #include <portops/ops/add.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/gelu.hpp>
+#include <portops/ops/linear.hpp>
 #include <portops/ops/relu.hpp>
 
 #include <thread>
 
-// Convolutions of programs on hosts: weights that are packed once, additions and relus that are joined to them.
+// Programs on hosts: weights that are packed once, additions and bounds that are joined to convolutions.
 
 namespace portops::test {
 namespace {
@@ -68,10 +70,10 @@ class GraphJoinTest : public OnEveryBackend {
 
 PORTOPS_ON_EVERY_BACKEND(GraphJoinTest);
 
-TEST_P(GraphJoinTest, relu_and_additions_keep_their_bits) {
+TEST_P(GraphJoinTest, bounds_and_additions_keep_their_bits) {
   for_each_type([&]<class T>() {
     for (const Shape& s : shapes) {
-      for (const bool relu : {false, true}) {
+      for (const int bounds : {0, 1, 2, 3}) {
         for (const int addition : {0, 1, 2}) {  // none, and the convolution as either operand
           Program program;
           const ValueId x = program.add_constant("x", constant<T>({2, s.channels, s.height, s.width}, 7));
@@ -81,11 +83,14 @@ TEST_P(GraphJoinTest, relu_and_additions_keep_their_bits) {
           ValueId y = convolve<T>(program, x, s, 1);
           if (addition == 1) y = program.call("add", {{"x", y}, {"y", addend}});
           if (addition == 2) y = program.call("add", {{"x", addend}, {"y", y}});
-          if (relu) y = program.call("relu", {{"x", y}});
+          if (bounds == 1) y = program.call("relu", {{"x", y}});
+          // Numbers that 16-bit types do not have.
+          if (bounds == 2) y = program.call("clip", {{"x", y}}, {{"min", -0.1}, {"max", 0.3}});
+          if (bounds == 3) y = program.call("clip", {{"x", y}}, {{"max", 0.3}});
           program.add_output("y", y);
           CompileParams params = CompileParams::same_bits();
           params.fold_constants = false;
-          EXPECT_EQ(joined_of(program, params), on_hosts(relu || addition > 0 ? 1 : 0)) << program.to_string();
+          EXPECT_EQ(joined_of(program, params), on_hosts(bounds > 0 || addition > 0 ? 1 : 0)) << program.to_string();
         }
       }
     }
@@ -151,6 +156,40 @@ TEST_P(GraphJoinTest, deformable_convolutions) {
       }
     }
   });
+}
+
+TEST_P(GraphJoinTest, linear_layers_keep_their_bits) {
+  for_each_type([&]<class T>() {
+    for (const auto& [rows, inner, columns] : {std::tuple{1, 700, 130}, {5, 3, 70}, {70, 260, 33}}) {
+      for (const bool transposed : {false, true}) {
+        Program program;
+        const ValueId x = program.add_constant("x", constant<T>({rows, inner}, 1));
+        const Extents extents = transposed ? Extents{columns, inner} : Extents{inner, columns};
+        const ValueId weight = program.add_constant("weight", constant<T>(extents, 2));
+        const ValueId bias = program.add_constant("bias", constant<T>({columns}, 3));
+        program.add_output("y", program.call("linear", {{"x", x}, {"weight", weight}, {"bias", bias}},
+                                             {{"transpose_weight", transposed}}));
+        CompileParams params = CompileParams::same_bits();
+        params.fold_constants = false;
+        EXPECT_EQ(joined_of(program, params), 0);
+      }
+    }
+  });
+}
+
+TEST_P(GraphJoinTest, bounds_that_are_none) {
+  need_type<float>();
+  const auto program_of = [&](double min) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {1, 8, 6, 5});
+    const ValueId y = convolve<float>(program, x, {8, 16, 1, 6, 5, 3}, 1);
+    program.add_output("y", program.call("clip", {{"x", y}}, {{"min", min}}));
+    return program;
+  };
+  EXPECT_EQ(joined_of(program_of(-std::numeric_limits<double>::infinity())), 0);
+  // The call refuses it.
+  Execution execution(ctx, CompiledProgram(ctx, program_of(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_NE(message_of([&] { execution.run(); }).find("min is nan"), std::string::npos);
 }
 
 // Executions on several threads share a weight that the first of them packs.

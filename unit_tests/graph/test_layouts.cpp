@@ -7,6 +7,7 @@
 #include "graph/verifier.hpp"
 
 #include <portops/ops/add.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/deform_conv2d.hpp>
@@ -234,6 +235,19 @@ TEST_P(GraphLayoutsTest, indices_of_maxima_and_gradients_lie_in_rows) {
   net.program.add_output("y", net.conv(pool.result("out"), 4, 1));
   EXPECT_EQ(channels_last_of(net.program), 0);
   expect_same_bits(net.program);
+}
+
+TEST_P(GraphLayoutsTest, depthwise_convolutions) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t stride : {1, 2}) {
+      Network<T> net(ctx);
+      const ValueId x = net.relu(net.conv(net.image({2, 3, 13, 11}), 40, 1));
+      const ValueId y = net.program.call("clip", {{"x", net.conv(x, 40, 3, stride, 40)}}, {{"max", 0.5}});
+      net.program.add_output("y", net.conv(y, 24, 1));
+      expect_same_bits(net.program);
+      EXPECT_EQ(channels_last_of(net.program), on_hosts(4));
+    }
+  });
 }
 
 // Additions and relus are joined to convolutions, whose results and addends lie alike.

@@ -5,6 +5,7 @@
 #include "core/exec/context.hpp"
 #include "core/exec/runtime.hpp"
 #include "core/exec/tensor.hpp"
+#include "core/types/bounds.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <cstddef>
@@ -38,11 +39,11 @@ class Prepared {
   std::map<std::string, Tensor> made_;
 };
 
-/// What a program knows of a call of a convolution beside its arguments.
+/// What a program knows of a call of a convolution, or of a linear layer, beside its arguments.
 struct ProgramCall {
   Prepared* weight = nullptr;  ///< where the call keeps what it makes of its weight, if that is a constant
   TensorRef addend = {};       ///< what the call adds to its result, rounded before, or empty
-  bool relu = false;           ///< whether it takes relu of that
+  Bounds bounds = {};          ///< of that
 };
 
 /// Tells the call that this thread makes while this lives: schemas and contexts have no room for what no caller gives.

@@ -87,9 +87,8 @@ template <Backend B, class T>
 void ConvolutionKernels<B, T>::finish(const Context& ctx, const std::string& label, const void* from,
                                       const ConvolutionOut& to, std::int64_t count) {
   if constexpr (B != Backend::cuda) {
-    const Finish<T> finish{static_cast<const T*>(to.addend), to.relu};
     launch_by_items<B>(ctx, label,
-                       FinishAll<T>{finish, static_cast<const T*>(from), static_cast<T*>(to.out.data), count});
+                       FinishAll<T>{Finish<T>(to), static_cast<const T*>(from), static_cast<T*>(to.out.data), count});
   }
 }
 

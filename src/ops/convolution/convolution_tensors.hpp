@@ -20,7 +20,7 @@ struct ConvolutionTensors {
   const ProgramCall* program = nullptr;  ///< where the call is one of a program
 
   /// Whether the program has something made of the result.
-  bool finishes() const { return program != nullptr && (program->addend || program->relu); }
+  bool finishes() const { return program != nullptr && (program->addend || program->bounds); }
   /// Where the weight is kept as kernels take it, or null.
   Prepared* prepared() const { return program != nullptr ? program->weight : nullptr; }
 };
@@ -31,7 +31,7 @@ inline ConvolutionOut convolution_out(const ConvolutionTensors& t, std::int64_t 
                     .bias = t.bias ? t.bias.data() : nullptr,
                     .bias_stride = t.bias ? t.bias.stride(0) : 0};
   if (t.finishes()) {
-    to.relu = t.program->relu;
+    to.bounds = t.program->bounds;
     if (t.program->addend) to.addend = tensor4(t.program->addend, first).data;
   }
   return to;

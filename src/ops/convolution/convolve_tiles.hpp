@@ -36,7 +36,7 @@ class ConvolveTiles {
         out_(to.out),
         bias_(static_cast<const T*>(to.bias)),
         bias_stride_(to.bias_stride),
-        finish_{static_cast<const T*>(to.addend), to.relu},
+        finish_(to),
         by_vectors_(multiplies_vectors<A>(step.windows, step.samples_strips)) {
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
@@ -266,9 +266,8 @@ class ConvolveTiles {
 
   /// The same where sums have a row a pixel.
   void write_vectors(A* sums, std::int64_t first_channel, int rows, std::int64_t first_pixel, int pixels) const {
-    const bool relu = finish_.relu && finish_.suits_sums();
-    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
-    add_bias(sums, sums_row(), pixels, bias_, bias_stride_, first_channel, rows, relu);
+    const Finish<T> finish = finish_.of_written();
+    add_bias(sums, sums_row(), pixels, bias_, bias_stride_, first_channel, rows, finish_.of_sums());
     // Pixels that lie at one distance are written together: those of an image, or of a row.
     const bool is_image = out_.stride[2] == windows_.out_width * out_.stride[3];
     const std::int64_t run = is_image ? windows_.pixels() : windows_.out_width;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/convolution/copy_lines.hpp"
+#include "ops/convolution/image_step.hpp"
 #include "ops/convolution/windows.hpp"
 
 #include <algorithm>
@@ -11,26 +12,42 @@
 
 namespace portops::impl {
 
-/// On hosts: what calls of add and relu would make of a convolution's result, where it is written (ProgramCall). As
-/// they do, each rounds to the element type.
+/// On hosts: what calls of add, and of clip or relu, would make of a convolution's result, where it is written
+/// (ProgramCall). As they do, each rounds to the element type.
 template <class T>
 struct Finish {
   using A = Arithmetic<T>;
   static constexpr int most = 128;  ///< neighbours that it takes at once
 
   const T* addend = nullptr;  ///< elements that lie as those of `out` do; may be null
-  bool relu = false;
+  bool has_bounds = false;
+  A min = 0, max = 0;  ///< the bounds, as the element type has them
 
-  explicit operator bool() const { return addend != nullptr || relu; }
-  /// Whether sums may be finished before they are written: nothing is added, and writing does not round.
-  bool suits_sums() const { return addend == nullptr && std::is_same_v<T, A>; }
+  Finish() = default;
+  explicit Finish(const ConvolutionOut& to)
+      : addend(static_cast<const T*>(to.addend)),
+        has_bounds(to.bounds),
+        min(static_cast<A>(static_cast<T>(to.bounds.min))),
+        max(static_cast<A>(static_cast<T>(to.bounds.max))) {}
+
+  explicit operator bool() const { return addend != nullptr || has_bounds; }
+
+  /// What of it sums take before they are written: bounds, where nothing is added and writing does not round.
+  Finish of_sums() const { return suits_sums() ? *this : Finish(); }
+  /// And what is left of it then.
+  Finish of_written() const { return suits_sums() ? Finish() : *this; }
+
+  A within_bounds(A x) const {
+    const A raised = x < min ? min : x;
+    return raised > max ? max : raised;
+  }
 
   /// to[i] = what is made of from[i], for at most so many neighbours from element `at` of `out` on.
   void operator()(T* to, const T* from, std::int64_t at, int count) const {
     if constexpr (std::is_same_v<T, A>) {
       for (int i = 0; i < count; ++i) {
         const A sum = addend != nullptr ? from[i] + addend[at + i] : from[i];
-        to[i] = relu && sum < A(0) ? A(0) : sum;
+        to[i] = has_bounds ? within_bounds(sum) : sum;
       }
     } else {
       A value[most] = {}, other[most] = {};
@@ -42,17 +59,20 @@ struct Finish {
         blas::convert_run(rounded, value, count);
         blas::convert_run(value, rounded, count);
       }
-      for (int i = 0; i < count; ++i) value[i] = relu && value[i] < A(0) ? A(0) : value[i];
+      for (int i = 0; i < count && has_bounds; ++i) value[i] = within_bounds(value[i]);
       blas::convert_run(to, value, count);
     }
   }
+
+ private:
+  bool suits_sums() const { return addend == nullptr && std::is_same_v<T, A>; }
 };
 
-/// Adds the bias of so many channels, from `channel` on, to the sums of pixels, which have rows of `stride`, and takes
-/// relu of them, if so; bias may be null.
+/// Adds the bias of so many channels, from `channel` on, to the sums of pixels, which have rows of `stride`, and clips
+/// them, if `finish` does; bias may be null.
 template <class T>
 void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bias, std::int64_t bias_stride,
-              std::int64_t channel, int channels, bool relu) {
+              std::int64_t channel, int channels, const Finish<T>& finish) {
   using A = Arithmetic<T>;
   constexpr int most = 64;
   A addend[most] = {};
@@ -66,8 +86,8 @@ void add_bias(Arithmetic<T>* sums, std::int64_t stride, int pixels, const T* bia
       if (bias != nullptr) {
         for (int i = 0; i < count; ++i) sum[i] += addend[i];
       }
-      if (relu) {
-        for (int i = 0; i < count; ++i) sum[i] = sum[i] < A(0) ? A(0) : sum[i];
+      if (finish.has_bounds) {
+        for (int i = 0; i < count; ++i) sum[i] = finish.within_bounds(sum[i]);
       }
     }
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/types/bounds.hpp"
 #include "ops/convolution/windows.hpp"
 
 namespace portops::impl {
@@ -26,7 +27,7 @@ struct ConvolutionOut {
   const void* bias = nullptr;  ///< may be null
   std::int64_t bias_stride = 0;
   const void* addend = nullptr;  ///< may be null
-  bool relu = false;
+  Bounds bounds = {};
 };
 
 }  // namespace portops::impl

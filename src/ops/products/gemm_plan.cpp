@@ -226,7 +226,7 @@ void GemmPlan::multiply(const Context& ctx, void* memory, double beta, const Ten
       const Operand right = operand(product_.tensor[b], data[b], inner_, column_, b);
       blas::gemm(ctx, left.transpose, right.transpose, 1.0, left.matrix, right.matrix, beta,
                  matrix(of_c, data[c], row_, column_, c), {last.extent, last.stride[a], last.stride[b], last.stride[c]},
-                 workspace, bias);
+                 workspace, bias, is_copied_[b] || batches > 1 ? nullptr : product_.kept_b);
     }
   }
 }

@@ -114,7 +114,7 @@ std::int64_t TensorProduct::extent(Kinds kind) const {
 }
 
 TensorProduct make_tensor_product(const TensorRef& a, const TensorRef& b, const TensorRef& c, const TensorRef& bias) {
-  TensorProduct p{.tensor = {a, b, c}, .bias = bias, .axes = {}};
+  TensorProduct p{.tensor = {a, b, c}, .bias = bias};
   for (int k = std::max({a.rank(), b.rank(), c.rank()}) - 1; k >= 0; --k) {
     // Of the matrices, the last axis of a and the last but one of b are the inner one.
     const Axis of_c = axis_from_last(c, k, TensorProduct::c);

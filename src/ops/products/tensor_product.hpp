@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/context.hpp"
+#include "core/exec/program_call.hpp"
 #include "core/loop/loop.hpp"
 #include "core/types/tensor_ref.hpp"
 
@@ -45,8 +46,9 @@ struct TensorProduct {
   using Axes = std::vector<Axis>;
 
   std::array<TensorRef, 3> tensor;
-  TensorRef bias;  ///< of one axis, or empty
-  std::array<Axes, 4> axes;
+  TensorRef bias;              ///< of one axis, or empty
+  Prepared* kept_b = nullptr;  ///< where a program keeps what is made of b; may be null
+  std::array<Axes, 4> axes{};
 
   /// Elements along all axes of a kind.
   std::int64_t extent(Kinds kind) const;

@@ -3,6 +3,7 @@
 #include "ops/products/linear/linear.hpp"
 
 #include "blas/gemm.hpp"
+#include "core/exec/program_call.hpp"
 #include "core/exec/region.hpp"
 #include "generated/checks.hpp"
 #include "ops/products/tensor_product.hpp"
@@ -63,7 +64,9 @@ ProductGradients make_gradients(const Context& ctx, const TensorRef& x, const Te
 void linear(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out,
             const LinearParams& params) {
   const impl::Region region("portops::linear");
-  multiply(ctx, ProductOperator::linear, make_forward(ctx, x, weight, out, params));
+  TensorProduct product = make_forward(ctx, x, weight, out, params);
+  if (const impl::ProgramCall* program = impl::ProgramCallScope::current()) product.kept_b = program->weight;
+  multiply(ctx, ProductOperator::linear, product);
 }
 
 void linear_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight, const TensorRef& out_grad,

@@ -47,7 +47,7 @@ class ConvolveChannels {
         weight_(packed_weight),
         bias_(static_cast<const T*>(to.bias)),
         bias_stride_(to.bias_stride),
-        finish_{static_cast<const T*>(to.addend), to.relu} {
+        finish_(to) {
     const TileExtents extents(windows_);
     const ChannelWeight<A> order{windows_};
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
@@ -241,8 +241,7 @@ class ConvolveChannels {
 
   /// Rounds once, with the bias.
   void write(A* sums, const OutTile& tile, std::int64_t channel, int rows) const {
-    const bool relu = finish_.relu && finish_.suits_sums();
-    const Finish<T> finish = finish_.suits_sums() ? Finish<T>() : finish_;
+    const Finish<T> of_sums = finish_.of_sums(), finish = finish_.of_written();
     const bool is_run = tile.columns == windows_.out_width && out_.stride[2] == windows_.out_width * out_.stride[3];
     const int lines = is_run ? 1 : tile.rows, pixels = is_run ? tile.pixels() : tile.columns;
     // By blocks, which stay in the first-level cache; the last one is not short.
@@ -252,7 +251,7 @@ class ConvolveChannels {
       std::int64_t to = out_.offset(tile.image, channel, tile.i + i, tile.j);
       for (int left = pixels; left > 0;) {
         const int count = left < 2 * block ? left : block;
-        add_bias(from, rows_, count, bias_, bias_stride_, channel, rows, relu);
+        add_bias(from, rows_, count, bias_, bias_stride_, channel, rows, of_sums);
         write_finished<T>(finish, out_, to, from, 1, rows_, rows, count);
         from += count * rows_;
         to += count * out_.stride[3];

@@ -41,7 +41,7 @@ class ConvolveDirect {
         weight_(packed_weight),
         bias_(static_cast<const T*>(to.bias)),
         bias_stride_(to.bias_stride),
-        finish_{static_cast<const T*>(to.addend), to.relu} {
+        finish_(to) {
     // The fewest rounds of all threads, where a tile costs a little whatever its size.
     std::int64_t least = INT64_MAX;
     for (int positions = Sizes::tile_columns; positions >= Sizes::panel_columns; positions /= 2) {

@@ -85,7 +85,7 @@ class ConvolveDepthwise {
         weight_(weight),
         bias_(static_cast<const T*>(to.bias)),
         bias_stride_(to.bias_stride),
-        finish_{static_cast<const T*>(to.addend), to.relu} {}
+        finish_(to) {}
 
   std::int64_t items() const { return common_.all_tiles() * blocks(); }
   std::int64_t scratch_bytes() const {
