@@ -92,9 +92,12 @@ Product check(const Context& ctx, Transpose a_transpose, Transpose b_transpose, 
 bool has_blas(ElementType type) { return type == ElementType::f64 || type == ElementType::f32; }
 
 /// Whether a product is large enough to wake the threads of a BLAS: OpenBLAS has its own, which then look for more work
-/// for some 20 ms, on the cores that the backend's next kernels run on.
+/// for some 20 ms, on the cores that the backend's next kernels run on. One of few rows or columns takes as long as its
+/// matrix takes to be read, whoever multiplies.
 bool is_worth_threads(const Product& product) {
   constexpr double least = 1 << 25;
+  constexpr std::int64_t least_extent = 8;
+  if (std::min(product.rows, product.columns) < least_extent) return false;
   return static_cast<double>(product.rows) * static_cast<double>(product.columns) *
              static_cast<double>(product.inner) >=
          least;

@@ -45,8 +45,8 @@ struct Batch {
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
 /// - kokkos_kernels: f64 and f32 on every backend where ctx.products() asks for it; and on hosts, where it is automatic
-///   and Kokkos Kernels was built with a BLAS, products that are no batch. That BLAS takes the threads that it is
-///   configured for. After a first call it can be captured in a CUDA graph.
+///   and Kokkos Kernels was built with a BLAS, large products that are no batch and have 8 rows and columns or more.
+///   That BLAS takes the threads that it is configured for. After a first call it can be captured in a CUDA graph.
 /// - cblas: the latter in a build without Kokkos Kernels.
 /// - fallback: on hosts, what those lack: half types, extents above 2^31, and ctx.deterministic(), because a BLAS may
 ///   add up in another order when its number of threads changes; batches; and where ctx.products() asks for own.
