@@ -56,8 +56,7 @@ class Multiply {
   using Policy = Kokkos::TeamPolicy<impl::SpaceOf<B>, Kokkos::Schedule<Kokkos::Dynamic>>;
   using Team = typename Policy::member_type;
 
-  /// Tiles become smaller where there would be fewer than threads.
-  /// `packed_b` as PackColumns leaves it, or null.
+  /// Tiles become smaller where there would be fewer than threads. `packed_b` is b as PackColumns leaves it, or null.
   Multiply(const Product& product, const A* packed_b, int threads)
       : p_(product),
         a_(static_cast<const T*>(p_.a)),

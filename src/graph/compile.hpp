@@ -36,7 +36,8 @@ struct CompileParams {
   bool in_place = true;
   Views views = Views::all;
   /// Whether, on hosts, images that convolutions make and read lie with their channels last where all calls that they
-  /// go through take them so. Averages and sums over pixels may be rounded otherwise.
+  /// go through take them so. Averages, sums over pixels, and convolutions that go in tiles (docs/design.md) may be
+  /// rounded otherwise.
   bool channels_last = true;
   /// Whether values that do not live at one time may share memory. Without it every value has its own.
   bool reuse_memory = true;

@@ -103,11 +103,26 @@ class Joins {
     }
     return place;
   }
+  /// The bytes from a value's first element to its last one, which views may have in any order, and others between.
+  struct Span {
+    std::int64_t begin, end;
+  };
+  Span span_of(ValueId value) const {
+    const ValueInfo& info = program_.value(value);
+    const Place& place = place_of(value);
+    if (info.extents.product() == 0) return {place.offset, place.offset};
+    std::int64_t first = 0, last = 1;
+    for (int axis = 0; axis < info.extents.rank(); ++axis) {
+      const std::int64_t way = (info.extents[axis] - 1) * place.strides[axis];
+      (way < 0 ? first : last) += way;
+    }
+    const auto size = static_cast<std::int64_t>(size_of(info.type));
+    return {place.offset + first * size, place.offset + last * size};
+  }
   bool overlap(ValueId a, ValueId b) const {
     const Place one = memory_of(a), other = memory_of(b);
-    return one.memory == other.memory && one.index == other.index &&
-           one.offset < other.offset + bytes_of(program_.value(b)) &&
-           other.offset < one.offset + bytes_of(program_.value(a));
+    const Span of_a = span_of(a), of_b = span_of(b);
+    return one.memory == other.memory && one.index == other.index && of_a.begin < of_b.end && of_b.begin < of_a.end;
   }
 
   bool is_writable(const JoinedSteps& joined, const Call& convolution) const {

@@ -11,8 +11,8 @@
 
 namespace portops::graph {
 
-/// Steps of a plan of which the first one, a convolution, makes what the last one would: `result` is its
-/// own result plus `addend` (if there is one), within bounds. Of those in between nothing is enqueued.
+/// Steps of a plan of which the first one, a convolution, makes what the last one would: `result` is its own result
+/// plus `addend` (if there is one), within bounds. Of those in between nothing is enqueued.
 struct JoinedSteps {
   std::size_t first, last;
   ValueId result;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string_view>
+#include <variant>
 
 namespace portops::graph {
 namespace {
@@ -20,9 +21,9 @@ bool is_element_wise(std::string_view op) {
   return std::find(all.begin(), all.end(), op) != all.end();
 }
 
-class Layouts {
+class ChannelOrders {
  public:
-  Layouts(const Program& program, const Needs& needs)
+  ChannelOrders(const Program& program, const Needs& needs)
       : program_(program),
         needs_(needs),
         group_(program.values().size()),
@@ -51,7 +52,7 @@ class Layouts {
   /// Whether the two orders of a value differ.
   bool has_orders(ValueId value) const {
     const Extents& extents = program_.value(value).extents;
-    return extents.rank() == 4 && extents[1] > 1 && extents[2] * extents[3] > 1;
+    return extents.rank() == 4 && extents.product() > 0 && extents[1] > 1 && (extents[2] > 1 || extents[3] > 1);
   }
   std::int32_t group_of(std::int32_t value) {
     const auto next = [this](std::int32_t each) -> std::int32_t& { return group_[static_cast<std::size_t>(each)]; };
@@ -145,7 +146,7 @@ class Layouts {
 
 std::vector<std::uint8_t> find_channels_last(const Program& program, const Needs& needs,
                                              const std::vector<std::uint8_t>& constants) {
-  return Layouts(program, needs).find(constants);
+  return ChannelOrders(program, needs).find(constants);
 }
 
 Extents channels_last_strides(const Extents& extents) {

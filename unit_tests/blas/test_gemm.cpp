@@ -139,7 +139,8 @@ TEST_P(GemmTest, does_not_drift_over_constant_data) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
   for_each_type([&]<class T>() {
     for (const double constant : drifting_constants) {
-      for (const Shape& shape : {Shape{3, 5, 200}, Shape{1, 1, 1 << 18}, Shape{13, 33, 5000}}) {
+      for (const Shape& shape :
+           {Shape{3, 5, 99}, Shape{13, 33, 198}, Shape{3, 5, 200}, Shape{1, 1, 1 << 18}, Shape{13, 33, 5000}}) {
         Product<T> product(ctx, shape);
         product.a.fill([&](std::int64_t) { return constant; });
         product.b.fill([](std::int64_t) { return 0.0875; });

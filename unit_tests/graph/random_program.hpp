@@ -205,15 +205,26 @@ class RandomProgram {
     const graph::ValueId product = program_.call("linear", {{"x", x}, {"weight", weight}, {"bias", bias}});
     keep(with_bias(product, chance(0.5) ? Extents{out} : Extents{1, out}));
   }
+  /// An image of so many channels that it may lie with them last, and what is made of it.
+  graph::ValueId widened(graph::ValueId image) {
+    const std::int64_t channels = extents(image)[1];
+    const graph::ValueId x =
+        program_.call("conv2d", {{"x", image}, {"weight", constant({16, channels, 1, 1}, -0.25, 0.25)}});
+    const graph::ValueId y = program_.call(chance(0.5) ? "relu" : "gelu", {{"x", x}});
+    if (chance(0.3)) return program_.call("concat", {{"x", {x, y}}}, {{"axis", 1}});
+    if (chance(0.3)) return program_.call("add", {{"x", y}, {"y", x}});
+    return y;
+  }
   /// Of the value as one image.
   void add_convolution(graph::ValueId x) {
     const Extents its = extents(x);
     const bool has_channels = its.rank() == 3;
-    const std::int64_t channels = has_channels ? its[0] : 1, out = 1 + below(3);
+    const std::int64_t out = 1 + below(3);
     const std::int64_t height = its[has_channels ? 1 : 0], width = its[has_channels ? 2 : 1];
-    const graph::ValueId image =
-        program_.call("reshape", {{"x", x}}, {{"shape", Integers{1, channels, height, width}}});
-    const Extents taps = {out, channels, 1 + below(std::min<std::int64_t>(height, 3)),
+    graph::ValueId image =
+        program_.call("reshape", {{"x", x}}, {{"shape", Integers{1, has_channels ? its[0] : 1, height, width}}});
+    if (chance(0.5)) image = widened(image);
+    const Extents taps = {out, extents(image)[1], 1 + below(std::min<std::int64_t>(height, 3)),
                           1 + below(std::min<std::int64_t>(width, 3))};
     const graph::ValueId weight = constant(taps, -0.25, 0.25);
     const graph::ValueId bias = chance(0.5) ? constant({out}, -1, 1) : graph::ValueId();

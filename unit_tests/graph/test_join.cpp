@@ -9,9 +9,13 @@
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/linear.hpp>
+#include <portops/ops/mean.hpp>
 #include <portops/ops/relu.hpp>
+#include <portops/ops/slice.hpp>
 
+#include <limits>
 #include <thread>
+#include <tuple>
 
 // Programs on hosts: weights that are packed once, additions and bounds that are joined to convolutions.
 
@@ -175,6 +179,33 @@ TEST_P(GraphJoinTest, linear_layers_keep_their_bits) {
       }
     }
   });
+}
+
+// A view reaches from its first element to its last one, in front of which it may begin.
+TEST_P(GraphJoinTest, what_a_view_shows_is_not_written_over) {
+  need_type<float>();
+  struct View {
+    std::int64_t start, end, step;
+  };
+  for (const View& view : {View{-1, -33, -1}, {0, 32, 2}, {1, 32, 3}}) {
+    for (const bool in_place : {true, false}) {
+      Program program;
+      const ValueId x = program.add_input("x", ElementType::f32, {1, 32, 40, 40});
+      const ValueId other = program.add_input("other", ElementType::f32, {1, 16, 40, 40});
+      const ValueId shown = program.call("slice", {{"x", program.call("relu", {{"x", x}})}},
+                                         {{"axes", Integers{1}},
+                                          {"starts", Integers{view.start}},
+                                          {"ends", Integers{view.end}},
+                                          {"strides", Integers{view.step}}});
+      const ValueId y = convolve<float>(program, shown, {program.value(shown).extents[1], 16, 1, 40, 40, 3}, 1);
+      const ValueId sum = program.call("add", {{"x", other}, {"y", y}});
+      program.add_output("y", program.call("mean", {{"x", sum}}, {{"axis", Integers{1}}}));
+      CompileParams params;
+      params.channels_last = false;
+      params.in_place = in_place;
+      joined_of(program, params);
+    }
+  }
 }
 
 TEST_P(GraphJoinTest, bounds_that_are_none) {

@@ -235,15 +235,17 @@ TEST(GraphNetworksTest, TheArenaIsHardlyLargerThanWhatLives) {
   }();
   for (const auto& [name, program] : networks) {
     const std::vector<std::uint8_t> constants = constants_of(program);
-    for (const std::int32_t instances : {1, 3}) {
+    for (const auto& [instances, channels_last] : {std::pair{1, false}, {3, false}, {1, true}}) {
       graph::PlanParams params;
       params.instances = instances;
+      params.channels_last = channels_last;
       const graph::Plan plan = graph::make_plan(program, constants, params);
       EXPECT_EQ(message_of([&] { graph::verify(program, plan); }), "") << name;
       if (instances > 1) continue;  // what then lives at one time depends on their speed
       const auto least = static_cast<double>(plan.live_bytes);
       EXPECT_LE(static_cast<double>(plan.arena_bytes), 1.1 * least) << name;
-      RecordProperty(name, std::to_string(static_cast<double>(plan.arena_bytes) / least));
+      RecordProperty(name + (channels_last ? ", channels last" : ""),
+                     std::to_string(static_cast<double>(plan.arena_bytes) / least));
       if (name.find("training") != std::string::npos) continue;
       // That places are shared at all: in place, by views, and by what lives at other times.
       graph::PlanParams apart;

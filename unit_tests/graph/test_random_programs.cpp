@@ -24,6 +24,7 @@ TEST(GraphPlanTest, EveryPlanIsProvedRight) {
     params.instances = 1 + static_cast<std::int32_t>(seed % 4);
     params.in_place = seed % 5 != 0;
     params.views = static_cast<graph::Views>(seed % 3);
+    params.channels_last = seed % 2 == 0;
     const graph::Plan plan = graph::make_plan(random.program(), constants_of(random.program()), params);
     ASSERT_EQ(verdict(random.program(), plan), "") << "seed " << seed << "\n" << random.program().to_string();
   }

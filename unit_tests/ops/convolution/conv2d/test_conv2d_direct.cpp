@@ -154,14 +154,15 @@ TEST_P(Conv2dDirectTest, equals_the_reference_of_depthwise_windows) { check(dept
 
 TEST_P(Conv2dDirectTest, reads_and_writes_every_layout) {
   for (const Layout layout : all_layouts) {
-    for (const std::int64_t groups : {1, 10}) {
+    // In vectors of positions, depthwise, and in vectors of output channels.
+    for (const auto& [groups, out_channels] : {std::pair{1, 10}, {10, 10}, {1, 32}}) {
       for (const std::set<std::string>& last :
            {std::set<std::string>{}, {"x", "weight", "out", "x_grad", "weight_grad", "out_grad"}}) {
         Conv2dCase c{.images = 1,
                      .channels = 10,
                      .height = 16,
                      .width = 20,
-                     .out_channels = 10,
+                     .out_channels = out_channels,
                      .groups = groups,
                      .channels_last = last};
         for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
@@ -223,6 +224,15 @@ TEST_P(Conv2dDirectTest, does_not_drift_over_constant_data) {
       problem.fill("out_grad", [](std::size_t) { return 0.3; });
       problem.check(ctx);
       problem.check_grad(ctx);
+    }
+    // Chains of additions of the most elements: one, and some.
+    for (const std::int64_t channels : {11, 44, 900}) {
+      for (const double constant : drifting_constants) {
+        Conv2dProblem<T> problem(ctx, {.images = 1, .channels = channels, .height = 4, .width = 5, .out_channels = 32});
+        problem.fill("x", [&](std::size_t) { return constant; });
+        problem.fill("weight", [](std::size_t) { return 0.7; });
+        problem.check(ctx);
+      }
     }
   });
 }

@@ -32,8 +32,9 @@ template <class T>
 using PackChannelWeight = PackWeightInOrder<T, ChannelWeight<Arithmetic<T>>>;
 
 /// On hosts: out = bias + weight · windows, in vectors of output channels, an item a tile of pixels of an image and of
-/// output channels of a group. It has the pixels of x that the windows of a slice's channels span, channel by channel,
-/// in a core's cache. Inner products are added up slice by slice: the tiles change nothing in the sums.
+/// output channels of a group. It reads the pixels of x that the windows of a slice's channels span where they lie, or
+/// has a copy of them, channel by channel, in a core's cache. Inner products are added up slice by slice: the tiles
+/// change nothing in the sums.
 template <class T>
 class ConvolveChannels {
  public:
