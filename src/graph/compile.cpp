@@ -10,6 +10,7 @@
 #include "graph/call_facts.hpp"
 #include "graph/compiled_data.hpp"
 #include "graph/fold.hpp"
+#include "graph/layouts.hpp"
 #include "graph/planner.hpp"
 #include "graph/verifier.hpp"
 
@@ -140,6 +141,9 @@ std::string text_of(const Program& program, const Plan& plan, std::int32_t conte
       text << "output " << impl::shown(program.outputs()[static_cast<std::size_t>(place.index)].name);
       break;
   }
+  const bool is_image = place.strides.rank() == 4 && !is_row_major(info.extents, place.strides);
+  if (is_image && lie_alike(info.extents, place.strides, channels_last_strides(info.extents)))
+    text << ", channels last";
   return text.str();
 }
 

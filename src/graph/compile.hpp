@@ -74,7 +74,7 @@ class CompiledProgram {
   /// How many calls a run makes. On hosts a convolution computes the addition and the relu or clip behind it where it
   /// writes; they count too.
   PORTOPS_EXPORT std::int32_t calls() const;
-  /// A line for each step, with the places of what it writes:
+  /// A line for each step, with the places of what it writes, and which images lie with their channels last:
   ///
   ///   linear_0: arena 0..96 = linear
   ///   relu_1: arena 0..96 = relu

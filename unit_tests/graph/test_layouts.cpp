@@ -237,6 +237,15 @@ TEST_P(GraphLayoutsTest, indices_of_maxima_and_gradients_lie_in_rows) {
   expect_same_bits(net.program);
 }
 
+TEST_P(GraphLayoutsTest, text_tells_of_them) {
+  need_type<float>();
+  Network<float> net(ctx);
+  net.program.add_output("y", net.conv(net.conv(net.image({1, 3, 4, 4}), 16, 1), 2, 1));
+  const std::string text = CompiledProgram(ctx, net.program).to_string();
+  EXPECT_EQ(text, on_hosts(1) == 1 ? "conv2d_0: arena 0..1024, channels last = conv2d\nconv2d_1: output y = conv2d\n"
+                                   : "conv2d_0: arena 0..1024 = conv2d\nconv2d_1: output y = conv2d\n");
+}
+
 TEST_P(GraphLayoutsTest, depthwise_convolutions) {
   for_each_type([&]<class T>() {
     for (const std::int64_t stride : {1, 2}) {
