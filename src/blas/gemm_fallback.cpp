@@ -15,7 +15,7 @@ void launch(const Context& ctx, const Product& product) {
   const impl::SpaceOf<B>& space = impl::instance<B>(ctx);
   const void* packed = nullptr;
   if (product.kept_b != nullptr) {
-    packed = product.kept_b->get(ctx, pack_label, PackColumns<T>{product, nullptr}.bytes(), [&](void* memory) {
+    packed = product.kept_b->get(ctx, pack_label, PackColumns<T>{product}.bytes(), [&](void* memory) {
       impl::launch_by_items<B>(ctx, pack_label, PackColumns<T>{product, static_cast<impl::Arithmetic<T>*>(memory)});
     });
   }

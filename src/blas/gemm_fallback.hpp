@@ -22,7 +22,7 @@ struct PackColumns {
   static constexpr int blocks = 0;
 
   Product product;
-  A* packed;
+  A* packed = nullptr;
 
   std::int64_t panels() const { return impl::ceil_div(product.columns, std::int64_t{Sizes::panel_columns}); }
   std::int64_t items() const { return impl::ceil_div(product.inner, std::int64_t{Sizes::depth}) * panels(); }
@@ -34,16 +34,18 @@ struct PackColumns {
   std::int64_t offset(std::int64_t k, std::int64_t column) const {
     return k * panels() * Sizes::panel_columns + column * depth(k);
   }
-  /// Where they begin in b.
-  std::int64_t place(std::int64_t k, std::int64_t column) const {
-    return product.b_transpose == Transpose::yes ? column * product.b_stride + k : k * product.b_stride + column;
+  /// Packs them, so many columns of a slice, of a product of the batch.
+  void pack(A* to, std::int64_t number, std::int64_t k, std::int64_t column, int columns) const {
+    const bool turned = product.b_transpose == Transpose::yes;
+    const std::int64_t at = turned ? column * product.b_stride + k : k * product.b_stride + column;
+    pack_panels<Sizes::panel_columns>(to, static_cast<const T*>(product.b) + number * product.batch.b_stride + at,
+                                      product.b_stride, turned, columns, depth(k));
   }
 
   void operator()(std::int64_t item) const {
     const std::int64_t k = item / panels() * Sizes::depth, column = item % panels() * Sizes::panel_columns;
-    const int columns = static_cast<int>(std::min<std::int64_t>(Sizes::panel_columns, product.columns - column));
-    pack_panels<Sizes::panel_columns>(packed + offset(k, column), static_cast<const T*>(product.b) + place(k, column),
-                                      product.b_stride, product.b_transpose == Transpose::yes, columns, depth(k));
+    pack(packed + offset(k, column), 0, k, column,
+         static_cast<int>(std::min<std::int64_t>(Sizes::panel_columns, product.columns - column)));
   }
 };
 
@@ -60,7 +62,7 @@ class Multiply {
   Multiply(const Product& product, const A* packed_b, int threads)
       : p_(product),
         a_(static_cast<const T*>(p_.a)),
-        b_(static_cast<const T*>(p_.b)),
+        b_{product},
         packed_b_(packed_b),
         c_(static_cast<C*>(p_.c)),
         bias_(static_cast<const C*>(p_.bias)) {
@@ -100,18 +102,12 @@ class Multiply {
     TileSums<A> tile(own_b_panels + Sizes::tile_columns * Sizes::depth, tile_size, rows * Sizes::tile_columns);
     const int columns = static_cast<int>(std::min<std::int64_t>(tile_columns_, p_.columns - column));
     const bool a_turned = p_.a_transpose == Transpose::yes;
-    const bool b_turned = p_.b_transpose == Transpose::yes;
     for (std::int64_t k = 0; k < p_.inner; k += Sizes::depth) {
       const int depth = static_cast<int>(std::min<std::int64_t>(Sizes::depth, p_.inner - k));
       const T* a = a_ + product * p_.batch.a_stride + (a_turned ? k * p_.a_stride + row : row * p_.a_stride + k);
       pack_panels<Sizes::panel_rows>(a_panels, a, p_.a_stride, !a_turned, rows, depth);
-      const A* b_panels = own_b_panels;
-      if (packed_b_ != nullptr) {
-        b_panels = packed_b_ + PackColumns<T>{p_, nullptr}.offset(k, column);
-      } else {
-        const T* b = b_ + product * p_.batch.b_stride + PackColumns<T>{p_, nullptr}.place(k, column);
-        pack_panels<Sizes::panel_columns>(own_b_panels, b, p_.b_stride, b_turned, columns, depth);
-      }
+      if (packed_b_ == nullptr) b_.pack(own_b_panels, product, k, column, columns);
+      const A* const b_panels = packed_b_ == nullptr ? own_b_panels : packed_b_ + b_.offset(k, column);
       // A panel of columns stays in the first-level cache while all rows pass by.
       tile.add_slice([&](A* sums, bool first) {
         for (int j = 0; j < columns; j += Sizes::panel_columns) {
@@ -147,7 +143,7 @@ class Multiply {
 
   Product p_;
   const T* a_;
-  const T* b_;
+  PackColumns<T> b_;
   const A* packed_b_;
   C* c_;
   const C* bias_;

@@ -109,8 +109,9 @@ class ChannelOrders {
     const bool has_index =
         index != nullptr && index->value() && needs_.values[static_cast<std::size_t>(index->value().index)] != 0;
     link(x, out);
-    if (has_index) keep_in_rows(x);
-    if (has_index) keep_in_rows(index->value());
+    if (!has_index) return;
+    keep_in_rows(x);
+    keep_in_rows(index->value());
   }
   void add_concat(const Call& call) {
     const ValueId out = call.result("out");

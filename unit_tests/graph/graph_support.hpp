@@ -17,6 +17,11 @@
 namespace portops::test {
 
 namespace graph = portops::graph;
+using graph::CompiledProgram;
+using graph::CompileParams;
+using graph::Execution;
+using graph::Program;
+using graph::ValueId;
 using Integers = std::vector<std::int64_t>;
 
 /// A constant with random elements of an element type.

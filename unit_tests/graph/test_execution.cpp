@@ -25,12 +25,6 @@
 namespace portops::test {
 namespace {
 
-using graph::CompiledProgram;
-using graph::CompileParams;
-using graph::Execution;
-using graph::Program;
-using graph::ValueId;
-
 class GraphExecutionTest : public OnEveryBackend {
  protected:
   void SetUp() override { need_type<float>(); }

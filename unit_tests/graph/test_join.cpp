@@ -22,12 +22,6 @@
 namespace portops::test {
 namespace {
 
-using graph::CompiledProgram;
-using graph::CompileParams;
-using graph::Execution;
-using graph::Program;
-using graph::ValueId;
-
 struct Shape {
   std::int64_t channels, out_channels, groups, height, width, kernel;
 };

@@ -27,12 +27,6 @@
 namespace portops::test {
 namespace {
 
-using graph::CompiledProgram;
-using graph::CompileParams;
-using graph::Execution;
-using graph::Program;
-using graph::ValueId;
-
 /// A program of convolutions, whose weights are constants of element type T.
 template <class T>
 class Network {
