@@ -13,16 +13,16 @@ namespace portops::test {
 /// All processes of this run.
 const comm::Communicator& processes();
 
-/// On every backend whose tensors the processes can send: those of the host.
-inline std::vector<Backend> host_backends() {
+/// The backends whose tensors the processes can send: NCCL carries those of GPUs alone.
+inline std::vector<Backend> sent_backends() {
   std::vector<Backend> backends;
   for (const Backend each : enabled_backends()) {
-    if (each != Backend::cuda) backends.push_back(each);
+    if (processes().engine_name(Context(each)) != "NCCL" || each == Backend::cuda) backends.push_back(each);
   }
   return backends;
 }
 
-#define PORTOPS_ON_HOSTS(Suite) \
-  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::test::host_backends()), portops::test::backend_test_name)
+#define PORTOPS_ON_SENT_BACKENDS(Suite) \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::test::sent_backends()), portops::test::backend_test_name)
 
 }  // namespace portops::test

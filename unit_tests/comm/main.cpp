@@ -27,10 +27,11 @@ const comm::Communicator& processes() { return world->communicator(); }
 
 int main(int argc, char** argv) {
   using namespace portops::test;
-  testing::InitGoogleTest(&argc, argv);
   try {
+    // First of all: which backends tests are made for depends on what carries their tensors.
     world.emplace();
     const portops::Runtime runtime;
+    testing::InitGoogleTest(&argc, argv);
     if (processes().rank() > 0) {
       auto& listeners = testing::UnitTest::GetInstance()->listeners();
       delete listeners.Release(listeners.default_result_printer());

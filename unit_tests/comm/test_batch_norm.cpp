@@ -289,7 +289,7 @@ TEST_P(SharedBatchNormTest, ProcessesThatDisagreeAreNamed) {
   EXPECT_THAT(message_of([&] { norm(ctx, one); }), HasSubstr("is no part of a program"));
 }
 
-PORTOPS_ON_HOSTS(SharedBatchNormTest);
+PORTOPS_ON_SENT_BACKENDS(SharedBatchNormTest);
 
 }  // namespace
 }  // namespace portops::test

@@ -172,7 +172,7 @@ TEST_P(CollectivesTest, OneProcessAlone) {
   EXPECT_EQ(elements_of<double>(ctx, out.ref()), (std::vector<double>{1, 2}));
 }
 
-PORTOPS_ON_HOSTS(CollectivesTest);
+PORTOPS_ON_SENT_BACKENDS(CollectivesTest);
 
 }  // namespace
 }  // namespace portops::test

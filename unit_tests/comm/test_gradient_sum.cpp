@@ -357,7 +357,7 @@ TEST_P(GradientSumTest, ProcessesThatDisagreeAreNamed) {
   EXPECT_THAT(make(Context(ctx).deterministic(is_last), one, {}), HasSubstr("deterministic"));
 }
 
-PORTOPS_ON_HOSTS(GradientSumTest);
+PORTOPS_ON_SENT_BACKENDS(GradientSumTest);
 
 class GradientSumAloneTest : public OnEveryBackend {};
 

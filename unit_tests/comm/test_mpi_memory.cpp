@@ -116,7 +116,13 @@ TEST_P(MpiMemoryTest, RefusesNcclWhereThereIsNone) {
   }
 }
 
-PORTOPS_ON_HOSTS(MpiMemoryTest);
+std::vector<Backend> host_backends() {
+  std::vector<Backend> backends = enabled_backends();
+  std::erase(backends, Backend::cuda);
+  return backends;
+}
+
+INSTANTIATE_TEST_SUITE_P(, MpiMemoryTest, testing::ValuesIn(host_backends()), backend_test_name);
 
 }  // namespace
 }  // namespace portops::test

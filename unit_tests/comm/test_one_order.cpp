@@ -80,7 +80,7 @@ TEST_P(OneOrderTest, FollowsFromTheBuckets) {
   }
 }
 
-PORTOPS_ON_HOSTS(OneOrderTest);
+PORTOPS_ON_EVERY_BACKEND(OneOrderTest);
 
 }  // namespace
 }  // namespace portops::test
