@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <portops/ops/clip.hpp>
 #include <portops/ops/gelu.hpp>
+#include <portops/ops/hard_sigmoid.hpp>
+#include <portops/ops/hard_swish.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/sigmoid.hpp>
 #include <portops/ops/silu.hpp>
@@ -34,6 +36,11 @@ const Activation activations[] = {
      [](const Context& ctx, const TensorRef& x, const TensorRef& out_grad, const TensorRef& x_grad) {
        gelu_grad(ctx, x, out_grad, x_grad, {.approximate = "tanh"});
      }},
+    {"hard_sigmoid", [](const Context& ctx, const TensorRef& x, const TensorRef& out) { hard_sigmoid(ctx, x, out); },
+     [](const Context& ctx, const TensorRef& out, const TensorRef& out_grad, const TensorRef& x_grad) {
+       hard_sigmoid_grad(ctx, out, out_grad, x_grad);
+     }},
+    {"hard_swish", hard_swish, hard_swish_grad},
     {"silu", silu, silu_grad},
     {"sigmoid", sigmoid, sigmoid_grad},
     {"tanh", tanh, tanh_grad},

@@ -65,6 +65,9 @@ KINDS = {
     ("gelu", "none"): Kind(F.gelu, aten.gelu_backward, "x"),
     ("gelu", "tanh"): Kind(lambda x: F.gelu(x, approximate="tanh"),
                            lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), "x"),
+    # PyTorch's gradient takes x, and a 16-bit out does not tell of all x that they are within the bounds.
+    ("hard_sigmoid", "none"): Kind(F.hardsigmoid, lambda g, out: torch.where((out > 0) & (out < 1), g / 6, 0), "out"),
+    ("hard_swish", "none"): Kind(F.hardswish, aten.hardswish_backward, "x"),
     ("silu", "none"): Kind(F.silu, aten.silu_backward, "x"),
     ("sigmoid", "none"): Kind(torch.sigmoid, aten.sigmoid_backward, "out"),
     ("tanh", "none"): Kind(torch.tanh, aten.tanh_backward, "out"),

@@ -16,8 +16,9 @@ namespace {
 constexpr std::int64_t least_out_channels = 16;
 
 bool is_element_wise(std::string_view op) {
-  constexpr std::array<std::string_view, 11> all{"add",  "clip",    "divide", "gelu",     "lerp", "multiply",
-                                                 "relu", "sigmoid", "silu",   "subtract", "tanh"};
+  constexpr std::array<std::string_view, 13> all{"add",        "clip",     "divide",   "gelu", "hard_sigmoid",
+                                                 "hard_swish", "lerp",     "multiply", "relu", "sigmoid",
+                                                 "silu",       "subtract", "tanh"};
   return std::find(all.begin(), all.end(), op) != all.end();
 }
 

@@ -20,6 +20,8 @@
 #include <portops/ops/dropout.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/gelu.hpp>
+#include <portops/ops/hard_sigmoid.hpp>
+#include <portops/ops/hard_swish.hpp>
 #include <portops/ops/layer_norm.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/linear.hpp>
@@ -101,6 +103,10 @@ std::vector<OperatorCase> operator_cases() {
       {"clip", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::clip(c, v[0], {.min = 0.0, .max = 0.5}); }},
       {"gelu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::gelu(c, v[0]); }},
       {"gelu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::gelu(c, v[0], {.approximate = "tanh"}); }},
+      {"hard_sigmoid",
+       {{"x", {3, 4}, {}, -1.0}},
+       [](Ctx c, In v) { return ag::hard_sigmoid(c, v[0], {.slope = 0.7}); }},
+      {"hard_swish", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::hard_swish(c, v[0]); }},
       {"silu", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::silu(c, v[0]); }},
       {"sigmoid", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::sigmoid(c, v[0]); }},
       {"tanh", {{"x", {3, 4}, {}, -1.0}}, [](Ctx c, In v) { return ag::tanh(c, v[0]); }},

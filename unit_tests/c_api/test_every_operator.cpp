@@ -163,8 +163,10 @@ void give_inputs(Call& call, const std::string& op) {
     call.tensor("x", {3, 4}), call.tensor("y", {3, 4}), call.tensor("weight", {4});
   } else if (op == "add" || op == "subtract" || op == "multiply" || op == "divide") {
     call.tensor("x", {3, 4}), call.tensor("y", {4});
-  } else if (op == "relu" || op == "clip" || op == "gelu" || op == "silu" || op == "sigmoid" || op == "tanh") {
+  } else if (op == "relu" || op == "clip" || op == "gelu" || op == "hard_sigmoid" || op == "hard_swish" ||
+             op == "silu" || op == "sigmoid" || op == "tanh") {
     call.tensor("x", {3, 4});
+    if (op == "hard_sigmoid") call.number("slope", 0.25), call.number("offset", 0.125);
     if (op == "clip") call.number("min", 0.5), call.number("max", 0.75);
     if (op == "gelu") call.text("approximate", "tanh");
   } else if (op == "p_norm") {

@@ -194,6 +194,10 @@ CASES: dict[str, Case] = {
     "relu": Case({"x": _random(3, 4) - 1}, lambda x: np.maximum(x, 0), (X,)),
     "clip": Case({"x": _random(3, 4), "min": 0.5, "max": 1.5}, lambda x, min, max: np.clip(x, min, max), (X,)),
     "gelu": Case({"x": _random(3, 4) - 1, "approximate": "tanh"}, lambda x, approximate: _gelu(x), (X,)),
+    "hard_sigmoid": Case(
+        {"x": 4 * _random(3, 4) - 4, "slope": 0.25}, lambda x, slope: np.clip(slope * x + 0.5, 0, 1), (X,)
+    ),
+    "hard_swish": Case({"x": 4 * _random(3, 4) - 4}, lambda x: x * np.clip(x + 3, 0, 6) / 6, (X,)),
     "silu": Case({"x": _random(3, 4) - 1}, lambda x: x / (1 + np.exp(-x)), (X,)),
     "sigmoid": Case({"x": _random(3, 4) - 1}, lambda x: 1 / (1 + np.exp(-x)), (X,)),
     "tanh": Case({"x": _random(3, 4) - 1}, lambda x: np.tanh(x), (X,)),

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/loop/loop.hpp"
+
+namespace portops::impl {
+
+/// The launches of hard_sigmoid and its gradient on one backend for one element type.
+template <Backend B, class T>
+struct HardSigmoidKernels {
+  /// Operands: x → out.
+  static void hard_sigmoid(const Context& ctx, const Loop& loop, double slope, double offset);
+  /// Operands: out, out_grad → x_grad.
+  static void hard_sigmoid_grad(const Context& ctx, const Loop& loop, double slope);
+};
+
+}  // namespace portops::impl
