@@ -319,7 +319,8 @@ class DepthwiseWeightGrad {
   IndexDivisor units_, taps_;
 };
 
-/// Adds up the sums over chunks, a warp a weight, and rounds once.
+/// Adds up the sums over chunks, which lie chunk by chunk in the order of weight_grad's elements: a warp a weight.
+/// Rounds once.
 template <Backend B, class T>
 class JoinPixelsWeightGrad {
  public:
@@ -329,27 +330,27 @@ class JoinPixelsWeightGrad {
   static constexpr int blocks = 0;
   std::int64_t first_team = 0;
 
-  JoinPixelsWeightGrad(const PixelsWeightGradPlan& plan, const A* sums, const Tensor4& weight_grad)
-      : plan_(plan), sums_(sums), weight_grad_(weight_grad) {}
+  JoinPixelsWeightGrad(const Windows& windows, std::int64_t chunks, const A* sums, const Tensor4& weight_grad)
+      : windows_(windows), chunks_(chunks), sums_(sums), weight_grad_(weight_grad) {}
 
-  std::int64_t teams() const { return ceil_div(plan_.weights(), warps); }
+  std::int64_t teams() const { return ceil_div(weights(), warps); }
   static std::size_t scratch_bytes() { return 0; }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const std::int64_t index = (first_team + team.league_rank()) * warps + team.team_rank() / warp;
-    if (index >= plan_.weights()) return;  // a whole warp
+    if (index >= weights()) return;  // a whole warp
     const int lane = team.team_rank() % warp;
     A sum(0);
-    for (std::int64_t first = lane; first < plan_.chunks(); first += chain * warp) {
+    for (std::int64_t first = lane; first < chunks_; first += chain * warp) {
       A of_chain(0);
-      for (std::int64_t chunk = first; chunk < first + chain * warp && chunk < plan_.chunks(); chunk += warp) {
-        of_chain += sums_[chunk * plan_.weights() + index];
+      for (std::int64_t chunk = first; chunk < first + chain * warp && chunk < chunks_; chunk += warp) {
+        of_chain += sums_[chunk * weights() + index];
       }
       sum += of_chain;
     }
     sum = sum_over_lanes(sum, warp);
     if (lane != 0) return;
-    const Windows& w = plan_.windows;
+    const Windows& w = windows_;
     const std::int64_t line = quotient(index, w.taps()), tap = index - line * w.taps();
     const std::int64_t out = quotient(line, w.group_channels()), k = quotient(tap, w.kernel_width);
     const std::int64_t at = weight_grad_.offset(out, line - out * w.group_channels(), k, tap - k * w.kernel_width);
@@ -360,7 +361,10 @@ class JoinPixelsWeightGrad {
   static constexpr int warp = 32, warps = threads / warp;
   static constexpr std::int64_t chain = 64;  ///< sums that are added one after the other
 
-  PixelsWeightGradPlan plan_;
+  PORTOPS_FUNCTION std::int64_t weights() const { return windows_.out_channels * windows_.group_column(); }
+
+  Windows windows_;
+  std::int64_t chunks_;
   const A* sums_;
   Tensor4 weight_grad_;
 };
@@ -376,7 +380,7 @@ void launch_pixels_weight_grad(const Context& ctx, const std::string& label, con
   } else {
     launch_by_teams<B>(ctx, label, PixelsWeightGrad<B, T, Samples>(plan, step, out_grad, of_chunks));
   }
-  launch_by_teams<B>(ctx, join_label, JoinPixelsWeightGrad<B, T>(plan, of_chunks, weight_grad));
+  launch_by_teams<B>(ctx, join_label, JoinPixelsWeightGrad<B, T>(step.windows, plan.chunks(), of_chunks, weight_grad));
 }
 
 }  // namespace portops::impl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise.hpp"
 #include "ops/convolution/conv2d/direct/direct.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
@@ -14,6 +15,9 @@ namespace portops::impl {
 /// By the path that suits the call. Needs channels, and an out that has elements.
 inline void convolve_whole(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
   if (ctx.products() != Products::kokkos_kernels) {
+    if (suits_depthwise(ctx, windows, tensors.x, tensors.weight, tensors.out)) {
+      return convolve_depthwise(ctx, windows, tensors);
+    }
     if (suits_products(ctx, windows, tensors)) return convolve_by_products(ctx, windows, tensors);
     if (suits_window_rows(ctx, windows, tensors)) return convolve_by_window_rows(ctx, windows, tensors);
     if (suits_direct(ctx, windows, tensors)) return convolve_directly(ctx, windows, tensors);
@@ -31,6 +35,7 @@ inline bool finishes_whole(const Context& ctx, const Windows& windows, const Con
 inline std::size_t convolve_whole_workspace(const Context& ctx, const Windows& windows,
                                             const ConvolutionTensors& tensors) {
   if (ctx.products() != Products::kokkos_kernels) {
+    if (suits_depthwise(ctx, windows, tensors.x, tensors.weight, tensors.out)) return 0;
     if (suits_products(ctx, windows, tensors)) return products_workspace(ctx);
     if (suits_window_rows(ctx, windows, tensors)) return window_rows_workspace(ctx, windows, tensors);
     if (suits_direct(ctx, windows, tensors)) return direct_workspace(ctx, windows, tensors);

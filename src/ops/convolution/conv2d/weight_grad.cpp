@@ -4,6 +4,7 @@
 
 #include "core/copy/strided_copy.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
@@ -131,10 +132,13 @@ void weight_grad_directly(const Context& ctx, const DirectCall& call, const Tens
 }
 
 /// The ways to weight_grad.
-enum class WeightGradPath : std::uint8_t { window_rows, pixels, products, direct, columns };
+enum class WeightGradPath : std::uint8_t { depthwise, window_rows, pixels, products, direct, columns };
 
 WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
                                        const TensorRef& out_grad, const TensorRef& weight_grad) {
+  if (ctx.products() != Products::kokkos_kernels && suits_depthwise(ctx, windows, x, weight_grad, out_grad)) {
+    return WeightGradPath::depthwise;
+  }
   if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
   if (!holds_windows(windows, x) && suits_weight_products(ctx, windows, x, out_grad)) return WeightGradPath::products;
@@ -175,6 +179,7 @@ void weight_grad_by_columns(const Context& ctx, const Windows& windows, const Te
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                         const TensorRef& weight_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
+    case WeightGradPath::depthwise: return depthwise_weight_grad(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::window_rows: return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad);
@@ -186,6 +191,7 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
+    case WeightGradPath::depthwise: return depthwise_weight_grad_workspace(windows, x, out_grad);
     case WeightGradPath::window_rows: return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
     case WeightGradPath::pixels: return sums_bytes(windows, x.type());
     case WeightGradPath::products: return weight_products_workspace(ctx, windows, x, out_grad);

@@ -181,7 +181,8 @@ TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
 }
 
 TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
-  // Of one group, x_grad by columns and weight_grad by rows of windows; of several, pixel by pixel, in several chunks.
+  // Of one group, x_grad by columns and weight_grad by rows of windows; of several, pixel by pixel, in several chunks,
+  // but for depthwise windows of some extents.
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   const std::vector<Conv2dCase> few{
       {.images = 3, .channels = 3, .height = 20, .width = 23, .out_channels = 33, .kernel = {7, 7}, .stride = {2, 2}},
@@ -192,6 +193,7 @@ TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
       {.images = 2, .channels = 12, .height = 37, .width = 41, .out_channels = 24, .groups = 4},
       {.images = 3, .channels = 6, .height = 40, .width = 39, .out_channels = 84, .dilation = {1, 3}, .groups = 2},
       {.images = 2, .channels = 10, .height = 50, .width = 50, .out_channels = 10, .stride = {2, 1}, .groups = 10},
+      {.images = 2, .channels = 10, .height = 50, .width = 50, .out_channels = 10, .kernel = {3, 4}, .groups = 10},
       {.channels = 12, .out_channels = 4, .groups = 4},
       {.channels = 3, .height = 4, .width = 5, .out_channels = 12, .stride = {huge, huge}},
       {.channels = 9, .out_channels = 9, .groups = 9, .channels_last = {"x", "out_grad", "x_grad", "weight_grad"}}};

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "ops/convolution/conv2d/depthwise/convolve_depthwise.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise_kernels.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise_weight_grad.hpp"
+#include "ops/convolution/pixels_weight_grad.hpp"
+
+#include <cstdint>
+
+namespace portops::impl {
+
+/// Calls action.operator()<K>() with the extent of the windows.
+template <class Action>
+void with_depthwise_window(const DepthwiseCall& call, const Action& action) {
+  switch (call.windows.kernel_width) {
+    case 3: return action.template operator()<3>();
+    case 5: return action.template operator()<5>();
+    default: return action.template operator()<7>();
+  }
+}
+
+/// Whether one access can move two neighbouring channels of each pixel.
+template <class T>
+bool has_channel_pairs(const DepthwiseCall& call) {
+  const auto has_pairs = [](const Tensor4& tensor) {
+    return reinterpret_cast<std::uintptr_t>(tensor.data) % (2 * sizeof(T)) == 0 && tensor.stride[0] % 2 == 0 &&
+           tensor.stride[2] % 2 == 0 && tensor.stride[3] % 2 == 0;
+  };
+  return call.has_channels_last() && call.windows.channels % 2 == 0 && has_pairs(call.from) && has_pairs(call.to);
+}
+
+/// Calls action.operator()<reach>().
+template <class Action>
+void with_depthwise_reach(const DepthwiseCall& call, const Action& action) {
+  switch (call.shared_step()) {
+    case 1: return action.template operator()<Reach::neighbours>();
+    case 2: return action.template operator()<Reach::every_other>();
+    default: return action.template operator()<Reach::strided>();
+  }
+}
+
+template <Backend B, class T>
+void DepthwiseKernels<B, T>::convolve(const Context& ctx, const std::string& label, const DepthwiseCall& call) {
+  if constexpr (B == Backend::cuda) {
+    // with_strip.operator()<P>(launch) calls launch.operator()<Strip>() for threads that take P channels.
+    const auto launch = [&]<int K>(const auto& with_strip) {
+      const auto by_channels = [&]<class Strip>() {
+        launch_by_teams<B>(ctx, label, ConvolveDepthwiseChannels<B, T, Strip>(call));
+      };
+      if (!call.has_channels_last()) {
+        return with_strip.template operator()<1>(
+            [&]<class Strip>() { launch_by_items<B>(ctx, label, ConvolveDepthwisePlanes<T, Strip>(call)); });
+      }
+      constexpr int pair = K < 7 ? 2 : 1;  // for more, threads have too few registers
+      if (has_channel_pairs<T>(call)) return with_strip.template operator()<pair>(by_channels);
+      with_strip.template operator()<1>(by_channels);
+    };
+    with_depthwise_window(call, [&]<int K>() {
+      const auto with_reach = [&]<Reach reach>() {
+        launch.template operator()<K>(
+            [&]<int P>(const auto& action) { action.template operator()<DepthwiseStrip<T, K, reach, P>>(); });
+      };
+      if (!call.turned) return with_depthwise_reach(call, with_reach);
+      if (!call.has_blocks()) return with_reach.template operator()<Reach::turned>();
+      launch.template operator()<K>(
+          [&]<int P>(const auto& action) { action.template operator()<DepthwiseBlocks<T, K, P>>(); });
+    });
+  }
+}
+
+template <Backend B, class T>
+void DepthwiseKernels<B, T>::weight_grad(const Context& ctx, const std::string& label, const std::string& join_label,
+                                         const DepthwiseCall& call, void* sums, const Tensor4& weight_grad) {
+  if constexpr (B == Backend::cuda) {
+    auto* const of_chunks = static_cast<Arithmetic<T>*>(sums);
+    const DepthwiseWeightGradPlan plan(call);
+    with_depthwise_window(call, [&]<int K>() {
+      with_depthwise_reach(call, [&]<Reach reach>() {
+        launch_by_teams<B>(ctx, label, DepthwiseStripsWeightGrad<B, T, K, reach>(call, plan, of_chunks));
+      });
+    });
+    launch_by_teams<B>(ctx, join_label,
+                       JoinPixelsWeightGrad<B, T>(call.windows, plan.chunks(), of_chunks, weight_grad));
+  }
+}
+
+}  // namespace portops::impl
