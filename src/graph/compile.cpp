@@ -173,7 +173,7 @@ CompiledProgram::CompiledProgram(const Context& ctx, const Program& program, con
                           .channels_last = params.channels_last && ctx.backend() != Backend::cuda,
                           .reuse = params.reuse_memory,
                           .instances = params.instances});
-  verify(data->program, data->plan);
+  verify(data->program, data->plan, constants.known());
   constants.finish();
   data->constants = std::move(constants.tensors());
   if (ctx.backend() != Backend::cuda) data->joined = join_steps(data->program, data->plan);

@@ -80,7 +80,9 @@ class BatchNormFold {
     const std::vector<double> variance = numbers(norm_, "variance", channels, 1.0);
     const std::vector<double> scale = numbers(norm_, "scale", channels, 1.0);
     const std::vector<double> shift = numbers(norm_, "bias", channels, 0.0);
-    const double epsilon = std::get<double>(norm_.attributes.at("epsilon"));
+    // As batch_norm computes with it.
+    const double given = std::get<double>(norm_.attributes.at("epsilon"));
+    const double epsilon = weight.type == ElementType::f64 ? given : static_cast<double>(static_cast<float>(given));
     const std::size_t taps = channels > 0 ? weights.size() / channels : 0;
     for (std::size_t channel = 0; channel < channels; ++channel) {
       const double factor = scale[channel] / std::sqrt(variance[channel] + epsilon);

@@ -34,7 +34,7 @@ std::string Verifier::step_name(std::int32_t step) const {
 }
 
 void Verifier::check_form() {
-  if (plan_.constants.size() != program_.values().size()) refuse("constants of other values");
+  if (plan_.constants != constants_ || constants_.size() != program_.values().size()) refuse("other constants");
   if (plan_.outputs.size() != program_.outputs().size()) refuse("other outputs");
   is_left_in_.resize(program_.values().size());
   for (const ProgramOutput& output : program_.outputs()) {
@@ -241,6 +241,8 @@ void Verifier::finish() {
   }
 }
 
-void verify(const Program& program, const Plan& plan) { Verifier(program, plan).run(); }
+void verify(const Program& program, const Plan& plan, const std::vector<std::uint8_t>& constants) {
+  Verifier(program, plan, constants).run();
+}
 
 }  // namespace portops::graph

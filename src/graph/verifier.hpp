@@ -5,6 +5,9 @@
 #include "graph/plan.hpp"
 #include "graph/program.hpp"
 
+#include <cstdint>
+#include <vector>
+
 namespace portops::graph {
 
 /// Proves that a plan computes what the program says, or throws Error with the first reason why it may not.
@@ -18,6 +21,7 @@ namespace portops::graph {
 /// - views show the elements that their calls would copy;
 /// - inputs and constants are never written, but for an input that an output is left in;
 /// - places lie in their memory, and in the end every output holds its value.
-void verify(const Program& program, const Plan& plan);
+/// `constants`: of each value whether its elements are known before the program runs, as make_plan() was told.
+void verify(const Program& program, const Plan& plan, const std::vector<std::uint8_t>& constants);
 
 }  // namespace portops::graph

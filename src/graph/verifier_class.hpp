@@ -25,8 +25,8 @@ template <class... Parts>
 
 class Verifier {
  public:
-  Verifier(const Program& program, const Plan& plan)
-      : program_(program), plan_(plan), finish_(static_cast<std::int32_t>(plan.steps.size())) {}
+  Verifier(const Program& program, const Plan& plan, const std::vector<std::uint8_t>& constants)
+      : program_(program), plan_(plan), constants_(constants), finish_(static_cast<std::int32_t>(plan.steps.size())) {}
 
   void run();
 
@@ -96,6 +96,7 @@ class Verifier {
 
   const Program& program_;
   const Plan& plan_;
+  const std::vector<std::uint8_t>& constants_;
   std::int32_t finish_;
   std::vector<std::int32_t> copied_from_;        ///< of each copy
   std::vector<std::uint8_t> is_left_in_;         ///< of each value whether an output is left in it

@@ -34,7 +34,7 @@ Plan plan_of(const Program& program, std::int32_t instances = 1) {
   graph::PlanParams params;
   params.instances = instances;
   Plan plan = graph::make_plan(program, constants_of(program), params);
-  graph::verify(program, plan);
+  graph::verify(program, plan, constants_of(program));
   return plan;
 }
 

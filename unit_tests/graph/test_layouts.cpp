@@ -287,7 +287,9 @@ TEST(GraphLayoutsPlanTest, strides_that_are_wrong_are_found) {
   const ValueId y = net.program.call("gelu", {{"x", x}});
   net.program.add_output("y", net.conv(y, 4, 1));
   const graph::Plan plan = graph::make_plan(net.program, constants_of(net.program), {.channels_last = true});
-  const auto verdict = [&](const graph::Plan& of) { return message_of([&] { graph::verify(net.program, of); }); };
+  const auto verdict = [&](const graph::Plan& of) {
+    return message_of([&] { graph::verify(net.program, of, constants_of(net.program)); });
+  };
   ASSERT_EQ(verdict(plan), "");
   const auto place_of = [](graph::Plan& of, ValueId value) -> graph::Place& {
     return of.places[static_cast<std::size_t>(value.index)];

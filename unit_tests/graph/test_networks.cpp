@@ -240,7 +240,7 @@ TEST(GraphNetworksTest, TheArenaIsHardlyLargerThanWhatLives) {
       params.instances = instances;
       params.channels_last = channels_last;
       const graph::Plan plan = graph::make_plan(program, constants, params);
-      EXPECT_EQ(message_of([&] { graph::verify(program, plan); }), "") << name;
+      EXPECT_EQ(message_of([&] { graph::verify(program, plan, constants); }), "") << name;
       if (instances > 1) continue;  // what then lives at one time depends on their speed
       const auto least = static_cast<double>(plan.live_bytes);
       EXPECT_LE(static_cast<double>(plan.arena_bytes), 1.1 * least) << name;

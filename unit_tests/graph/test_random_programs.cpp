@@ -13,7 +13,7 @@ namespace portops::test {
 namespace {
 
 std::string verdict(const graph::Program& program, const graph::Plan& plan) {
-  return message_of([&] { graph::verify(program, plan); });
+  return message_of([&] { graph::verify(program, plan, constants_of(program)); });
 }
 
 TEST(GraphPlanTest, EveryPlanIsProvedRight) {
@@ -207,6 +207,35 @@ TEST(GraphPlanTest, AStepThatIsForgottenOrTooEarlyIsFound) {
     }
   }
   EXPECT_GT(tried, 1000);
+}
+
+TEST(GraphPlanTest, ConstantsAreThoseThatAreKnown) {
+  need_type<float>();
+  int tried = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const RandomProgram random(seed);
+    const graph::Program& program = random.program();
+    const graph::Plan plan = graph::make_plan(program, constants_of(program));
+    for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+      if (plan.steps[step].kind != graph::Step::Kind::run) continue;
+      // As if its results were known: nobody makes them.
+      graph::Plan broken = plan;
+      broken.steps.erase(broken.steps.begin() + static_cast<std::ptrdiff_t>(step));
+      for (const graph::NamedOperand& output :
+           program.calls()[static_cast<std::size_t>(plan.steps[step].call)].outputs) {
+        for (const graph::ValueId value : output.operand.values()) {
+          if (!value) continue;
+          const auto index = static_cast<std::size_t>(value.index);
+          broken.constants[index] = 1;
+          broken.places[index] = {graph::MemoryKind::constant, value.index, 0,
+                                  program.value(value).extents.row_major_strides()};
+        }
+      }
+      ASSERT_NE(verdict(program, broken), "") << "seed " << seed << ", step " << step;
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 300);
 }
 
 TEST(GraphPlanTest, AnOutputThatIsLeftInAnInputIsNoMemory) {

@@ -103,6 +103,8 @@ void add_function(ModelTarget& target, const std::string& op);
 bool write_arithmetic(CallWriter& writer);
 bool write_activation(CallWriter& writer);
 bool write_clip(CallWriter& writer);
+bool write_hard_sigmoid(CallWriter& writer);
+bool write_hard_swish(CallWriter& writer);
 bool write_matmul(CallWriter& writer);
 bool write_linear(CallWriter& writer);
 bool write_conv(CallWriter& writer);

@@ -116,6 +116,8 @@ Tensor from_field(const std::string& where, ElementType type, const Extents& ext
     case ElementType::f16:
     case ElementType::bf16:  // their bits, in integers of 32
       take_entries(where, field, count, [&](std::int64_t i, T value) {
+        if (!(value >= 0 && value <= UINT16_MAX))
+          fail(where, "has the element ", value, ", which has more than 16 bits");
         tensor.data<std::uint16_t>()[i] = static_cast<std::uint16_t>(value);
       });
       break;

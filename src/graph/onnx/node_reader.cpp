@@ -65,7 +65,9 @@ NodeReader::NodeReader(ReadTarget& target, Scope& scope, const onnx::NodeProto& 
 void NodeReader::take(std::uint64_t bytes) { target_.budget.take(target_.where + place_ + ": ", bytes); }
 
 bool NodeReader::has_input(std::size_t number) const {
-  return number < inputs() && !node_.input(static_cast<int>(number)).empty();
+  if (number >= inputs()) return false;
+  const std::string& name = node_.input(static_cast<int>(number));
+  return !name.empty() && (!scope_.not_given.contains(name) || scope_.names.contains(name));
 }
 
 bool NodeReader::has_output(std::size_t number) const {
@@ -204,6 +206,12 @@ const graph::Call& NodeReader::call(const graph::CallRequest& request) {
     refuse("with it the file makes more than ", most_operands,
            " calls and operands, those of functions counted at every call");
   }
+  const graph::Call& made = add_call(request);
+  take_levels(made);
+  return made;
+}
+
+const graph::Call& NodeReader::add_call(const graph::CallRequest& request) {
   try {
     return program().add_call(request);
   } catch (const Error& error) {
@@ -211,6 +219,26 @@ const graph::Call& NodeReader::call(const graph::CallRequest& request) {
     std::string_view message = error.what();
     if (message.starts_with("portops::graph::Program: call ")) message.remove_prefix(message.find(": ", 30) + 2);
     refuse(message);
+  }
+}
+
+/// Counts the levels that the call has made: a node of a few bytes may make those of any number of sequences again.
+void NodeReader::take_levels(const graph::Call& call) {
+  const auto is_of_input = [&](const Levels& levels) {
+    return std::any_of(call.inputs.begin(), call.inputs.end(), [&](const graph::NamedOperand& input) {
+      if (input.operand.is_levels()) return input.operand.levels().data() == levels.data();
+      const std::vector<graph::ValueId> values = input.operand.values();
+      return std::any_of(values.begin(), values.end(),
+                         [&](graph::ValueId each) { return program().value(each).levels.data() == levels.data(); });
+    });
+  };
+  for (const graph::NamedOperand& output : call.outputs) {
+    for (const graph::ValueId value : output.operand.values()) {
+      if (!value) continue;
+      const Levels levels = program().value(value).levels;
+      if (!levels || is_of_input(levels)) continue;
+      for (int level = 0; level < levels.depth(); ++level) take(8 * levels.offsets(level).size());
+    }
   }
 }
 

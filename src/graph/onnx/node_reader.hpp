@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ using OperatorSets = std::map<std::string, std::int64_t, std::less<>>;
 struct Scope {
   std::map<std::string, Known, std::less<>> names;
   OperatorSets sets;
-  std::string prefix = {};  ///< begins the places of its nodes: "node 'f' (F): "
+  std::set<std::string_view> not_given = {};  ///< inputs of the function that its call leaves out
+  std::string prefix = {};                    ///< begins the places of its nodes: "node 'f' (F): "
   /// Attributes of the call of a function, which its nodes may refer to: they stand in the call's node, or are the
   /// function's defaults.
   std::map<std::string_view, const onnx::AttributeProto*> attributes = {};
@@ -84,6 +86,7 @@ class NodeReader {
   // --- inputs and outputs, by their numbers. One that is not there is refused where it is asked for.
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
+  /// Whether it is there: neither left out nor what the call of the function leaves out.
   bool has_input(std::size_t number) const;
   graph::ValueId input(std::size_t number);
   const Extents& extents(std::size_t number);
@@ -134,6 +137,8 @@ class NodeReader {
  private:
   Known& find(std::size_t number);
   [[noreturn]] void refuse_root() const;
+  const graph::Call& add_call(const graph::CallRequest& request);
+  void take_levels(const graph::Call& call);
   std::string free_name(const std::string& wished);
 
   ReadTarget& target_;

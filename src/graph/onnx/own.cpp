@@ -92,10 +92,25 @@ class OwnReader {
     for (const onnx::AttributeProto& each : node_.proto().attribute()) {
       if (!known_.contains(each.name())) node_.refuse("has the attribute '", shown(each.name()), "', which is unknown");
     }
+    take_items(request);
     give(node_.call(request), places);
   }
 
  private:
+  /// sequence_expand makes an item of levels for each repetition of a sequence, of empty ones too: they are counted
+  /// before they are made.
+  void take_items(const graph::CallRequest& request) {
+    const auto y = request.inputs.find("y");
+    if (info_.name != "sequence_expand" || y == request.inputs.end()) return;
+    const Levels levels = y->second.is_levels()  ? y->second.levels()
+                          : y->second.is_value() ? node_.program().value(y->second.value()).levels
+                                                 : Levels();
+    for (int level = 0; levels && level < levels.depth(); ++level) {
+      constexpr std::int64_t most = INT64_MAX / 8;
+      node_.take(8 * static_cast<std::uint64_t>(std::min(levels.offsets(level).back(), most)));
+    }
+  }
+
   /// How many tensors a list has.
   std::size_t count_of(const std::string& name) {
     const std::string attribute = name + ".count";

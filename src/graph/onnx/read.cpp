@@ -7,13 +7,16 @@
 #include "graph/onnx/model.hpp"
 #include "graph/onnx/node_reader.hpp"
 #include "graph/onnx/own.hpp"
+#include "graph/onnx/parts.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
 #include <climits>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -141,6 +144,9 @@ class ModelReader {
         node.refuse("is a function with two inputs '", shown(function.input(i)), "'");
       }
     }
+    for (const std::string& each : function.input()) {
+      if (!scope.names.contains(each)) scope.not_given.insert(each);
+    }
     read_nodes(function.node(), scope, depth + 1);
     for (int i = 0; i < node.proto().output_size(); ++i) {
       const auto number = static_cast<std::size_t>(i);
@@ -250,6 +256,10 @@ class ModelReader {
         // What others throw, as where extents are more than can be counted, names neither file nor node.
         if (std::string_view(error.what()).starts_with(target_.where)) throw;
         node.refuse(error.what());
+      } catch (const std::bad_alloc&) {
+        node.refuse("asks for more memory than there is");
+      } catch (const std::length_error&) {
+        node.refuse("asks for more memory than there can be");
       }
     }
   }
@@ -301,6 +311,7 @@ class ModelReader {
         refuse("output '", shown(each.name()), "' is given by no node");
       }
       const graph::ValueId value = NodeReader(target_, scope, none, 0).input(0);
+      check_declared(each, target_.program.value(value).type);
       const std::string over = find_text(texts_, text_of_over, each.name());
       const std::string own_name = find_text(texts_, text_of_name, each.name());
       const graph::ValueId below = over.empty() ? graph::ValueId() : target_.program.find(over);
@@ -312,6 +323,14 @@ class ModelReader {
         refuse("output '", shown(each.name()), "' cannot be one: ", error.what());
       }
     }
+  }
+
+  /// Extents are those of the inputs that were given, and so not what the file declares.
+  void check_declared(const onnx::ValueInfoProto& output, ElementType type) const {
+    const int declared = output.type().tensor_type().elem_type();
+    if (declared == onnx::TensorProto::UNDEFINED || element_type_of(declared) == type) return;
+    refuse("output '", shown(output.name()), "' is declared as ", name_of_onnx_type(declared), ", but is ",
+           name_of_onnx_type(onnx_type_of(type)));
   }
 
   const onnx::ModelProto& model_;
@@ -328,6 +347,12 @@ class ModelReader {
 namespace {
 
 onnx::ModelProto parse_model(const std::string& where, std::string_view bytes) {
+  // Nodes without anything in them take a hundred times their bytes in memory.
+  const std::uint64_t most_parts = 1'000'000 + bytes.size() / 32;
+  if (count_parts(bytes, most_parts) > most_parts) {
+    fail(where, "it has more than ", most_parts, " nodes, names and other parts, expected fewer in ", bytes.size(),
+         " bytes");
+  }
   onnx::ModelProto model;
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                 static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));

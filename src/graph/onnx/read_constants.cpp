@@ -150,7 +150,9 @@ void fold_gather(NodeReader& node) {
 void fold_slice(NodeReader& node) {
   const Integers all = node.integers(0), starts = node.integers(1), ends = node.integers(2);
   const Integers steps = node.has_input(4) ? node.integers(4) : Integers{1};
-  if (starts.size() != 1 || ends.size() != 1 || steps.size() != 1 || steps[0] == 0) {
+  const Integers axes = node.has_input(3) ? node.integers(3) : Integers{0};
+  if (axes.size() == 1) node.axis(axes[0], 1);
+  if (axes.size() != 1 || starts.size() != 1 || ends.size() != 1 || steps.size() != 1 || steps[0] == 0) {
     node.refuse("slices integers along another number of axes than one, or by 0");
   }
   const auto count = static_cast<std::int64_t>(all.size());
@@ -161,7 +163,9 @@ void fold_slice(NodeReader& node) {
   const std::int64_t first = step > 0 ? 0 : -1, last = step > 0 ? count : count - 1;
   Integers taken;
   const std::int64_t end = place(ends[0], first, last);
-  for (std::int64_t i = place(starts[0], step > 0 ? 0 : -1, last); step > 0 ? i < end : i > end; i += step) {
+  // Backwards it begins no earlier than at the first element.
+  for (std::int64_t i = place(starts[0], 0, std::max<std::int64_t>(last, 0));
+       count > 0 && (step > 0 ? i < end : i > end); i += step) {
     taken.push_back(all[static_cast<std::size_t>(i)]);
   }
   node.give(0, integers_tensor(taken));
@@ -187,7 +191,8 @@ bool fold_integers(NodeReader& node) {
     count += elements->ref().size();
     const int most_axes = fold->second.first == fold_gather && i == 1 ? max_rank : fold->second.second;
     if (elements->ref().rank() > most_axes || count > most_folded) return false;
-    if (fold->second.second == 1 && i == 0 && elements->ref().rank() != 1) return false;
+    const bool is_list = fold->second.second == 1 && (fold->second.first != fold_gather || i == 0);
+    if (is_list && elements->ref().rank() != 1) return false;
   }
   fold->second.first(node);
   return true;

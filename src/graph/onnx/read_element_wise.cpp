@@ -30,8 +30,13 @@ std::string name_of_arithmetic(const std::string& op) {
   return "divide";
 }
 
+/// An input as a number beside another one, of whose element type it has to be.
+std::optional<double> number_beside(NodeReader& node, std::size_t number, std::size_t other) {
+  return node.type(number) == node.type(other) ? number_input(node, number, node.extents(other).rank()) : std::nullopt;
+}
+
 void give_arithmetic(NodeReader& node, const std::string& op, std::size_t x, std::size_t y) {
-  if (const auto number = number_input(node, y, node.extents(x).rank())) {
+  if (const auto number = number_beside(node, y, x)) {
     node.give(0, node.call(op, {{"x", node.input(x)}, {"y", *number}}));
   } else {
     node.give(0, node.call(op, {{"x", node.input(x)}, {"y", node.input(y)}}));
@@ -43,8 +48,7 @@ void give_arithmetic(NodeReader& node, const std::string& op, std::size_t x, std
 void read_element_wise(NodeReader& node) {
   if (read_gelu_step(node) || read_layer_norm_step(node)) return;
   const std::string op = name_of_arithmetic(node.proto().op_type());
-  const bool swaps = (op == "add" || op == "multiply") && number_input(node, 0, node.extents(1).rank()).has_value() &&
-                     node.elements(1) == nullptr;
+  const bool swaps = (op == "add" || op == "multiply") && number_beside(node, 0, 1) && node.elements(1) == nullptr;
   give_arithmetic(node, op, swaps ? 1 : 0, swaps ? 0 : 1);
 }
 
@@ -61,13 +65,27 @@ const graph::Call* maker_of(NodeReader& node, ValueId value) {
   return info.origin == graph::Origin::call ? &node.program().calls()[static_cast<std::size_t>(info.call)] : nullptr;
 }
 
+namespace {
+
+/// A constant exponent, of any type.
+std::optional<double> exponent_of(NodeReader& node) {
+  const Tensor* elements = node.elements(1);
+  if (elements == nullptr || elements->ref().type() != ElementType::i64) {
+    return number_input(node, 1, node.extents(0).rank());
+  }
+  if (elements->ref().size() != 1 || elements->ref().rank() > node.extents(0).rank()) return std::nullopt;
+  return static_cast<double>(*elements->data<std::int64_t>());
+}
+
+}  // namespace
+
 void read_pow(NodeReader& node) {
   const auto number = number_input(node, 0, 0), exponent = number_input(node, 1, 0);
   if (number && exponent) {
     node.give(0, converted(number_tensor(std::pow(*number, *exponent)), node.type(0)));
     return;
   }
-  const auto power = number_input(node, 1, node.extents(0).rank());
+  const auto power = exponent_of(node);
   if (!power || !(*power == 1.0 || *power == 2.0 || *power == 3.0)) {
     node.refuse("has a power that is no constant 1, 2 or 3, for which alone there are calls");
   }
@@ -130,23 +148,12 @@ void read_clip(NodeReader& node) {
   node.give(0, node.call("clip", {{"x", node.input(0)}}, bounds));
 }
 
-namespace {
-
-ValueId hard_sigmoid(NodeReader& node, double alpha, double beta) {
-  const ValueId scaled = node.call("multiply", {{"x", node.input(0)}, {"y", alpha}});
-  const ValueId shifted = node.call("add", {{"x", scaled}, {"y", beta}});
-  return node.call("clip", {{"x", shifted}}, {{"min", 0.0}, {"max", 1.0}});
-}
-
-}  // namespace
-
 void read_hard_sigmoid(NodeReader& node) {
-  node.give(0, hard_sigmoid(node, node.number("alpha", 0.2), node.number("beta", 0.5)));
+  const double slope = node.number("alpha", static_cast<double>(0.2F)), offset = node.number("beta", 0.5);
+  node.give(0, node.call("hard_sigmoid", {{"x", node.input(0)}}, {{"slope", slope}, {"offset", offset}}));
 }
 
-void read_hard_swish(NodeReader& node) {
-  node.give(0, node.call("multiply", {{"x", node.input(0)}, {"y", hard_sigmoid(node, 1.0 / 6.0, 0.5)}}));
-}
+void read_hard_swish(NodeReader& node) { node.give(0, node.call("hard_swish", {{"x", node.input(0)}})); }
 
 void read_identity(NodeReader& node) { node.give(0, node.known(0)); }
 

@@ -175,7 +175,8 @@ void read_slice(NodeReader& node) {
   bool takes_all = true;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t extent = x[numbers[i]];
-    starts[i] = std::clamp(starts[i], -extent - 1, extent);
+    // Backwards ONNX begins no earlier than at the first element, where calls, as NumPy, would take nothing.
+    starts[i] = std::clamp(starts[i], steps[i] < 0 ? -extent : -extent - 1, extent);
     ends[i] = std::clamp(ends[i], -extent - 1, extent);
     // Longer steps take one element, as these do.
     const std::int64_t longest = std::max<std::int64_t>(extent, 1);

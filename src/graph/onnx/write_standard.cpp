@@ -67,6 +67,21 @@ bool write_activation(CallWriter& writer) {
   return true;
 }
 
+bool write_hard_sigmoid(CallWriter& writer) {
+  const auto slope = writer.attribute<double>("slope"), offset = writer.attribute<double>("offset");
+  const ElementType type = writer.info("x").type;
+  if (!fits_float(slope, type) || !fits_float(offset, type)) return false;
+  onnx::NodeProto& node = writer.node("HardSigmoid", {writer.in("x")}, {writer.out()});
+  set_number(node, "alpha", slope);
+  set_number(node, "beta", offset);
+  return true;
+}
+
+bool write_hard_swish(CallWriter& writer) {
+  writer.node("HardSwish", {writer.in("x")}, {writer.out()});
+  return true;
+}
+
 /// Bounds that are none are left out. ONNX then has the largest numbers, which bound infinities alone.
 bool write_clip(CallWriter& writer) {
   const auto bound = [&](const char* name, double none) {
@@ -319,13 +334,19 @@ bool write_split(CallWriter& writer) {
 }
 
 bool write_slice(CallWriter& writer) {
-  Integers strides = writer.integers("strides");
-  if (strides.empty()) strides.assign(writer.integers("axes").size(), 1);
-  const std::string starts = writer.constant(writer.integers("starts"), "starts");
-  const std::string ends = writer.constant(writer.integers("ends"), "ends");
-  const std::string axes = writer.constant(writer.integers("axes"), "axes");
-  const std::string steps = writer.constant(strides, "steps");
-  writer.node("Slice", {writer.in("x"), starts, ends, axes, steps}, {writer.out()});
+  const Integers axes = writer.integers("axes");
+  Integers strides = writer.integers("strides"), starts = writer.integers("starts"), ends = writer.integers("ends");
+  if (strides.empty()) strides.assign(axes.size(), 1);
+  const Extents& x = writer.info("x").extents;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t extent = x[static_cast<int>(axes[i] < 0 ? axes[i] + x.rank() : axes[i])];
+    // Backwards from before the first element nothing is left; ONNX begins at the first one.
+    if (strides[i] < 0 && starts[i] < -extent) starts[i] = ends[i] = 0;
+  }
+  const std::vector<std::string> inputs{writer.in("x"), writer.constant(starts, "starts"),
+                                        writer.constant(ends, "ends"), writer.constant(axes, "axes"),
+                                        writer.constant(strides, "steps")};
+  writer.node("Slice", inputs, {writer.out()});
   return true;
 }
 
@@ -337,15 +358,34 @@ bool write_embedding(CallWriter& writer) {
 bool write_standard(CallWriter& writer) {
   using Writer = bool (*)(CallWriter&);
   static const std::map<std::string_view, Writer> writers = {
-      {"add", write_arithmetic},        {"batch_norm", write_batch_norm}, {"clip", write_clip},
-      {"concat", write_concat},         {"conv2d", write_conv},           {"deform_conv2d", write_deform_conv},
-      {"divide", write_arithmetic},     {"embedding", write_embedding},   {"gelu", write_activation},
-      {"layer_norm", write_layer_norm}, {"linear", write_linear},         {"matmul", write_matmul},
-      {"mean", write_reduction},        {"multiply", write_arithmetic},   {"p_norm", write_norm},
-      {"pool2d", write_pool},           {"relu", write_activation},       {"reshape", write_reshape},
-      {"sigmoid", write_activation},    {"slice", write_slice},           {"softmax", write_softmax},
-      {"split", write_split},           {"subtract", write_arithmetic},   {"sum", write_reduction},
-      {"tanh", write_activation},       {"transpose", write_transpose},
+      {"add", write_arithmetic},
+      {"batch_norm", write_batch_norm},
+      {"clip", write_clip},
+      {"concat", write_concat},
+      {"conv2d", write_conv},
+      {"deform_conv2d", write_deform_conv},
+      {"divide", write_arithmetic},
+      {"embedding", write_embedding},
+      {"gelu", write_activation},
+      {"hard_sigmoid", write_hard_sigmoid},
+      {"hard_swish", write_hard_swish},
+      {"layer_norm", write_layer_norm},
+      {"linear", write_linear},
+      {"matmul", write_matmul},
+      {"mean", write_reduction},
+      {"multiply", write_arithmetic},
+      {"p_norm", write_norm},
+      {"pool2d", write_pool},
+      {"relu", write_activation},
+      {"reshape", write_reshape},
+      {"sigmoid", write_activation},
+      {"slice", write_slice},
+      {"softmax", write_softmax},
+      {"split", write_split},
+      {"subtract", write_arithmetic},
+      {"sum", write_reduction},
+      {"tanh", write_activation},
+      {"transpose", write_transpose},
   };
   const auto at = writers.find(writer.call().op);
   if (at == writers.end()) return false;

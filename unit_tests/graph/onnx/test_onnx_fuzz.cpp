@@ -3,11 +3,14 @@
 #include "graph/graph_support.hpp"
 #include "graph/onnx/onnx_support.hpp"
 #include "graph/random_program.hpp"
+#include "test_files.hpp"
 
 #include <portops/core/memory_use.hpp>
 #include <portops/graph/compile.hpp>
 #include <portops/ops/clip.hpp>
 #include <portops/ops/embedding.hpp>
+#include <portops/ops/hard_sigmoid.hpp>
+#include <portops/ops/hard_swish.hpp>
 #include <portops/ops/mean.hpp>
 
 #include <chrono>
@@ -32,7 +35,7 @@ constexpr const char* functions = R"(<ir_version: 8, opset_import: ["" : 17, "l"
       e = l.erf(x) o = Add(e, one) m = Mul(x, o) a = Mul(m, half) b = l.norm<by = 3.0>(a) c, s = l.rows(b)
       i = Cast<to = 6>(ids) j = Cast<to = 7>(i) z = Gather(c, j) t = Gather(x, some) u = l.scaled(t)
       k = Gather(s, none) l = Range(none, k, k) n = ConstantOfShape(l)
-      v = Clip(u, half, one) y = Add(v, c) }
+      v = Clip(u, half, one) w = HardSigmoid<alpha = 0.3>(v) q = HardSwish(w) y = Add(q, c) }
   <domain: "l", opset_import: ["" : 17]> erf (a) => (b) {
       r = Constant<value_float = 0.70710678>() d = Mul(a, r) b = Erf(d) }
   <domain: "l", opset_import: ["" : 17]> scaled <by: float = 2.0> (a) => (b) {

@@ -238,6 +238,64 @@ TEST_F(OnnxRefusalTest, NodesThatBecomeManyCallsOrOperands) {
   EXPECT_EQ(refusal_of(model.SerializeAsString()), "node (split): " + much);
 }
 
+/// An empty sequence may be repeated any number of times, and levels written down in one file be made again by each
+/// node.
+TEST_F(OnnxRefusalTest, LevelsThatBecomeMany) {
+  const auto too_much = [](const std::string& refusal) {
+    return refusal.find("makes more of the file") != std::string::npos;
+  };
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"portops\" : " + std::to_string(graph::onnx_schema_version()) +
+      "]> g (float[0] x) => (float y) { y = portops.sequence_expand(x) }");
+  onnx::StringStringEntryProto& levels = *model.add_metadata_props();
+  levels.set_key("portops.levels.x");
+  levels.set_value("0,0");
+  onnx::AttributeProto& repeats = *model.mutable_graph()->mutable_node(0)->add_attribute();
+  repeats.set_name("y.levels");
+  repeats.set_type(onnx::AttributeProto::STRING);
+  for (const char* count : {"0,50000000", "0,1000000000000", "0,9000000000000000000"}) {
+    repeats.set_s(count);
+    EXPECT_TRUE(too_much(refusal_of(model.SerializeAsString()))) << refusal_of(model.SerializeAsString());
+  }
+  repeats.set_s("0,3");
+  EXPECT_EQ(graph::parse_onnx(model.SerializeAsString()).calls()[0].op, "sequence_expand");
+
+  std::string offsets = "0";
+  for (int i = 0; i < 100'000; ++i) offsets += ",0";
+  levels.set_value(offsets);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.clear_node();
+  for (int i = 0; i < 1000; ++i) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_domain("portops");
+    node.set_op_type("sequence_concat");
+    node.add_input("x");
+    node.add_output(i == 0 ? "y" : "y" + std::to_string(i));
+    onnx::AttributeProto& count = *node.add_attribute();
+    count.set_name("x.count");
+    count.set_type(onnx::AttributeProto::INT);
+    count.set_i(1);
+  }
+  EXPECT_TRUE(too_much(refusal_of(model.SerializeAsString()))) << refusal_of(model.SerializeAsString());
+}
+
+/// Before they are parsed: a node of two bytes takes two hundred.
+TEST_F(OnnxRefusalTest, FilesOfManySmallParts) {
+  const auto refused = [](std::uint8_t field) {
+    std::string graph(2'400'000, static_cast<char>(0));
+    for (std::size_t i = 0; i < graph.size(); i += 2) graph[i] = static_cast<char>(field << 3 | 2);
+    onnx::ModelProto model;
+    model.set_ir_version(8);
+    std::string bytes = model.SerializeAsString() + "\x3a";
+    for (std::size_t left = graph.size(); left > 0; left >>= 7)
+      bytes += static_cast<char>((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+    return refusal_of(bytes + graph).substr(0, 66);
+  };
+  const std::string expected = "it has more than 1075000 nodes, names and other parts, expected fe";
+  // Nodes, constants, inputs, names.
+  for (const std::uint8_t field : {1, 5, 11, 2}) EXPECT_EQ(refused(field), expected) << int{field};
+}
+
 TEST_F(OnnxRefusalTest, ElementsOutsideOfTheFolder) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("portops_onnx_" + std::to_string(::getpid()));
@@ -322,6 +380,36 @@ TEST_F(OnnxRefusalTest, NumbersAtTheEndsOf64Bits) {
   to.clear_int64_data();
   to.add_int64_data(INT64_MIN);
   EXPECT_EQ(refusal_of(model.SerializeAsString()), "node (Range): goes from 0 to -9223372036854775808 by -1");
+}
+
+TEST_F(OnnxRefusalTest, ElementTypesThatDiffer) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    for (const char* type : {"double", "float16"}) {
+      const std::string refusal = refusal_of_graph(
+          17, "(float[4] x) => (float[4] y) <" + std::string(type) + " two = {2}> { y = " + op + "(x, two) }");
+      EXPECT_NE(refusal.find("element type"), std::string::npos) << op << ", " << type << ": " << refusal;
+    }
+  }
+  EXPECT_EQ(refusal_of_graph(17, "(float[2] x) => (double[2] y) { y = Relu(x) }"),
+            "output 'y' is declared as double, but is float");
+  need_type<f16>();
+  onnx::ModelProto model = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float16[1] x) => (float16[1] y) <float16[1] w = {1}> "
+      "{ y = Mul(x, w) }");
+  auto& bits = *model.mutable_graph()->mutable_initializer(0);
+  bits.clear_raw_data();
+  bits.clear_int32_data();
+  bits.add_int32_data(0x13c00);
+  EXPECT_EQ(refusal_of(model.SerializeAsString()), "constant 'w' has the element 80896, which has more than 16 bits");
+}
+
+TEST_F(OnnxRefusalTest, ListsOfIntegersThatAreNone) {
+  const std::string head =
+      "(float[2] x) => (float y) <int64[3] d = {1, 2, 3}, int64[1] zero = {0}, int64[1] one = {1}, ";
+  EXPECT_EQ(refusal_of_graph(17, head + "int64[1] seven = {7}> { s = Slice(d, zero, one, seven) y = Expand(x, s) }"),
+            "node (Slice): has the axis 7 of 1");
+  EXPECT_NE(refusal_of_graph(17, head + "int64 number = {4}> { s = Concat<axis = 0>(d, number) y = Expand(x, s) }"),
+            "?");
 }
 
 TEST_F(OnnxRefusalTest, BoundsThatAreNoNumbers) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph/graph_support.hpp"
 #include "graph/onnx/onnx_support.hpp"
+#include "test_files.hpp"
 
 #include <portops/ops/adam.hpp>
 #include <portops/ops/add.hpp>

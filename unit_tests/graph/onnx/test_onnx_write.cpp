@@ -13,6 +13,8 @@
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/gelu.hpp>
+#include <portops/ops/hard_sigmoid.hpp>
+#include <portops/ops/hard_swish.hpp>
 #include <portops/ops/layer_norm.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/linear.hpp>
@@ -158,6 +160,20 @@ TEST_F(OnnxWriteTest, BoundsOfEveryElementType) {
     for (const onnx::NodeProto& each : model.graph().node()) inputs.push_back(each.input_size());
     EXPECT_EQ(inputs, (std::vector<int>{3, 2, 3, 1, 3}));
     EXPECT_EQ(model.graph().node(2).input(1), "");
+  }
+}
+
+TEST_F(OnnxWriteTest, HardActivationsOfEveryElementType) {
+  for (const ElementType type : enabled_element_types()) {
+    graph::Program program;
+    const graph::ValueId x = program.add_input("x", type, {3, 4});
+    program.add_output("a", program.call("hard_sigmoid", {{"x", x}}));
+    program.add_output("b", program.call("hard_sigmoid", {{"x", x}}, {{"slope", 0.25}, {"offset", -0.5}}));
+    program.add_output("c", program.call("hard_swish", {{"x", x}}));
+    there_and_back(ctx, program);
+    // An attribute of ONNX is a float: of f64 the sixth is none.
+    const std::string sixth = type == ElementType::f64 ? "portops.hard_sigmoid" : "HardSigmoid";
+    EXPECT_EQ(nodes_of(program), (std::vector<std::string>{sixth, "HardSigmoid", "HardSwish"}));
   }
 }
 
