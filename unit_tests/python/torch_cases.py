@@ -69,8 +69,9 @@ def cases() -> dict[str, Case]:
             three[:1],
             lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
         ),
-        "hard_sigmoid": Case(pt.hard_sigmoid, three[:1], torch.nn.functional.hardsigmoid),
-        "hard_swish": Case(pt.hard_swish, three[:1], torch.nn.functional.hardswish),
+        # PyTorch's own have the sixth of f32 in f64 too.
+        "hard_sigmoid": Case(pt.hard_sigmoid, three[:1], lambda x: torch.clip(x + 3, 0, 6) / 6),
+        "hard_swish": Case(pt.hard_swish, three[:1], lambda x: x * torch.clip(x + 3, 0, 6) / 6),
         "silu": Case(pt.silu, three[:1], torch.nn.functional.silu),
         "sigmoid": Case(pt.sigmoid, three[:1], torch.sigmoid),
         "tanh": Case(pt.tanh, three[:1], torch.tanh),
