@@ -107,6 +107,10 @@ TEST(CudaLevelsTest, are_kept_for_the_default_stream_of_each_thread) {
   const Stream stream;
   const Context other = context_of(stream);
   const Reversal a(many), b(many), c(std::vector<std::int64_t>(100000, 4));
+  // The first calls of a process make the memory by which tables travel, for which CUDA waits for the device.
+  for (const Reversal* each : {&a, &b, &c}) each->call(other, each->make_levels());
+  other.fence();
+  for (const Reversal* each : {&a, &b, &c}) each->forget();
   auto levels = std::make_unique<Levels>(a.make_levels());
   std::atomic<bool> release = false, is_over = false;
   std::atomic<int> ready = 0, called = 0;
