@@ -136,9 +136,7 @@ enum class WeightGradPath : std::uint8_t { depthwise, window_rows, pixels, produ
 
 WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
                                        const TensorRef& out_grad, const TensorRef& weight_grad) {
-  if (ctx.products() != Products::kokkos_kernels && suits_depthwise(ctx, windows, x, weight_grad, out_grad)) {
-    return WeightGradPath::depthwise;
-  }
+  if (suits_depthwise(ctx, windows, x, weight_grad, out_grad)) return WeightGradPath::depthwise;
   if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
   if (!holds_windows(windows, x) && suits_weight_products(ctx, windows, x, out_grad)) return WeightGradPath::products;

@@ -192,7 +192,7 @@ std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int6
 
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
                    const TensorRef& x_grad) {
-  if (ctx.products() != Products::kokkos_kernels && suits_depthwise(ctx, windows, x_grad, weight, out_grad)) {
+  if (suits_depthwise(ctx, windows, x_grad, weight, out_grad)) {
     return depthwise_x_grad(ctx, windows, weight, out_grad, x_grad);
   }
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
@@ -203,7 +203,7 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
 
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
                              const TensorRef& out_grad, const TensorRef& x_grad) {
-  if (ctx.products() != Products::kokkos_kernels && suits_depthwise(ctx, windows, x_grad, weight, out_grad)) return 0;
+  if (suits_depthwise(ctx, windows, x_grad, weight, out_grad)) return 0;
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
   }

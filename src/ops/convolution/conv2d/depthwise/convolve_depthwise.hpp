@@ -19,12 +19,9 @@ class DepthwiseStrip {
  public:
   using A = Arithmetic<T>;
   static constexpr int window = K, channels = P;
-  // As many as share what they read, or as leave all reads of a column under way at once; half as many of pairs, for
-  // which a thread would have too few registers.
-  static constexpr int rows = (reach == Reach::neighbours              ? 8
-                               : reach == Reach::every_other || K == 3 ? 4
-                                                                       : 2) /
-                              (P == 2 && K < 7 ? 2 : 1);
+  // As many as share what they read, or as leave all reads of a column under way at once; half as many of pairs: a
+  // thread has registers for no more.
+  static constexpr int rows = (reach == Reach::neighbours ? 8 : reach == Reach::every_other || K == 3 ? 4 : 2) / P;
 
   explicit DepthwiseStrip(const DepthwiseCall& call)
       : down_(call.windows.stride_y, call.windows.top, call.windows.dilation_y, call.windows.height),

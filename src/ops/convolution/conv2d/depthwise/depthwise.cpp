@@ -54,8 +54,8 @@ bool suits_depthwise(const Context& ctx, const Windows& w, const TensorRef& x, c
   const auto is_narrow = [](std::int64_t extent, std::int64_t before, std::int64_t reach, std::int64_t stride) {
     return before >= -INT32_MAX && extent + before + reach <= INT32_MAX && stride <= INT32_MAX;
   };
-  return ctx.backend() == Backend::cuda && w.groups == w.channels && w.groups == w.out_channels && has_window &&
-         fits_pixels(w, {&x, &weight, &out}) &&
+  return ctx.backend() == Backend::cuda && ctx.products() != Products::kokkos_kernels && w.groups == w.channels &&
+         w.groups == w.out_channels && has_window && fits_pixels(w, {&x, &weight, &out}) &&
          is_narrow(w.height, w.top, (w.kernel_height - 1) * w.dilation_y, w.stride_y) &&
          is_narrow(w.width, w.left, (w.kernel_width - 1) * w.dilation_x, w.stride_x);
 }
