@@ -12,8 +12,6 @@
 #include <portops/comm/batch_norm.hpp>
 #include <portops/comm/share.hpp>
 #include <portops/core/runtime.hpp>
-#include <portops/ops/adam.hpp>
-#include <portops/ops/count_nonfinite.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/multiply.hpp>
 #include <portops/ops/reshape.hpp>
@@ -132,30 +130,26 @@ void Trainer::begin_sum() {
 void Trainer::step() {
   const std::int64_t items = std::min(options_.batch, this->items() - learned_);
   if (!network_.is_training()) network_.train(true);
+  optimizer_.set_learning_rate(ctx_, schedule_(step_));
   if (items == options_.batch && has_program()) {
-    learn_by_program();
+    step_by_program();
   } else {
     learn_by_calls(items);
+    update();
   }
-  const Timeline::Span span(timeline_, TimelineEvent::update, step_ + 1);
-  optimizer_.set_learning_rate(ctx_, schedule_(step_));
-  if (scale_) {
-    optimizer_.step(ctx_, *scale_);
-  } else {
-    optimizer_.step(ctx_);
-  }
-  optimizer_.clear_grads();
   learned_ += items;
   ++step_;
 }
 
-/// The gradients of the next whole batch.
-void Trainer::learn_by_program() {
+/// Of the next whole batch.
+void Trainer::step_by_program() {
   const ImageBatch batch = train_images_->gather(ctx_, slice(rows_, learned_, {options_.batch}));
-  if (!program_) program_.emplace(ctx_, network_, options_.network, batch.images.tensor().extents());
+  if (!program_) {
+    program_.emplace(ctx_, network_, options_.network, batch.images.tensor().extents(), optimizer_,
+                     scale_ ? &*scale_ : nullptr);
+  }
   reshape(ctx_, batch.images.tensor(), program_->images(), {.shape = {0, 0, 0, 0}});  // without the borders
   copy(ctx_, slice(device_labels_, learned_, {options_.batch}), program_->labels());
-  if (scale_) copy(ctx_, scale_->loss_grad(ctx_, program_->loss()).tensor(), program_->loss_grad());
   program_->run();
   const TensorRef logits = program_->logits();
   copy(ctx_, logits, slice(logits_, learned_ * options_.network.classes, logits.extents()));
@@ -168,6 +162,17 @@ void Trainer::learn_by_calls(std::int64_t items) {
   for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) learn(i, items);
   const Timeline::Span span(timeline_, TimelineEvent::sum, step_ + 1);
   sum_->finish(ctx_);
+}
+
+/// The step by the gradients.
+void Trainer::update() {
+  const Timeline::Span span(timeline_, TimelineEvent::update, step_ + 1);
+  if (scale_) {
+    optimizer_.step(ctx_, *scale_);
+  } else {
+    optimizer_.step(ctx_);
+  }
+  optimizer_.clear_grads();
 }
 
 /// The gradients of a micro-batch of the next items.

@@ -108,8 +108,9 @@ class Trainer {
   }
   void hold(const std::vector<std::size_t>& order);
   void begin_sum();
-  void learn_by_program();
+  void step_by_program();
   void learn_by_calls(std::int64_t items);
+  void update();
   void learn(std::int64_t micro_batch, std::int64_t items);
   void complete(const TensorRef& logits) const;
 

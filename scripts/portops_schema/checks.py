@@ -94,10 +94,9 @@ def _function(op: Operator) -> str:
 
 def _body(op: Operator) -> list[str]:
     tensors = [entry for entry in op.inputs if entry.ragged != "levels"]
-    # The tensor that gives the call its element type: the first whose elements are always read.
-    leader = next(
-        entry for entry in tensors if entry.always_a_tensor and entry.type is None and entry.name not in op.no_need_buffer
-    )
+    # The tensor that gives the call its element type: the first whose elements are always read, if there is one.
+    typed = [entry for entry in tensors if entry.always_a_tensor and entry.type is None]
+    leader = next((entry for entry in typed if entry.name not in op.no_need_buffer), typed[0])
     lines = [f'constexpr std::string_view op = "{op.name}";']
     for entry in tensors:
         if entry.list and entry.has_levels:

@@ -3,7 +3,6 @@
 #include "nn/adam.hpp"
 
 #include "nn/optimizer.hpp"
-#include "portops/ops/adam.hpp"
 #include "portops/ops/sparse_adam.hpp"
 
 #include <cmath>
@@ -12,7 +11,12 @@ namespace portops::nn {
 
 Adam::Adam(const Context& ctx, const State& parameters, double learning_rate, const AdamParams& params)
     : Optimizer(ctx, parameters, learning_rate,
-                {.moments = {"moment1", "moment2"},
+                {.op = "adam",
+                 .attributes = {{"beta1", params.beta1},
+                                {"beta2", params.beta2},
+                                {"epsilon", params.epsilon},
+                                {"decoupled_weight_decay", params.decoupled_weight_decay}},
+                 .moments = {"moment1", "moment2"},
                  .powers = {{"beta1_pow", params.beta1}, {"beta2_pow", params.beta2}},
                  .has_masters = params.has_masters,
                  .weight_decay = params.weight_decay,
@@ -20,21 +24,6 @@ Adam::Adam(const Context& ctx, const State& parameters, double learning_rate, co
       params_(params) {}
 
 Adam::~Adam() = default;
-
-void Adam::dense_step(const Context& ctx, const Step& step) const {
-  portops::adam(ctx, step.param, step.grad, step.moments[0], step.moments[1], step.learning_rate, step.powers[0],
-                step.powers[1], step.param, step.moments[0], step.moments[1], step.powers[0], step.powers[1],
-                step.master,
-                {.master_param = step.master,
-                 .grad_scale = step.grad_scale,
-                 .skip = step.skip,
-                 .beta1 = params_.beta1,
-                 .beta2 = params_.beta2,
-                 .epsilon = params_.epsilon,
-                 .weight_decay = params_.weight_decay,
-                 .decoupled_weight_decay = params_.decoupled_weight_decay,
-                 .maximize = params_.maximize});
-}
 
 void Adam::sparse_step(const Context& ctx, const SparseStep& step) const {
   const auto number = static_cast<double>(step.number);

@@ -39,7 +39,6 @@ class Adam final : public Optimizer {
   PORTOPS_EXPORT ~Adam() override;
 
  private:
-  void dense_step(const Context& ctx, const Step& step) const override;
   void sparse_step(const Context& ctx, const SparseStep& step) const override;
 
   AdamParams params_;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "nn/loss_scale.hpp"
 
-#include "core/exec/dispatch.hpp"
 #include "core/exec/runtime.hpp"
 #include "core/types/fail.hpp"
 #include "nn/host_numbers.hpp"
-#include "nn/scale_kernels.hpp"
 #include "portops/ops/count_nonfinite.hpp"
+#include "portops/ops/full_like.hpp"
+#include "portops/ops/update_loss_scale.hpp"
 
 namespace portops::nn {
 namespace {
@@ -48,9 +48,7 @@ Variable LossScale::loss_grad(const Context& ctx, const Variable& loss) const {
                tensor ? "of " + std::string(name_of(tensor.type())) : "empty", ", expected f32, f16 or bf16");
   }
   Variable grad(ctx, tensor.type(), tensor.extents());
-  impl::dispatch(ctx.backend(), tensor.type(), [&]<Backend B, class T>() {
-    impl::ScaleKernels<B, T>::spread(ctx, scale_.data<float>(), static_cast<T*>(grad.tensor().data()), tensor.size());
-  });
+  full_like(ctx, tensor, scale_, grad.tensor());
   return grad;
 }
 
@@ -59,22 +57,18 @@ double LossScale::value(const Context& ctx) const { return impl::read_numbers(ct
 State LossScale::state() const { return {{"scale", scale_}, {"good_steps", good_steps_}}; }
 
 void LossScale::follow(const Context& ctx, const std::vector<std::span<const TensorRef>>& gradients) {
-  for (std::size_t list = 0; list < gradients.size(); ++list) {
-    count_nonfinite(ctx, gradients[list],
-                    {counts_.data<std::int64_t>() + list, ElementType::i64, {}, {}, counts_.ref().space()});
+  std::vector<TensorRef> counts;
+  for (const std::span<const TensorRef> list : gradients) {
+    const std::size_t at = counts.size();
+    counts.emplace_back(counts_.data<std::int64_t>() + at, ElementType::i64, Extents(), Extents(),
+                        counts_.ref().space());
+    count_nonfinite(ctx, list, counts.back());
   }
-  const impl::ScaleUpdate update{.counts = counts_.data<std::int64_t>(),
-                                 .lists = static_cast<int>(gradients.size()),
-                                 .scale = scale_.data<float>(),
-                                 .grad_scale = grad_scale_.data<float>(),
-                                 .skip = skip_.data<std::int64_t>(),
-                                 .good_steps = good_steps_.data<std::int64_t>(),
-                                 .growth_factor = static_cast<float>(params_.growth_factor),
-                                 .backoff_factor = static_cast<float>(params_.backoff_factor),
-                                 .growth_interval = params_.growth_interval,
-                                 .largest = static_cast<float>(params_.largest)};
-  impl::dispatch(ctx.backend(), gradients[0][0].type(),
-                 [&]<Backend B, class T>() { impl::ScaleKernels<B, T>::follow(ctx, update); });
+  update_loss_scale(ctx, scale_, good_steps_, counts, scale_, good_steps_, grad_scale_, skip_,
+                    {.growth_factor = params_.growth_factor,
+                     .backoff_factor = params_.backoff_factor,
+                     .growth_interval = params_.growth_interval,
+                     .largest = params_.largest});
 }
 
 }  // namespace portops::nn

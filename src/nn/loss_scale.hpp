@@ -43,6 +43,7 @@ class LossScale {
   PORTOPS_EXPORT double value(const Context& ctx) const;
   /// `scale` and `good_steps`, which go on being those of this.
   PORTOPS_EXPORT State state() const;
+  const LossScaleParams& params() const { return params_; }
 
  private:
   friend class Optimizer;

@@ -4,11 +4,10 @@
 
 #include "autograd/node.hpp"
 #include "core/check/check.hpp"
-#include "core/exec/dispatch.hpp"
 #include "core/types/fail.hpp"
 #include "nn/host_numbers.hpp"
 #include "nn/loss_scale.hpp"
-#include "nn/scale_kernels.hpp"
+#include "portops/ops/full_like.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,10 +24,18 @@ bool wants_sparse(const Variable& variable) {
 
 std::uint32_t version_of(const Variable& variable) { return variable.data()->value.memory->version(); }
 
+/// The output in which a step leaves an input.
+std::string out(const std::string& input) { return input + "_out"; }
+std::string master_of(const std::string& parameter) { return "master." + parameter; }
+std::string of_type(const std::string& input, ElementType type) { return input + "." + std::string(name_of(type)); }
+
 }  // namespace
 
 Optimizer::Optimizer(const Context& ctx, const State& parameters, double learning_rate, const Rules& rules)
     : learning_rate_(learning_rate), rules_(rules) {
+  find_operator(rules.op);  // a build may be without it
+  rules_.attributes["weight_decay"] = rules.weight_decay;
+  rules_.attributes["maximize"] = rules.maximize;
   if (!std::isfinite(learning_rate)) {
     impl::fail(name, ": learning_rate is ", learning_rate, ", expected a finite number");
   }
@@ -120,11 +127,80 @@ void Optimizer::step(const Context& ctx, LossScale* scale) {
   }
   for (const Step& step : steps) dense_step(ctx, step);
   for (const SparseStep& step : sparse_steps) sparse_step(ctx, step);
-  for (Parameter* each : changed) {
-    each->its.variable.mark_changed(name);
-    each->version = version_of(each->its.variable);
+  for (Parameter* each : changed) mark_changed(*each);
+  ++steps_;
+}
+
+void Optimizer::dense_step(const Context& ctx, const Step& step) const {
+  Arguments arguments;
+  for (const auto& [attribute, value] : rules_.attributes) arguments.set(attribute, value);
+  arguments.set("grad", step.grad).set("learning_rate", step.learning_rate);
+  arguments.set("grad_scale", step.grad_scale).set("skip", step.skip);
+  arguments.set("param", step.param).set(out("param"), step.param);
+  arguments.set("master_param", step.master).set(out("master_param"), step.master);
+  for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
+    arguments.set(rules_.moments[i], step.moments[i]).set(out(rules_.moments[i]), step.moments[i]);
+  }
+  for (std::size_t i = 0; i < rules_.powers.size(); ++i) {
+    const std::string& power = rules_.powers[i].first;
+    arguments.set(power, step.powers[i]).set(out(power), step.powers[i]);
+  }
+  run(rules_.op, ctx, arguments);
+}
+
+std::vector<Optimizer::StepCall> Optimizer::step_calls() const {
+  std::vector<StepCall> calls;
+  for (const Group& group : groups_) {
+    StepCall& call =
+        calls.emplace_back(StepCall{.op = rules_.op,
+                                    .attributes = rules_.attributes,
+                                    .parameters = {},
+                                    .learning_rate = {of_type("learning_rate", group.type), group.learning_rate},
+                                    .kept = {}});
+    State masters;
+    std::array<State, 2> moments;
+    for (const Parameter& each : group.parameters) {
+      if (wants_sparse(each.its.variable)) {
+        impl::fail(name, "::step_calls: ", each.its.name, " wants a sparse gradient, expected dense ones");
+      }
+      call.parameters.push_back(each.its);
+      if (each.master.ref()) masters.push_back({master_of(each.its.name), each.master});
+      for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
+        moments[i].push_back({rules_.moments[i] + "." + each.its.name, each.moments[i]});
+      }
+    }
+    if (!masters.empty()) call.kept.push_back({"master_param", masters, true});
+    for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
+      call.kept.push_back({rules_.moments[i], moments[i], true});
+    }
+    for (std::size_t i = 0; i < rules_.powers.size(); ++i) {
+      const std::string& power = rules_.powers[i].first;
+      call.kept.push_back({power, {{of_type(power, group.type), group.powers[i]}}, false});
+    }
+  }
+  return calls;
+}
+
+void Optimizer::prepare_step(const Context& ctx) {
+  for (Group& group : groups_) {
+    for (Parameter& each : group.parameters) {
+      if (!each.master.ref()) continue;
+      follow_change(ctx, each);
+      each.version = version_of(each.its.variable);
+    }
+  }
+}
+
+void Optimizer::count_step() {
+  for (Group& group : groups_) {
+    for (Parameter& each : group.parameters) mark_changed(each);
   }
   ++steps_;
+}
+
+void Optimizer::mark_changed(Parameter& parameter) {
+  parameter.its.variable.mark_changed(name);
+  parameter.version = version_of(parameter.its.variable);
 }
 
 /// Not all elements: a checkpoint has both, and the master digits that its parameter has not.
@@ -158,12 +234,7 @@ void Optimizer::set_learning_rate(const Context& ctx, double learning_rate) {
     impl::fail(name, ": learning_rate is ", learning_rate, ", expected a finite number");
   }
   learning_rate_ = learning_rate;
-  for (const Group& group : groups_) {
-    impl::dispatch(ctx.backend(), group.type, [&]<Backend B, class T>() {
-      impl::ScaleKernels<B, T>::set(ctx, group.learning_rate.data<impl::SumOf<T>>(),
-                                    static_cast<impl::SumOf<T>>(learning_rate));
-    });
-  }
+  for (const Group& group : groups_) full_like(ctx, group.learning_rate, learning_rate, group.learning_rate);
 }
 
 void Optimizer::clear_grads() {
@@ -176,10 +247,10 @@ State Optimizer::state() {
   State state{{"steps", Variable(TensorRef(&steps_, {}))}};
   for (Group& group : groups_) {
     for (std::size_t i = 0; i < rules_.powers.size(); ++i) {
-      state.push_back({rules_.powers[i].first + "." + std::string(name_of(group.type)), group.powers[i]});
+      state.push_back({of_type(rules_.powers[i].first, group.type), group.powers[i]});
     }
     for (Parameter& each : group.parameters) {
-      if (each.master.ref()) state.push_back({"master." + each.its.name, each.master});
+      if (each.master.ref()) state.push_back({master_of(each.its.name), each.master});
       for (std::size_t i = 0; i < rules_.moments.size(); ++i) {
         state.push_back({rules_.moments[i] + "." + each.its.name, each.moments[i]});
       }

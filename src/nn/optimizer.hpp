@@ -4,12 +4,14 @@
 
 #include "portops/core/context.hpp"
 #include "portops/core/macros.hpp"
+#include "portops/core/registry.hpp"
 #include "portops/core/tensor.hpp"
 #include "portops/nn/loss_scale.hpp"
 #include "portops/nn/module.hpp"
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,23 +52,41 @@ class Optimizer {
   /// powers and the number of steps; not the learning rate. It goes on being this optimizer's.
   PORTOPS_EXPORT State state();
 
+  /// A step of all dense parameters of one element type, for who has it called otherwise than step() does
+  /// (portops/graph/training_step.hpp): the operator's input `param`, its attributes, and what else it takes and leaves
+  /// in place, `master_param` among it: of the input NAME the new one is the output NAME_out. The learning rate stays.
+  struct StepCall {
+    struct Kept {
+      std::string input;
+      State tensors;
+      bool is_list;
+    };
+    std::string op;
+    std::map<std::string, Attribute, std::less<>> attributes;
+    State parameters;
+    NamedVariable learning_rate;
+    std::vector<Kept> kept;
+  };
+  /// Names are those of state(), and learning_rate.TYPE. Throws Error for parameters that want a sparse gradient.
+  PORTOPS_EXPORT std::vector<StepCall> step_calls() const;
+  /// What step() does beside such calls, before the first one: masters follow what something else has changed. Waits
+  /// where there is such a parameter.
+  PORTOPS_EXPORT void prepare_step(const Context& ctx);
+  /// And after each: the step is counted, and the parameters are marked as changed.
+  PORTOPS_EXPORT void count_step();
+
  protected:
   struct Rules {
-    std::vector<std::string> moments;                    ///< what is kept of each parameter, by name
-    std::vector<std::pair<std::string, double>> powers;  ///< of numbers, which are their own first powers
+    std::string op;                                            ///< of dense steps
+    std::map<std::string, Attribute, std::less<>> attributes;  ///< its own
+    std::vector<std::string> moments;                          ///< what is kept of each parameter, by its inputs' names
+    std::vector<std::pair<std::string, double>> powers;        ///< the same of numbers, and their first powers
     bool has_masters = true;
     double weight_decay = 0.0;
     bool maximize = false;
   };
   Optimizer(const Context& ctx, const State& parameters, double learning_rate, const Rules& rules);
 
-  /// What the parameters of one element type share, and how the operators take them: parameters, gradients, moments.
-  struct Step {
-    std::vector<TensorRef> param, grad, master;
-    std::array<std::vector<TensorRef>, 2> moments;
-    std::array<TensorRef, 2> powers;
-    TensorRef learning_rate, grad_scale, skip;
-  };
   struct SparseStep {
     TensorRef param, rows, values, count;
     std::array<TensorRef, 2> moments;
@@ -74,8 +94,16 @@ class Optimizer {
   };
 
  private:
-  virtual void dense_step(const Context& ctx, const Step& step) const = 0;
   virtual void sparse_step(const Context& ctx, const SparseStep& step) const = 0;
+
+  /// What the parameters of one element type share, in lists.
+  struct Step {
+    std::vector<TensorRef> param, grad, master;
+    std::array<std::vector<TensorRef>, 2> moments;
+    std::array<TensorRef, 2> powers;
+    TensorRef learning_rate, grad_scale, skip;
+  };
+  void dense_step(const Context& ctx, const Step& step) const;
 
   struct Parameter {
     NamedVariable its;
@@ -92,6 +120,7 @@ class Optimizer {
   Group& group_of(const Context& ctx, ElementType type);
   void add(const Context& ctx, const NamedVariable& its);
   static void follow_change(const Context& ctx, const Parameter& parameter);
+  static void mark_changed(Parameter& parameter);
   void check_sparse(const std::string& parameter, bool has_scale) const;
   void step(const Context& ctx, LossScale* scale);
 

@@ -3,43 +3,30 @@
 #include "nn/sgd.hpp"
 
 #include "nn/optimizer.hpp"
-#include "portops/ops/momentum.hpp"
-#include "portops/ops/sgd.hpp"
 #include "portops/ops/sparse_momentum.hpp"
 #include "portops/ops/sparse_sgd.hpp"
 
 namespace portops::nn {
 
 Sgd::Sgd(const Context& ctx, const State& parameters, double learning_rate, const SgdParams& params)
-    : Optimizer(ctx, parameters, learning_rate,
-                {.moments = params.momentum != 0 ? std::vector<std::string>{"velocity"} : std::vector<std::string>{},
-                 .powers = {},
-                 .has_masters = params.has_masters,
-                 .weight_decay = params.weight_decay,
-                 .maximize = params.maximize}),
-      params_(params) {}
+    : Optimizer(ctx, parameters, learning_rate, rules_of(params)), params_(params) {}
 
 Sgd::~Sgd() = default;
 
-void Sgd::dense_step(const Context& ctx, const Step& step) const {
-  if (params_.momentum == 0) {
-    portops::sgd(ctx, step.param, step.grad, step.learning_rate, step.param, step.master,
-                 {.master_param = step.master,
-                  .grad_scale = step.grad_scale,
-                  .skip = step.skip,
-                  .weight_decay = params_.weight_decay,
-                  .maximize = params_.maximize});
-    return;
+Optimizer::Rules Sgd::rules_of(const SgdParams& params) {
+  Rules rules{.op = "sgd",
+              .attributes = {},
+              .moments = {},
+              .powers = {},
+              .has_masters = params.has_masters,
+              .weight_decay = params.weight_decay,
+              .maximize = params.maximize};
+  if (params.momentum != 0) {
+    rules.op = "momentum";
+    rules.attributes = {{"mu", params.momentum}, {"use_nesterov", params.use_nesterov}};
+    rules.moments = {"velocity"};
   }
-  portops::momentum(ctx, step.param, step.grad, step.moments[0], step.learning_rate, step.param, step.moments[0],
-                    step.master,
-                    {.master_param = step.master,
-                     .grad_scale = step.grad_scale,
-                     .skip = step.skip,
-                     .mu = params_.momentum,
-                     .use_nesterov = params_.use_nesterov,
-                     .weight_decay = params_.weight_decay,
-                     .maximize = params_.maximize});
+  return rules;
 }
 
 void Sgd::sparse_step(const Context& ctx, const SparseStep& step) const {

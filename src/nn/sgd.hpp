@@ -28,7 +28,7 @@ class Sgd final : public Optimizer {
   PORTOPS_EXPORT ~Sgd() override;
 
  private:
-  void dense_step(const Context& ctx, const Step& step) const override;
+  static Rules rules_of(const SgdParams& params);
   void sparse_step(const Context& ctx, const SparseStep& step) const override;
 
   SgdParams params_;

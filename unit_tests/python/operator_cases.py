@@ -288,6 +288,17 @@ CASES: dict[str, Case] = {
         ("moment1", "moment2"),
     ),
     "count_nonfinite": Case({"x": [np.array([1.0, np.inf, np.nan]), _random(3, 4)]}, lambda x: np.array(2)),
+    "update_loss_scale": Case(
+        {
+            "scale": np.array(1024.0),
+            "good_steps": np.array(1999),
+            "nonfinite": [np.array(0), np.array(0)],
+            "largest": 1536.0,
+        },
+        lambda scale, good_steps, nonfinite, largest: (np.array(1536.0), np.array(0), None, None),
+        (("scale", "scale_out"), ("good_steps", "good_steps_out")),
+    ),
+    "full_like": Case({"x": _random(3, 4), "fill_value": 0.25}, lambda x, fill_value: np.full_like(x, fill_value)),
     "embedding": Case({"weight": _random(6, 2), "ids": ROWS.reshape(2, 2)}, lambda weight, ids: weight[ids]),
     "embedding_sparse_gradient": Case(
         {"weight": _random(6, 2), "ids": ROWS.reshape(2, 2), "out_grad": _random(2, 2, 2), "padding_idx": int(ROWS[0])},

@@ -118,6 +118,8 @@ def calls() -> dict[str, tuple[Any, ...]]:
             [], torch.tensor(8.0), torch.tensor(0), 0.9, 0.99, 1e-8, 0.1, True, False,
         ),
         "count_nonfinite": ([x, y],),
+        "update_loss_scale": (torch.tensor(8.0), torch.tensor(3), [torch.tensor(0)] * 2, 2.0, 0.5, 4, 16.0, True, True),
+        "full_like": (x, None, 0.5),
         "embedding": (x, rows, -1),
         "embedding_grad": (x, rows, torch.rand(3, 3), 1, [True]),
         "embedding_sparse_gradient": (x, torch.tensor([2, 0]), torch.rand(2, 3), -1),  # as of merge_rows

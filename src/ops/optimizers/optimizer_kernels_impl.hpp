@@ -6,6 +6,7 @@
 #include "ops/optimizers/optimizer_kernels.hpp"
 #include "ops/optimizers/optimizer_steps.hpp"
 #include "ops/optimizers/update_lists.hpp"
+#include "ops/optimizers/update_scale.hpp"
 
 #include <string>
 
@@ -118,6 +119,12 @@ void OptimizerKernels<B, T>::count_nonfinite(const Context& ctx, const StepLists
   for (const StepItem& item : lists.strided) {
     launch_by_items<B>(ctx, strided_label, CountStrided<B, T>(item, count));
   }
+}
+
+template <Backend B, class T>
+void OptimizerKernels<B, T>::update_loss_scale(const Context& ctx, const ScaleUpdate& update) {
+  static const std::string label = "portops::update_loss_scale::update";
+  launch_by_items<B>(ctx, label, UpdateScale<T>(update));
 }
 
 }  // namespace portops::impl
