@@ -107,7 +107,7 @@ class OperatorsTest(unittest.TestCase):
             if array.dtype == np.int64:
                 return array
             wide = np.zeros([2 * extent for extent in array.shape])
-            view = wide[tuple(slice(None, None, -2) for _ in array.shape)]
+            view = wide[(..., *(slice(None, None, -2) for _ in array.shape))]
             view[...] = array
             return view
 
