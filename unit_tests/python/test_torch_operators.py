@@ -22,8 +22,56 @@ import portops.torch as pt
 import torch
 from portops._schema import OPERATORS
 from portops.torch import RaggedTensor, _library
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 warnings.filterwarnings("ignore", message=".*undefined gradient support.*")
+
+
+class Seen(TorchDispatchMode):
+    """Writes down the calls that PyTorch's dispatcher comes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+class WatchersTest(unittest.TestCase):
+    """Calls whose kernels are called without PyTorch's dispatcher, and who must see them all the same."""
+
+    def step(self) -> None:
+        x = torch.rand(3, requires_grad=True)
+        pt.sigmoid(x).sum().backward()
+
+    def test_modes_see_calls_and_gradients(self) -> None:
+        with Seen() as seen:
+            self.step()
+            with torch.no_grad():
+                pt.tanh(torch.rand(3))
+        names = [each for each in seen.calls if each.startswith("portops")]
+        self.assertEqual(names, ["portops.sigmoid.default", "portops.sigmoid_grad.default", "portops.tanh.default"])
+
+    def test_profilers_see_them(self) -> None:
+        with torch.profiler.profile() as profile:
+            self.step()
+        names = {event.key for event in profile.key_averages()}
+        self.assertLessEqual({"portops::sigmoid", "portops::sigmoid_grad"}, names)
+
+    def test_subclasses_see_them(self) -> None:
+        with FakeTensorMode():
+            out = pt.sigmoid(torch.rand(3))
+        self.assertIsInstance(out, FakeTensor)
+        self.assertEqual(pt.sigmoid(torch.empty(3, device="meta")).device.type, "meta")
+
+    def test_negated_views_are_read_as_they_are(self) -> None:
+        for function in (pt.sigmoid, lambda x: pt.sigmoid(x.detach().requires_grad_())):
+            x = torch.complex(torch.rand(3), torch.rand(3)).conj().imag
+            self.assertTrue(x.is_neg())
+            torch.testing.assert_close(function(x), x.clone().sigmoid())
 
 
 class ValuesTest(unittest.TestCase):

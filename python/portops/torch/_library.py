@@ -293,6 +293,70 @@ def fake_of(op: Operator) -> Callable[..., Any]:
     return fake
 
 
+# --- calls below autograd -----------------------------------------------------------------------------------------
+
+_PLAIN_TYPES = (Tensor, torch.nn.Parameter)
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+
+
+def _make_is_watched() -> Callable[[], bool]:
+    """Whether a mode, a transformation, a tracer or a profiler is at work; where a PyTorch does not tell, it may be."""
+    try:
+        keys, key_set = torch._C.DispatchKey, torch._C.DispatchKeySet
+        nobody = (key_set(keys.BackendSelect) | key_set(keys.ADInplaceOrView)).raw_repr()
+        modes, is_profiled = torch._C._dispatch_tls_local_include_set, torch._C._autograd._profiler_enabled
+    except AttributeError:
+        return lambda: True
+    return lambda: modes().raw_repr() != nobody or is_profiled()
+
+
+_is_watched = _make_is_watched()
+
+
+def places_of_tensors(op: Operator) -> tuple[list[int], list[int]]:
+    """Which arguments of the custom operator are tensors, and which are lists of them."""
+    declarations = [argument.declaration for argument in arguments_of(op)]
+    tensors = [i for i, each in enumerate(declarations) if each.startswith(("Tensor ", "Tensor? "))]
+    return tensors, [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
+
+
+class Call:
+    """Calls an operator for those who have dealt with autograd: its kernel itself, where PyTorch's dispatcher would come
+    to that and to nothing else. Its passes, there and back to Python, take as long as all the rest of a call. Modes,
+    transformations and subclasses of tensors, as compilers have them, and profilers see all calls."""
+
+    def __init__(self, op: Operator):
+        self.dispatched = getattr(torch.ops.portops, op.name).default
+        self.kernels = {False: kernel_of(op, host_context), True: kernel_of(op, device_context)}
+        self.tensors, self.lists = places_of_tensors(op)
+
+    def __call__(self, *given: Any) -> Any:
+        on_gpu = self._is_on_gpu(given)
+        if on_gpu is not None:
+            return self.kernels[on_gpu](*given)
+        with _below_autograd():
+            return self.dispatched(*given)
+
+    def _is_on_gpu(self, given: Sequence[Any]) -> Optional[bool]:
+        """None where somebody else may have to see the call."""
+        if _is_watched():
+            return None
+        on_gpu = False
+        tensors = [given[index] for index in self.tensors]
+        for index in self.lists:
+            tensors += given[index]
+        for tensor in tensors:
+            if tensor is None:
+                continue
+            if type(tensor) not in _PLAIN_TYPES or tensor.layout is not torch.strided or tensor.is_neg():
+                return None
+            if tensor.is_cuda:
+                on_gpu = True
+            elif not tensor.is_cpu:
+                return None
+        return on_gpu
+
+
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
@@ -309,7 +373,7 @@ class Autograd:
     def __init__(self, op: Operator, gradient: Operator):
         self.op = op
         self.gradient = gradient
-        self.call = getattr(torch.ops.portops, gradient.name).default
+        self.call = Call(gradient)
         forward = [argument.name for argument in arguments_of(op)]
         self.arguments = [argument.name for argument in arguments_of(gradient)][:-1]
         outputs = {output.name: index for index, output in enumerate(op.outputs)}
@@ -405,14 +469,16 @@ class Autograd:
                 arguments.append([next(saved) for _ in range(plan)])
             else:
                 arguments.append(next(saved))
+        # With create_graph the gradient is a call like any other, for autograd to see.
+        call = self.call.dispatched if torch.is_grad_enabled() else self.call
         if self.list_variable:
             index = self.variables[0]
             wanted = list(needs[index])
-            made = iter(self.call(*arguments, wanted))
+            made = iter(call(*arguments, wanted))
             results[index] = [next(made) if is_wanted else None for is_wanted in wanted]
             return results
         wanted = [needs[index] for index in self.variables]
-        made = iter(self.call(*arguments, wanted))
+        made = iter(call(*arguments, wanted))
         for index, is_wanted in zip(self.variables, wanted):
             if is_wanted:
                 results[index] = next(made)
@@ -445,15 +511,11 @@ class Refusal:
 
 # torch.library.register_autograd does the same, but looks through the operator's declaration in every call, and through
 # the structure of lists: that costs three times as much as all the rest.
-_below_autograd = torch._C._AutoDispatchBelowAutograd
-
-
 def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., Any]:
     """The operator's kernel for tensors of which some may want gradients."""
-    call = getattr(torch.ops.portops, op.name).default
-    declarations = [argument.declaration for argument in arguments_of(op)]
-    tensors = [i for i, each in enumerate(declarations) if each.startswith(("Tensor ", "Tensor? "))]
-    lists = [i for i, each in enumerate(declarations) if each.startswith("Tensor[] ")]
+    call = Call(op)
+    count = len(arguments_of(op))
+    tensors, lists = call.tensors, call.lists
     gives_list = returns_of(op) == "Tensor[]"
     # Outputs of a type of their own have no gradient: what is made of them is not to look as if they had one of 0.
     has_constants = len(op.outputs) > 1 and not op.is_gradient
@@ -462,8 +524,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
     class Plain(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, *given: Any) -> Any:
-            with _below_autograd():
-                result = call(*given)
+            result = call(*given)
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*(result[i] for i in constant))
             rule.setup(ctx, ctx.needs_input_grad, given, result)
@@ -472,7 +533,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             results = rule.backward(ctx, ctx.needs_input_grad, grads)
-            return (None,) * len(declarations) if results is None else tuple(results)
+            return (None,) * count if results is None else tuple(results)
 
     class WithLists(torch.autograd.Function):
         """Takes the items of lists as arguments of their own, behind the lists' lengths."""
@@ -480,8 +541,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
         @staticmethod
         def forward(ctx: Any, lengths: tuple[int, ...], *given: Any) -> Any:
             inputs = _gathered(given, lengths)
-            with _below_autograd():
-                result = call(*inputs)
+            result = call(*inputs)
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*(result[i] for i in constant))
             ctx.lengths = lengths
@@ -502,8 +562,7 @@ def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., A
 
     def kernel(*given: Any) -> Any:
         if not torch.is_grad_enabled() or not wants_gradient(given):
-            with _below_autograd():
-                return call(*given)
+            return call(*given)
         if lists:
             lengths = tuple(len(value) if index in lists else -1 for index, value in enumerate(given))
             result = WithLists.apply(lengths, *_spread(given, lengths))  # type: ignore[no-untyped-call]
