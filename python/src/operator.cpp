@@ -7,6 +7,8 @@
 #include "errors.hpp"
 #include "options.hpp"
 
+#include "core/schema/registry_table.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -275,23 +277,23 @@ nb::object PythonCall::result(const OutputInfo& output, const TensorSpec& spec, 
 nb::object PythonCall::run() {
   const Place place = find_place();
   for (Arrays& arrays : arrays_) set(arrays, place.stream());
-  const auto specs = infer(info_.name, arguments_);
+  impl::NamedCall call(info_, arguments_);
+  const std::vector<TensorSpec> specs = impl::infer(call);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const OutputInfo& output = info_.outputs[i];
     if (outputs_[i].is_wanted && !outputs_[i].given.is_valid()) {
-      outputs_[i].given = make(output, specs.find(output.name)->second, place.stream());
+      outputs_[i].given = make(info_.outputs[i], specs[i], place.stream());
     }
   }
+  call.take_outputs();
   {
     const nb::gil_scoped_release unlocked;
     const auto turn = turn_of(place.context());
-    portops::run(info_.name, place.context(), arguments_);
+    impl::run(place.context(), call);
   }
   nb::list results;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const OutputInfo& output = info_.outputs[i];
-    results.append(outputs_[i].is_wanted ? result(output, specs.find(output.name)->second, std::move(outputs_[i].given))
-                                         : nb::none());
+    results.append(outputs_[i].is_wanted ? result(output, specs[i], std::move(outputs_[i].given)) : nb::none());
   }
   return results.size() == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
 }

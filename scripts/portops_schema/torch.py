@@ -31,7 +31,7 @@ from torch import Tensor
 
 from .. import _operators
 from .._core import Levels, Ragged
-from . import _library  # noqa: F401 (it makes the custom operators)
+from ._library import entries
 from ._ragged import RaggedTensor, changed, closed, opened, opened_levels, opened_list, shared
 from ._arguments import integers, named_number, tensor_or_number
 
@@ -43,7 +43,7 @@ T = TypeVar("T", Tensor, "Ragged[Tensor]", RaggedTensor)
 def generate(schema: Schema) -> str:
     ops = [op for op in schema.operators if not op.name.endswith("_grad") and op.name not in BY_HAND]
     names = "".join(f'    "{op.name}",\n' for op in ops)
-    handles = "\n".join(f"_{op.name} = torch.ops.portops.{op.name}.default" for op in ops)
+    handles = "\n".join(f'_{op.name} = entries["{op.name}"]' for op in ops)
     return "\n\n".join([f"{HEAD}\n__all__ = [\n{names}]\n\n{handles}\n", *(_function(schema, op) for op in ops)])
 
 

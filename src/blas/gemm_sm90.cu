@@ -4,6 +4,7 @@
 
 #include "blas/gemm_kernels_sm90.hpp"
 #include "core/exec/cuda/cuda_calls.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
 #include "core/lanes/tile_shape.hpp"
 
 #include <algorithm>
@@ -123,8 +124,7 @@ void launch(cudaStream_t stream, const Oriented& oriented, const Plan& plan, con
                                         {multiply<columns, true, true, false>, multiply<columns, true, true, true>}}};
   const bool has_bias = arguments.bias != nullptr;
   const Kernel kernel = kernels[oriented.a_turned][oriented.b_turned][has_bias];
-  impl::check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<columns>),
-                   label, "cudaFuncSetAttribute");
+  impl::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<columns>, label);
   if (arguments.flags != nullptr) {
     impl::check_cuda(cudaMemsetAsync(arguments.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), stream),
                      label, "cudaMemsetAsync");

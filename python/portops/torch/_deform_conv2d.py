@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from .._core import Error
-from . import _library  # noqa: F401 (it makes the custom operators)
+from . import _library
 
 IntOrPair = Union[int, tuple[int, int]]
 #: The most images whose sampled windows are in memory at once, where they are.
 IM2COL_STEP = 64
 
-_deform_conv2d = torch.ops.portops.deform_conv2d.default
+_deform_conv2d = _library.entries["deform_conv2d"]
 
 
 def _pair(value: IntOrPair) -> tuple[int, int]:

@@ -331,13 +331,13 @@ class Call:
         self.tensors, self.lists = places_of_tensors(op)
 
     def __call__(self, *given: Any) -> Any:
-        on_gpu = self._is_on_gpu(given)
+        on_gpu = self.is_on_gpu(given)
         if on_gpu is not None:
             return self.kernels[on_gpu](*given)
         with _below_autograd():
             return self.dispatched(*given)
 
-    def _is_on_gpu(self, given: Sequence[Any]) -> Optional[bool]:
+    def is_on_gpu(self, given: Sequence[Any]) -> Optional[bool]:
         """None where somebody else may have to see the call."""
         if _is_watched():
             return None
@@ -511,9 +511,8 @@ class Refusal:
 
 # torch.library.register_autograd does the same, but looks through the operator's declaration in every call, and through
 # the structure of lists: that costs three times as much as all the rest.
-def autograd_of(op: Operator, rule: Union[Autograd, Refusal]) -> Callable[..., Any]:
+def autograd_of(op: Operator, rule: Union[Autograd, Refusal], call: Call) -> Callable[..., Any]:
     """The operator's kernel for tensors of which some may want gradients."""
-    call = Call(op)
     count = len(arguments_of(op))
     tensors, lists = call.tensors, call.lists
     gives_list = returns_of(op) == "Tensor[]"
@@ -639,12 +638,34 @@ def define(op: Operator) -> None:
     torch.library.register_fake(f"portops::{op.name}", fake_of(op), lib=library)
 
 
+def entry_of(op: Operator, call: Call, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """What this package's functions call: the kernel for autograd itself, where nobody else would see the call."""
+    has_rule = bool(op.autocast)
+
+    def entry(*given: Any) -> Any:
+        if torch.compiler.is_compiling() or call.is_on_gpu(given) is None or (has_rule and _is_any_autocast_enabled()):
+            return call.dispatched(*given)
+        return kernel(*given)
+
+    return entry
+
+
+_is_any_autocast_enabled = torch._C._is_any_autocast_enabled
+
+#: The operators by name, as this package's functions call them.
+entries: dict[str, Callable[..., Any]] = {}
+
 for _op in OPERATORS.values():
     define(_op)
 for _op in OPERATORS.values():
-    if not _op.is_step:
+    if _op.is_step:
+        entries[_op.name] = getattr(torch.ops.portops, _op.name).default
+    else:
         _rule = Autograd(_op, OPERATORS[_op.backward]) if _op.backward else Refusal(_op)
-        library.impl(_op.name, autograd_of(_op, _rule), "Autograd")
+        _call = Call(_op)
+        _kernel = autograd_of(_op, _rule, _call)
+        library.impl(_op.name, _kernel, "Autograd")
+        entries[_op.name] = entry_of(_op, _call, _kernel)
     if _op.autocast:
         library.impl(_op.name, autocast_of(_op, "cpu"), "AutocastCPU")
         library.impl(_op.name, autocast_of(_op, "cuda"), "AutocastCUDA")

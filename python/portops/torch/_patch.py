@@ -13,6 +13,7 @@ from torch import Tensor
 
 from .._core import Error
 from ._deform_conv2d import IM2COL_STEP
+from ._library import entries
 
 _DEVICES = ("CPU", "CUDA")
 
@@ -72,7 +73,7 @@ def _forward(
     *attributes: Any,
 ) -> Any:
     pairs, groups, offset_groups, use_mask = _attributes(attributes)
-    return torch.ops.portops.deform_conv2d.default(
+    return entries["deform_conv2d"](
         input, offset, weight, mask if use_mask else None, bias, *pairs, groups, offset_groups, IM2COL_STEP
     )
 
@@ -83,7 +84,7 @@ def _backward(
     pairs, groups, offset_groups, use_mask = _attributes(attributes)
     wanted = [True, True, True, use_mask, True]
     given = mask if use_mask else None
-    gradients = torch.ops.portops.deform_conv2d_grad.default(
+    gradients = entries["deform_conv2d_grad"](
         input, offset, weight, given, grad, *pairs, groups, offset_groups, IM2COL_STEP, wanted
     )
     x_grad, offset_grad, weight_grad = gradients[:3]

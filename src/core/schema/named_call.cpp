@@ -44,23 +44,32 @@ NamedCall::NamedCall(const OperatorInfo& info, const Arguments& arguments) : inf
     take_levels(input, arguments);
   }
   for (const AttributeInfo& attribute : info.attributes) take_attribute(attribute, arguments);
-  for (const OutputInfo& output : info.outputs) take_output(output, arguments);
+  take_outputs();
   check_types();
 }
 
-void NamedCall::check_names(const Arguments& given) const {
+void NamedCall::take_outputs() {
+  for (const OutputInfo& output : info_.outputs) take_output(output, given_);
+}
+
+void NamedCall::check_name(const std::string& name) const {
+  const auto is_it = [&](const auto& info) { return info.name == name; };
+  const auto have_it = [&](const auto& infos) { return std::any_of(infos.begin(), infos.end(), is_it); };
+  if (have_it(info_.inputs) || have_it(info_.outputs) || have_it(info_.attributes)) return;
   std::vector<std::string> takes;
-  for (const InputInfo& input : info_.inputs) takes.push_back(input.name);
-  for (const OutputInfo& output : info_.outputs) takes.push_back(output.name);
-  for (const AttributeInfo& attribute : info_.attributes) takes.push_back(attribute.name);
-  const auto check = [&](const std::string& name) {
-    if (std::find(takes.begin(), takes.end(), name) != takes.end()) return;
-    fail("portops::", info_.name, ": no argument is named '", name, "'; it takes ", enumerated(takes));
+  const auto add = [&](const auto& infos) {
+    for (const auto& info : infos) takes.push_back(info.name);
   };
-  for (const auto& [name, value] : given.tensors()) check(name);
-  for (const auto& [name, value] : given.lists()) check(name);
-  for (const auto& [name, value] : given.attributes()) check(name);
-  for (const auto& [name, levels] : given.levels()) check(name);
+  add(info_.inputs), add(info_.outputs), add(info_.attributes);
+  fail("portops::", info_.name, ": no argument is named '", name, "'; it takes ", enumerated(takes));
+}
+
+void NamedCall::check_names(const Arguments& given) const {
+  for (const auto& [name, value] : given.tensors()) check_name(name);
+  for (const auto& [name, value] : given.lists()) check_name(name);
+  for (const auto& [name, value] : given.attributes()) check_name(name);
+  for (const auto& [name, levels] : given.levels()) check_name(name);
+  if (given.levels().empty() && !given.has_list_levels()) return;
   const auto refuse_levels = [&](const std::string& name) {
     if (given.levels(name) || given.list_levels(name) != nullptr)
       fail("portops::", info_.name, ": ", name, " has levels, expected no ragged tensor");

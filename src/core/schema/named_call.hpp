@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -19,6 +20,9 @@ class NamedCall {
  public:
   /// Throws Error where the arguments do not fit. They must live as long as this does.
   NamedCall(const OperatorInfo& info, const Arguments& arguments);
+  /// Takes the outputs that the arguments have got since. Throws Error where they do not fit.
+  void take_outputs();
+  const OperatorInfo& info() const { return info_; }
 
   /// Throws Error when an output that must be given is not.
   void check_outputs() const;
@@ -81,6 +85,7 @@ class NamedCall {
   void check_extents(std::string_view name, const std::vector<Extents>& expected, std::string_view rule) const;
 
  private:
+  void check_name(const std::string& name) const;
   void check_names(const Arguments& given) const;
   void take_input(const InputInfo& input, const Arguments& given);
   void take_list(std::string_view name, bool optional, const Arguments& given) const;

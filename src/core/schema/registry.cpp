@@ -49,14 +49,19 @@ std::size_t index_of(std::string_view name) {
   fail("portops::find_operator: no operator is named '", name, "'; the closest are ", enumerated(names));
 }
 
+const OperatorAdapter& adapter_of(const NamedCall& call) {
+  const OperatorTable& table = operator_table();
+  return table.adapters[static_cast<std::size_t>(&call.info() - table.infos.data())];
+}
+
 /// What the schema says of the outputs of a call, in their order. Throws Error where extents or levels do not fit.
 struct InferredOutputs {
   std::vector<OutputExtents> extents;
   std::vector<OutputLevels> levels;
 
-  InferredOutputs(std::size_t index, const NamedCall& call)
-      : extents(operator_table().adapters[index].extents(call)), levels(operator_table().adapters[index].levels(call)) {
-    const std::vector<OutputInfo>& outputs = operator_table().infos[index].outputs;
+  explicit InferredOutputs(const NamedCall& call)
+      : extents(adapter_of(call).extents(call)), levels(adapter_of(call).levels(call)) {
+    const std::vector<OutputInfo>& outputs = call.info().outputs;
     for (std::size_t output = 0; output < outputs.size(); ++output) {
       call.check_levels(outputs[output].name, extents[output].extents, levels[output].levels);
     }
@@ -64,6 +69,24 @@ struct InferredOutputs {
 };
 
 }  // namespace
+
+std::vector<TensorSpec> infer(const NamedCall& call) {
+  auto [extents, levels] = InferredOutputs(call);
+  const std::vector<OutputInfo>& outputs = call.info().outputs;
+  std::vector<TensorSpec> specs;
+  specs.reserve(outputs.size());
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    specs.push_back({call.type_of(outputs[output]), extents[output].extents, std::move(extents[output].list),
+                     std::move(levels[output].levels), std::move(levels[output].list)});
+  }
+  return specs;
+}
+
+void run(const Context& ctx, const NamedCall& call) {
+  call.check_outputs();
+  adapter_of(call).run(ctx, call);
+}
+
 }  // namespace impl
 
 std::span<const OperatorInfo> operators() { return impl::operator_table().infos; }
@@ -71,25 +94,20 @@ std::span<const OperatorInfo> operators() { return impl::operator_table().infos;
 const OperatorInfo& find_operator(std::string_view name) { return impl::operator_table().infos[impl::index_of(name)]; }
 
 std::map<std::string, TensorSpec, std::less<>> infer(std::string_view name, const Arguments& arguments) {
-  const std::size_t index = impl::index_of(name);
-  const OperatorInfo& info = impl::operator_table().infos[index];
-  const impl::NamedCall call(info, arguments);
-  auto [extents, levels] = impl::InferredOutputs(index, call);
+  const OperatorInfo& info = find_operator(name);
+  std::vector<TensorSpec> inferred = impl::infer(impl::NamedCall(info, arguments));
   std::map<std::string, TensorSpec, std::less<>> specs;
-  for (std::size_t output = 0; output < info.outputs.size(); ++output) {
-    const OutputInfo& its = info.outputs[output];
-    specs.emplace(its.name, TensorSpec{call.type_of(its), extents[output].extents, std::move(extents[output].list),
-                                       std::move(levels[output].levels), std::move(levels[output].list)});
+  for (std::size_t output = 0; output < inferred.size(); ++output) {
+    specs.emplace(info.outputs[output].name, std::move(inferred[output]));
   }
   return specs;
 }
 
 void run(std::string_view name, const Context& ctx, const Arguments& arguments) {
-  const std::size_t index = impl::index_of(name);
-  const impl::NamedCall call(impl::operator_table().infos[index], arguments);
+  const impl::NamedCall call(find_operator(name), arguments);
   call.check_outputs();
-  const impl::InferredOutputs inferred(index, call);  // for its errors: what infer refuses is no call
-  impl::operator_table().adapters[index].run(ctx, call);
+  const impl::InferredOutputs inferred(call);  // for its errors: what infer refuses is no call
+  impl::run(ctx, call);
 }
 
 }  // namespace portops

@@ -121,6 +121,7 @@ class Arguments {
   PORTOPS_EXPORT Levels levels(std::string_view name) const;
   /// The levels of a list of ragged tensors; null when there is none of that name.
   PORTOPS_EXPORT const std::vector<Levels>* list_levels(std::string_view name) const;
+  bool has_list_levels() const { return !list_levels_.empty(); }
   /// What was set as any other value; null when there is none of that name.
   PORTOPS_EXPORT const Attribute* attribute(std::string_view name) const;
 

@@ -46,4 +46,12 @@ struct OperatorTable {
 /// Defined by the generated tables.
 const OperatorTable& operator_table();
 
+// portops::infer and portops::run in two steps, for who makes outputs of what is inferred.
+
+/// Of each output, in the schema's order. Throws what portops::infer does.
+std::vector<TensorSpec> infer(const NamedCall& call);
+/// Runs a call that `infer` has been content with. Throws Error when an output is missing, and what the operator
+/// throws.
+void run(const Context& ctx, const NamedCall& call);
+
 }  // namespace portops::impl

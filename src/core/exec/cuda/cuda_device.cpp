@@ -5,24 +5,36 @@
 #include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/spaces.hpp"
 
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
 namespace portops::impl {
 
 namespace {
 
-/// Kokkos knows the properties of its own first device alone; the driver keeps those of all at hand.
-int attribute(const Context& ctx, cudaDeviceAttr which) {
+/// Kokkos knows the properties of its own first device alone. Calls ask for them again and again: the first devices are
+/// asked once.
+template <cudaDeviceAttr which>
+int attribute(const Context& ctx) {
+  static std::array<std::atomic<int>, 16> known{};  // 0: not yet
+  const auto device = static_cast<std::size_t>(cuda_device(ctx));
+  if (device < known.size() && known[device] != 0) return known[device];
   int value = 0;
   check_cuda(cudaDeviceGetAttribute(&value, which, cuda_device(ctx)), "portops", "cudaDeviceGetAttribute");
+  if (device < known.size()) known[device] = value;
   return value;
 }
 
 }  // namespace
 
 int compute_capability(const Context& ctx) {
-  return 10 * attribute(ctx, cudaDevAttrComputeCapabilityMajor) + attribute(ctx, cudaDevAttrComputeCapabilityMinor);
+  return 10 * attribute<cudaDevAttrComputeCapabilityMajor>(ctx) + attribute<cudaDevAttrComputeCapabilityMinor>(ctx);
 }
 
-int multiprocessors(const Context& ctx) { return attribute(ctx, cudaDevAttrMultiProcessorCount); }
+int multiprocessors(const Context& ctx) { return attribute<cudaDevAttrMultiProcessorCount>(ctx); }
 
 int cuda_device(const Context& ctx) { return instance<Backend::cuda>(ctx).cuda_device(); }
 
@@ -39,6 +51,19 @@ CurrentDevice::CurrentDevice(int device) {
 
 CurrentDevice::~CurrentDevice() {
   if (changed_) cudaSetDevice(before_);
+}
+
+void allow_shared_memory(const void* kernel, int bytes, std::string_view label) {
+  static std::mutex mutex;
+  static std::map<std::pair<const void*, int>, int> allowed;
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), label, "cudaGetDevice");
+  const std::lock_guard lock(mutex);
+  int& known = allowed[{kernel, device}];
+  if (known >= bytes) return;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), label,
+             "cudaFuncSetAttribute");
+  known = bytes;
 }
 
 LaunchEvent::LaunchEvent(const Context& ctx, const char* label) : active_(Kokkos::Tools::profileLibraryLoaded()) {

@@ -5,6 +5,7 @@
 #include "core/exec/context.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 // What host code without Kokkos asks of the device of a context whose backend is cuda.
 
@@ -31,6 +32,10 @@ class CurrentDevice {
   int before_ = 0;
   bool changed_ = false;
 };
+
+/// Lets a kernel, a __global__ function, have so many bytes of dynamic shared memory on the current device: what it was
+/// allowed before stays. Throws Error where the device has less.
+void allow_shared_memory(const void* kernel, int bytes, std::string_view label);
 
 /// Tells Kokkos' tools of a kernel that is launched without Kokkos while this lives.
 class LaunchEvent {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/cuda/cuda_calls.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/cuda/kernel_order.hpp"
 #include "ops/convolution/fused/fused.hpp"
 #include "ops/convolution/fused/fused_columns_sm90.hpp"
@@ -340,7 +341,7 @@ class FusedPath {
         one.pixel_tiles = one.row_tiles = 1;
         const Launch launch(one, 1, shared_bytes<precision>(plan));
         int count = 0;
-        allow_shared_memory<precision>(labels, kernel, plan);
+        prepare<precision>(labels, kernel, plan);
         check_cuda(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), labels.fused,
                    "cudaOccupancyMaxActiveClusters");
         return count;
@@ -397,12 +398,11 @@ class FusedPath {
     return SharedLayout(Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels, table).bytes;
   }
 
-  /// As much as any call of the kernel needs, so that calls of several host threads do not get in each other's way.
+  /// As much as any call of the kernel needs.
   template <Precision precision, class Kernel>
-  static void allow_shared_memory(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan) {
+  static void prepare(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan) {
     plan.phase_taps = FusedPlan::most_phase_taps;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<precision>(plan)),
-               labels.fused, "cudaFuncSetAttribute");
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<precision>(plan), labels.fused);
   }
 
   template <class T, Precision precision>
@@ -419,7 +419,7 @@ class FusedPath {
     check_cuda(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, units, plan.rows), labels.fused,
                "cudaLaunchKernelEx (packing the weight)");
     with_kernel<T, precision>(plan, [&](auto* kernel) {
-      allow_shared_memory<precision>(labels, kernel, plan);
+      prepare<precision>(labels, kernel, plan);
       Launch convolution(plan, static_cast<unsigned>(arguments.windows.groups), shared_bytes<precision>(plan));
       convolution.config.stream = stream;
       check_cuda(cudaLaunchKernelEx(&convolution.config, kernel, arguments), labels.fused,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/tensor_cores_sm90.hpp"
 #include "core/exec/cuda/cuda_calls.hpp"
+#include "core/exec/cuda/cuda_device.hpp"
 #include "core/lanes/divide.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 
@@ -225,8 +226,7 @@ void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows
                             .all_pixels = windows.images * windows.pixels(),
                             .by_pixels = divisor(windows.pixels()),
                             .by_width = divisor(windows.out_width)};
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), label,
-             "cudaFuncSetAttribute");
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes, label);
   const dim3 grid(static_cast<unsigned>(plan.column_tiles),
                   static_cast<unsigned>(windows.groups) * static_cast<unsigned>(plan.row_tiles),
                   static_cast<unsigned>(plan.shares));
