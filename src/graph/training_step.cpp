@@ -4,6 +4,7 @@
 
 #include "core/types/fail.hpp"
 #include "graph/differentiate.hpp"
+#include "nn/loss_scale.hpp"
 
 #include <string>
 #include <utility>
@@ -22,9 +23,11 @@ std::string in_scale(const std::string& name) { return "loss_scale." + name; }
 
 class TrainingStep {
  public:
-  /// Of a program that may be left half-made where something is thrown.
-  TrainingStep(Program& program, ValueId loss, const nn::Optimizer& optimizer, const nn::LossScale* scale)
-      : program_(program), calls_(optimizer.step_calls()), params_(scale ? &scale->params() : nullptr) {
+  TrainingStep(Program& program, const nn::Optimizer& optimizer, const nn::LossScale* scale)
+      : program_(program), calls_(optimizer.step_calls()), loss_scale_(scale) {}
+
+  /// May leave the program half-made where something is thrown.
+  void add(ValueId loss) {
     for (const StepCall& call : calls_) {
       add_input(in_optimizer(call.learning_rate.name), call.learning_rate);
       for (const StepCall::Kept& kept : call.kept) {
@@ -32,13 +35,13 @@ class TrainingStep {
       }
     }
     ValueId loss_grad;
-    if (scale != nullptr) {
+    if (loss_scale_ != nullptr) {
       check_types(loss);
-      for (const nn::NamedVariable& each : scale->state()) scale_.push_back(add_input(in_scale(each.name), each));
+      for (const nn::NamedVariable& each : loss_scale_->state()) scale_.push_back(add_input(in_scale(each.name), each));
       loss_grad = program_.call("full_like", {{"x", loss}, {"fill_value", scale_[0]}});
     }
     find_gradients(loss, loss_grad);
-    if (scale != nullptr) follow();
+    if (loss_scale_ != nullptr) follow();
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (!taking_[i].empty()) step(i);
     }
@@ -100,6 +103,7 @@ class TrainingStep {
 
   /// What nn::LossScale makes of the gradients.
   void follow() {
+    const nn::LossScaleParams& params = loss_scale_->params();
     std::vector<ValueId> counts;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (!taking_[i].empty()) counts.push_back(program_.call("count_nonfinite", {{"x", grads_of(i)}}));
@@ -107,10 +111,10 @@ class TrainingStep {
     const Call& call =
         program_.add_call({.op = "update_loss_scale",
                            .inputs = {{"scale", scale_[0]}, {"good_steps", scale_[1]}, {"nonfinite", counts}},
-                           .attributes = {{"growth_factor", params_->growth_factor},
-                                          {"backoff_factor", params_->backoff_factor},
-                                          {"growth_interval", params_->growth_interval},
-                                          {"largest", params_->largest}},
+                           .attributes = {{"growth_factor", params.growth_factor},
+                                          {"backoff_factor", params.backoff_factor},
+                                          {"growth_interval", params.growth_interval},
+                                          {"largest", params.largest}},
                            .wanted = {"grad_scale", "skip"}});
     grad_scale_ = call.result("grad_scale");
     skip_ = call.result("skip");
@@ -149,7 +153,7 @@ class TrainingStep {
 
   Program& program_;
   std::vector<StepCall> calls_;
-  const nn::LossScaleParams* params_;
+  const nn::LossScale* loss_scale_;
   std::vector<std::vector<Taking>> taking_;  ///< of each call
   std::vector<ValueId> scale_;               ///< its scale and good_steps, or nothing
   ValueId grad_scale_, skip_;
@@ -159,7 +163,7 @@ class TrainingStep {
 
 void add_training_step(Program& program, ValueId loss, const nn::Optimizer& optimizer, const nn::LossScale* scale) {
   Program changed = program;
-  TrainingStep(changed, loss, optimizer, scale);
+  TrainingStep(changed, optimizer, scale).add(loss);
   program = std::move(changed);
 }
 
