@@ -44,10 +44,11 @@ StepProgram::StepProgram(const Context& ctx, Network& network, const NetworkOpti
       execution_(ctx, step_program(ctx, options, images, optimizer, scale)),
       optimizer_(optimizer) {
   for (const nn::NamedVariable& each : network.state()) execution_.bind_input(each.name, each.variable.tensor());
-  graph::bind_training_step(ctx, execution_, optimizer, scale);
+  graph::bind_training_step(execution_, optimizer, scale);
 }
 
-void StepProgram::run() {
+void StepProgram::run(const Context& ctx) {
+  optimizer_.prepare_step(ctx);
   if (is_on_gpu_ && has_run_ && !execution_.is_captured()) execution_.capture();
   execution_.run();
   has_run_ = true;

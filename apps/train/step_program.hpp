@@ -29,7 +29,7 @@ class StepProgram {
   /// What a run leaves, computed before the step: [items, classes].
   TensorRef logits() { return execution_.output("logits"); }
 
-  void run();
+  void run(const Context& ctx);
 
  private:
   bool is_on_gpu_;

@@ -150,7 +150,7 @@ void Trainer::step_by_program() {
   }
   reshape(ctx_, batch.images.tensor(), program_->images(), {.shape = {0, 0, 0, 0}});  // without the borders
   copy(ctx_, slice(device_labels_, learned_, {options_.batch}), program_->labels());
-  program_->run();
+  program_->run(ctx_);
   const TensorRef logits = program_->logits();
   copy(ctx_, logits, slice(logits_, learned_ * options_.network.classes, logits.extents()));
 }

@@ -121,8 +121,8 @@ class Trainer {
   Network network_;
   nn::Adam optimizer_;
   std::optional<comm::GradientSum> sum_;
-  std::optional<StepProgram> program_;
   std::optional<nn::LossScale> scale_;
+  std::optional<StepProgram> program_;
   StoredImages train_;
   std::vector<std::int64_t> held_;
   std::optional<DeviceImages> train_images_;  ///< those that are held

@@ -49,8 +49,7 @@ def generate(schema: Schema) -> str:
 
 def is_step(op: Operator) -> bool:
     """Whether it is a step of an optimizer, which PyTorch's users expect to write where the parameters lie."""
-    written = {target for _, target in op.inplace}
-    return not op.backward and written == {output.name for output in op.outputs}
+    return any(output.name == "param_out" for output in op.outputs)
 
 
 def _optional(op: Operator) -> list[Output]:

@@ -312,6 +312,8 @@ Execution::~Execution() = default;
 Execution::Execution(Execution&& other) noexcept = default;
 Execution& Execution::operator=(Execution&& other) noexcept = default;
 
+const Program& Execution::program() const { return state_->program(); }
+
 namespace {
 
 void check_bound(const char* call, std::string_view name, const ValueInfo& expected, const TensorRef& tensor,

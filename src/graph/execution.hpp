@@ -6,6 +6,7 @@
 #include "portops/core/macros.hpp"
 #include "portops/core/tensor_ref.hpp"
 #include "portops/graph/compile.hpp"
+#include "portops/graph/program.hpp"
 
 #include <memory>
 #include <string_view>
@@ -29,6 +30,9 @@ class Execution {
   PORTOPS_EXPORT ~Execution();
   PORTOPS_EXPORT Execution(Execution&& other) noexcept;
   PORTOPS_EXPORT Execution& operator=(Execution&& other) noexcept;
+
+  /// What it runs: what CompiledProgram::program() gives.
+  PORTOPS_EXPORT const Program& program() const;
 
   /// The caller's tensor for an input or an output, contiguous, from the next run on: it lives as long as runs use it.
   /// Those without one have memory of the execution's own. What was captured is dropped. Throws Error when there is no

@@ -92,6 +92,12 @@ class TrainingStep {
     if (!value || program_.value(value).origin != Origin::input) {
       fail(who, ": the program has no input ", its.name, ", a parameter of the optimizer");
     }
+    const ValueInfo& info = program_.value(value);
+    const TensorRef& tensor = its.variable.tensor();
+    if (info.type != tensor.type() || info.extents != tensor.extents()) {
+      fail(who, ": the input ", its.name, " is ", name_of(info.type), " ", info.extents.to_string(),
+           ", but the optimizer's parameter ", name_of(tensor.type()), " ", tensor.extents().to_string());
+    }
     return value;
   }
 
@@ -167,11 +173,10 @@ void add_training_step(Program& program, ValueId loss, const nn::Optimizer& opti
   program = std::move(changed);
 }
 
-void bind_training_step(const Context& ctx, Execution& execution, nn::Optimizer& optimizer,
-                        const nn::LossScale* scale) {
-  optimizer.prepare_step(ctx);
+void bind_training_step(Execution& execution, const nn::Optimizer& optimizer, const nn::LossScale* scale) {
+  std::vector<std::pair<std::string, TensorRef>> bound;
   const auto bind = [&](const std::string& name, const nn::NamedVariable& its) {
-    execution.bind_input(name, its.variable.tensor());
+    bound.emplace_back(name, its.variable.tensor());
   };
   for (const StepCall& call : optimizer.step_calls()) {
     bind(in_optimizer(call.learning_rate.name), call.learning_rate);
@@ -179,8 +184,24 @@ void bind_training_step(const Context& ctx, Execution& execution, nn::Optimizer&
       for (const nn::NamedVariable& each : kept.tensors) bind(in_optimizer(each.name), each);
     }
   }
-  if (scale == nullptr) return;
-  for (const nn::NamedVariable& each : scale->state()) bind(in_scale(each.name), each);
+  if (scale != nullptr) {
+    for (const nn::NamedVariable& each : scale->state()) bind(in_scale(each.name), each);
+  }
+  constexpr const char* caller = "portops::graph::bind_training_step";
+  std::size_t own = 0;
+  for (const ValueId input : execution.program().inputs()) {
+    const std::string& name = execution.program().value(input).name;
+    own += name.starts_with(in_optimizer("")) || name.starts_with(in_scale("")) ? 1 : 0;
+  }
+  for (const auto& [name, tensor] : bound) {
+    if (!execution.program().find(name))
+      fail(caller, ": the program has no input ", name, ": it is another optimizer's");
+  }
+  if (own != bound.size()) {
+    fail(caller, ": the program has ", own, " inputs for the numbers of an optimizer and a scale of the loss, but ",
+         scale != nullptr ? "these have " : "the optimizer, without a scale, has ", bound.size());
+  }
+  for (const auto& [name, tensor] : bound) execution.bind_input(name, tensor);
 }
 
 }  // namespace portops::graph

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "portops/core/context.hpp"
 #include "portops/core/macros.hpp"
 #include "portops/graph/execution.hpp"
 #include "portops/graph/program.hpp"
@@ -21,23 +20,29 @@ namespace portops::graph {
 ///   add_training_step(program, loss, optimizer);
 ///   Execution execution(ctx, CompiledProgram(ctx, program));
 ///   for (const nn::NamedVariable& each : network.state()) execution.bind_input(each.name, each.variable.tensor());
-///   bind_training_step(ctx, execution, optimizer);
-///   execution.run(), optimizer.count_step();  // each step; what changes it, such as set_learning_rate, as ever
+///   bind_training_step(execution, optimizer);
+///   for (;;) {
+///     optimizer.set_learning_rate(ctx, rate);  // as ever
+///     optimizer.prepare_step(ctx);
+///     execution.run();
+///     optimizer.count_step();
+///   }
 ///
 /// Parameters are the program's inputs of the optimizer's names for them; each is left in its place, as are the
 /// optimizer's own numbers, which become inputs `optimizer.NAME`, and the scale's, `loss_scale.NAME`. A parameter that
 /// the loss was not made from takes no step.
 ///
-/// Throws Error, and leaves the program as it was, when an input of such a name is missing or one of the new names
-/// taken, when a parameter is left in place already or wants a sparse gradient, when none takes a step, when there is a
-/// scale and parameters or the loss are of f64, and what differentiate throws.
+/// Throws Error, and leaves the program as it was, when an input of such a name is missing, has another element type or
+/// other extents than the parameter, or one of the new names is taken, when a parameter is left in place already or
+/// wants a sparse gradient, when none takes a step, when there is a scale and parameters or the loss are of f64, and
+/// what differentiate throws.
 PORTOPS_EXPORT void add_training_step(Program& program, ValueId loss, const nn::Optimizer& optimizer,
                                       const nn::LossScale* scale = nullptr);
 
 /// Has runs of such a program read and change the numbers of that optimizer, and of that scale, where they lie: both
-/// outlive the execution. Parameters are bound by the caller. Waits where the optimizer must see what has changed its
-/// parameters since its last step (nn::Optimizer). Throws Error as Execution::bind_input does.
-PORTOPS_EXPORT void bind_training_step(const Context& ctx, Execution& execution, nn::Optimizer& optimizer,
+/// outlive the execution. Parameters are bound by the caller. Throws Error, and binds nothing, when the program was
+/// made for another optimizer, or with a scale where none is given.
+PORTOPS_EXPORT void bind_training_step(Execution& execution, const nn::Optimizer& optimizer,
                                        const nn::LossScale* scale = nullptr);
 
 }  // namespace portops::graph

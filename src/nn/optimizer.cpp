@@ -233,8 +233,8 @@ void Optimizer::set_learning_rate(const Context& ctx, double learning_rate) {
   if (!std::isfinite(learning_rate)) {
     impl::fail(name, ": learning_rate is ", learning_rate, ", expected a finite number");
   }
-  learning_rate_ = learning_rate;
   for (const Group& group : groups_) full_like(ctx, group.learning_rate, learning_rate, group.learning_rate);
+  learning_rate_ = learning_rate;
 }
 
 void Optimizer::clear_grads() {

@@ -69,10 +69,10 @@ class Optimizer {
   };
   /// Names are those of state(), and learning_rate.TYPE. Throws Error for parameters that want a sparse gradient.
   PORTOPS_EXPORT std::vector<StepCall> step_calls() const;
-  /// What step() does beside such calls, before the first one: masters follow what something else has changed. Waits
-  /// where there is such a parameter.
+  /// What step() does before such calls: masters follow what something else has changed. Waits where there is such a
+  /// parameter.
   PORTOPS_EXPORT void prepare_step(const Context& ctx);
-  /// And after each: the step is counted, and the parameters are marked as changed.
+  /// And after them: the step is counted, and all dense parameters are marked as changed.
   PORTOPS_EXPORT void count_step();
 
  protected:

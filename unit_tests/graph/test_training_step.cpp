@@ -88,7 +88,7 @@ class Learners {
     compiled_.emplace(ctx, program, graph::CompileParams::same_bits());
     execution_.emplace(ctx, *compiled_);
     for (const nn::NamedVariable& each : network_.state()) execution_->bind_input(each.name, each.variable.tensor());
-    graph::bind_training_step(ctx, *execution_, *optimizer_);
+    graph::bind_training_step(*execution_, *optimizer_);
   }
 
   const graph::CompiledProgram& compiled() const { return *compiled_; }
@@ -104,6 +104,7 @@ class Learners {
   void learn_by_program(const Context& ctx, const Tensor& x, const Tensor& label) {
     copy(ctx, x, execution_->input("x"));
     copy(ctx, label, execution_->input("label"));
+    optimizer_->prepare_step(ctx);
     execution_->run();
     optimizer_->count_step();
   }
@@ -204,7 +205,7 @@ TEST_P(TrainingStepTest, AnAddedStepFollowsTheScaleOfItsLoss) {
   graph::add_training_step(program, loss, optimizer, &scale);
   graph::Execution execution(ctx, graph::CompiledProgram(ctx, program, graph::CompileParams::same_bits()));
   for (const nn::NamedVariable& each : model.parameters()) execution.bind_input(each.name, each.variable.tensor());
-  graph::bind_training_step(ctx, execution, optimizer, &scale);
+  graph::bind_training_step(execution, optimizer, &scale);
   std::vector<double> scales;
   for (unsigned step = 0; step < 7; ++step) {
     const Tensor given = images(step);
@@ -213,6 +214,7 @@ TEST_P(TrainingStepTest, AnAddedStepFollowsTheScaleOfItsLoss) {
     taped_optimizer.step(ctx, taped_scale);
     taped_optimizer.clear_grads();
     copy(ctx, given, execution.input("x"));
+    optimizer.prepare_step(ctx);
     execution.run();
     optimizer.count_step();
     ASSERT_EQ(bytes_of(ctx, execution.output("loss")), bytes_of(ctx, taped_loss.tensor())) << step;
@@ -245,10 +247,17 @@ TEST_P(TrainingStepTest, MastersFollowWhatChangesParameters) {
   execution.bind_input("param", param.tensor());
   copy(ctx, tensor_of<f16>(ctx, {2}, {f16(8.0F), f16(2.0F)}), param.tensor());
   param.mark_changed("a checkpoint");
-  graph::bind_training_step(ctx, execution, optimizer);
-  execution.run();
-  optimizer.count_step();
-  EXPECT_EQ(elements_of<f16>(ctx, param), (std::vector<f16>{f16(7.5F), f16(1.5F)}));
+  graph::bind_training_step(execution, optimizer);
+  const auto run = [&] {
+    optimizer.prepare_step(ctx);
+    execution.run();
+    optimizer.count_step();
+    return elements_of<f16>(ctx, param);
+  };
+  EXPECT_EQ(run(), (std::vector<f16>{f16(7.5F), f16(1.5F)}));
+  copy(ctx, tensor_of<f16>(ctx, {2}, {f16(7.5F), f16(-4.0F)}), param.tensor());
+  param.mark_changed("another one");
+  EXPECT_EQ(run(), (std::vector<f16>{f16(7.0F), f16(-4.5F)}));
 }
 
 TEST_P(TrainingStepTest, StepsThatCannotBeAddedAreRefused) {
@@ -285,12 +294,48 @@ TEST_P(TrainingStepTest, StepsThatCannotBeAddedAreRefused) {
   EXPECT_EQ(message(program, own, sparse),
             "portops::nn::Optimizer::step_calls: table wants a sparse gradient, expected dense ones");
 
+  graph::Program of_other_extents;
+  const graph::ValueId wrong =
+      of_other_extents.call("sum", {{"x", of_other_extents.add_input("x", ElementType::f32, {2})}});
+  EXPECT_EQ(message(of_other_extents, wrong, optimizer),
+            who + "the input x is f32 [2], but the optimizer's parameter f32 [3]");
+  graph::Program of_scale;
+  of_scale.add_input("loss_scale.scale", ElementType::f32, {});
+  const graph::ValueId scaled = of_scale.call("sum", {{"x", of_scale.add_input("x", ElementType::f32, {3})}});
+  EXPECT_NE(message(of_scale, scaled, optimizer, &scale).find("loss_scale.scale"), std::string::npos);
+
+  need_type<double>();
   const Variable wide(random_tensor<double>(ctx, {3}, 1), ag::Gradient::wanted);
   const nn::Sgd of_wide(ctx, {{"wide", wide}}, 0.5);
   graph::Program widened;
   const graph::ValueId wide_loss = widened.call("sum", {{"x", widened.add_input("wide", ElementType::f64, {3})}});
   EXPECT_EQ(message(widened, wide_loss, of_wide, &scale),
             who + "the loss sum_0 is of f64, with a scale of the loss, which is for 16-bit types");
+}
+
+TEST_P(TrainingStepTest, ProgramsOfOthersAreNotBound) {
+  const Variable x(random_tensor<float>(ctx, {3}, 1), ag::Gradient::wanted);
+  nn::Sgd sgd(ctx, {{"x", x}}, 0.5);
+  nn::Adam adam(ctx, {{"x", x}}, 0.5);
+  const nn::LossScale scale(ctx);
+  const auto made_for = [&](const nn::Optimizer& optimizer, const nn::LossScale* with) {
+    graph::Program program;
+    const graph::ValueId loss = program.call("sum", {{"x", program.add_input("x", ElementType::f32, {3})}});
+    graph::add_training_step(program, loss, optimizer, with);
+    return graph::Execution(ctx, graph::CompiledProgram(ctx, program));
+  };
+  const auto message = [&](graph::Execution execution, const nn::Optimizer& optimizer, const nn::LossScale* with) {
+    return message_of([&] { graph::bind_training_step(execution, optimizer, with); });
+  };
+  const std::string who = "portops::graph::bind_training_step: ";
+  EXPECT_EQ(message(made_for(adam, &scale), adam, &scale), "");
+  EXPECT_EQ(message(made_for(sgd, nullptr), sgd, nullptr), "");
+  EXPECT_EQ(message(made_for(sgd, nullptr), adam, nullptr),
+            who + "the program has no input optimizer.moment1.x: it is another optimizer's");
+  EXPECT_EQ(message(made_for(sgd, &scale), sgd, nullptr),
+            who +
+                "the program has 3 inputs for the numbers of an optimizer and a scale of the loss, but the optimizer, "
+                "without a scale, has 1");
 }
 
 }  // namespace

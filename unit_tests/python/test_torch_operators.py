@@ -61,11 +61,42 @@ class WatchersTest(unittest.TestCase):
         names = {event.key for event in profile.key_averages()}
         self.assertLessEqual({"portops::sigmoid", "portops::sigmoid_grad"}, names)
 
+    def test_function_modes_see_them(self) -> None:
+        class Functions(torch.overrides.TorchFunctionMode):
+            calls: list[str] = []
+
+            def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                self.calls.append(str(function))
+                return function(*args, **(kwargs or {}))
+
+        with Functions() as functions:
+            pt.sigmoid(torch.rand(3))
+        self.assertIn("portops.sigmoid.default", functions.calls)
+
     def test_subclasses_see_them(self) -> None:
-        with FakeTensorMode():
-            out = pt.sigmoid(torch.rand(3))
-        self.assertIsInstance(out, FakeTensor)
+        mode = FakeTensorMode()
+        with mode:
+            x = torch.rand(3)
+        self.assertIsInstance(pt.sigmoid(x), FakeTensor)
         self.assertEqual(pt.sigmoid(torch.empty(3, device="meta")).device.type, "meta")
+
+    def test_without_watchers_the_dispatcher_is_passed_by(self) -> None:
+        call = _library.Call(OPERATORS["p_norm"])
+        for device in DEVICES:
+            x = torch.rand(3, device=device)
+            exact = (x, 2.0, [0], 1e-12, False, False)
+            self.assertEqual(call.is_on_gpu(exact), device == "cuda")
+            self.assertTrue(call.is_exact(exact))
+            with Seen():
+                self.assertIsNone(call.is_on_gpu(exact))
+            for other in ((x, None, *exact[2:]), (x, 2.0, [True], *exact[3:]), (x, torch.tensor(2.0), *exact[2:])):
+                self.assertFalse(call.is_exact(other))
+
+    def test_attributes_are_converted_as_by_the_dispatcher(self) -> None:
+        x = torch.rand(3, 4)
+        torch.testing.assert_close(pt.clip(x, torch.tensor(0.25), 0.5), x.clamp(0.25, 0.5))
+        with self.assertRaises((RuntimeError, TypeError)):
+            pt.clip(x, None, 0.5)  # type: ignore[arg-type]
 
     def test_negated_views_are_read_as_they_are(self) -> None:
         for function in (pt.sigmoid, lambda x: pt.sigmoid(x.detach().requires_grad_())):
@@ -110,6 +141,14 @@ class ValuesTest(unittest.TestCase):
                         self.assertEqual(result.dtype, dtype)
                         torch.testing.assert_close(result.double(), reference, rtol=error, atol=error)
                     torch.autograd.grad(results, x, [torch.ones_like(each) for each in results])
+
+    def test_full_like_makes_a_tensor(self) -> None:
+        for device in DEVICES:
+            x = torch.rand(3, 4, device=device)
+            before = x.clone()
+            for fill_value in (0.5, torch.tensor(0.5, device=device)):
+                torch.testing.assert_close(pt.full_like(x, fill_value), torch.full_like(x, 0.5))
+            torch.testing.assert_close(x, before)
 
     def test_numbers_and_lists(self) -> None:
         x = torch.rand(3, 4)

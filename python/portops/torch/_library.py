@@ -299,18 +299,33 @@ _PLAIN_TYPES = (Tensor, torch.nn.Parameter)
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 
 
-def _make_is_watched() -> Callable[[], bool]:
-    """Whether a mode, a transformation, a tracer or a profiler is at work; where a PyTorch does not tell, it may be."""
+def _make_is_watched() -> tuple[Callable[[], bool], Callable[[], bool]]:
+    """Whether a mode, a transformation, a tracer, a compiler or a profiler is at work, and whether autocast is; where a
+    PyTorch does not tell, they may be."""
     try:
         keys, key_set = torch._C.DispatchKey, torch._C.DispatchKeySet
         nobody = (key_set(keys.BackendSelect) | key_set(keys.ADInplaceOrView)).raw_repr()
-        modes, is_profiled = torch._C._dispatch_tls_local_include_set, torch._C._autograd._profiler_enabled
+        modes, has_function_mode = torch._C._dispatch_tls_local_include_set, torch._C._is_torch_function_mode_enabled
+        is_profiled, is_autocast = torch._C._autograd._profiler_enabled, torch._C._is_any_autocast_enabled
+        is_compiling = torch.compiler.is_compiling
     except AttributeError:
-        return lambda: True
-    return lambda: modes().raw_repr() != nobody or is_profiled()
+        return lambda: True, lambda: True
+    return lambda: is_compiling() or modes().raw_repr() != nobody or has_function_mode() or is_profiled(), is_autocast
 
 
-_is_watched = _make_is_watched()
+_is_watched, _is_any_autocast_enabled = _make_is_watched()
+
+_INTEGERS = (list, tuple)
+#: By how an argument is declared: what the dispatcher would hand on as it is.
+_EXACT_TYPES = {
+    "bool": (bool,),
+    "int": (int,),
+    "SymInt": (int,),
+    "float": (float, int),
+    "int[]": _INTEGERS,
+    "SymInt[]": _INTEGERS,
+    "str": (str,),
+}
 
 
 def places_of_tensors(op: Operator) -> tuple[list[int], list[int]]:
@@ -329,6 +344,8 @@ class Call:
         self.dispatched = getattr(torch.ops.portops, op.name).default
         self.kernels = {False: kernel_of(op, host_context), True: kernel_of(op, device_context)}
         self.tensors, self.lists = places_of_tensors(op)
+        kinds = [argument.declaration.split()[0] for argument in arguments_of(op)]
+        self.exact = [(index, _EXACT_TYPES[kind]) for index, kind in enumerate(kinds) if kind in _EXACT_TYPES]
 
     def __call__(self, *given: Any) -> Any:
         on_gpu = self.is_on_gpu(given)
@@ -336,6 +353,14 @@ class Call:
             return self.kernels[on_gpu](*given)
         with _below_autograd():
             return self.dispatched(*given)
+
+    def is_exact(self, given: Sequence[Any]) -> bool:
+        """Whether what is no tensor is of its very type, so that the dispatcher would convert nothing."""
+        for index, types in self.exact:
+            value = given[index]
+            if type(value) not in types or (types is _INTEGERS and any(type(each) is not int for each in value)):
+                return False
+        return True
 
     def is_on_gpu(self, given: Sequence[Any]) -> Optional[bool]:
         """None where somebody else may have to see the call."""
@@ -348,7 +373,9 @@ class Call:
         for tensor in tensors:
             if tensor is None:
                 continue
-            if type(tensor) not in _PLAIN_TYPES or tensor.layout is not torch.strided or tensor.is_neg():
+            if type(tensor) not in _PLAIN_TYPES or tensor.layout is not torch.strided:
+                return None
+            if tensor.is_neg() or tensor._is_zerotensor():
                 return None
             if tensor.is_cuda:
                 on_gpu = True
@@ -643,14 +670,12 @@ def entry_of(op: Operator, call: Call, kernel: Callable[..., Any]) -> Callable[.
     has_rule = bool(op.autocast)
 
     def entry(*given: Any) -> Any:
-        if torch.compiler.is_compiling() or call.is_on_gpu(given) is None or (has_rule and _is_any_autocast_enabled()):
+        if call.is_on_gpu(given) is None or (has_rule and _is_any_autocast_enabled()) or not call.is_exact(given):
             return call.dispatched(*given)
         return kernel(*given)
 
     return entry
 
-
-_is_any_autocast_enabled = torch._C._is_any_autocast_enabled
 
 #: The operators by name, as this package's functions call them.
 entries: dict[str, Callable[..., Any]] = {}

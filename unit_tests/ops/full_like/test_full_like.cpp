@@ -78,6 +78,7 @@ TEST_P(FullLikeTest, fills_in_place_and_reads_no_element) {
 // What it is for: the scale of a loss in f32 is its gradient in f16.
 TEST_P(FullLikeTest, reads_a_tensor_when_its_turn_comes) {
   need_type<float>();
+  need_type<f16>();
   TestTensor<f16> loss(ctx, {}), grad(ctx, {});
   TestTensor<float> scale(ctx, {});
   full_like(ctx, scale, 1024.0, scale);
@@ -88,6 +89,7 @@ TEST_P(FullLikeTest, reads_a_tensor_when_its_turn_comes) {
 }
 
 TEST_P(FullLikeTest, is_called_by_name) {
+  need_type<float>();
   TestTensor<float> x(ctx, {2, 3}), out(ctx, {2, 3});
   Arguments arguments;
   arguments.set("x", x.ref()).set("fill_value", 2.5);
@@ -99,6 +101,7 @@ TEST_P(FullLikeTest, is_called_by_name) {
 
 TEST_P(FullLikeTest, refuses_what_does_not_fit) {
   need_type<float>();
+  need_type<f16>();
   TestTensor<f16> x(ctx, {3}), out(ctx, {3}), short_out(ctx, {2});
   TestTensor<float> one(ctx, {}), more(ctx, {1}), wide(ctx, {3});
   expect_error([&] { full_like(ctx, x, 1.0, short_out); },

@@ -63,8 +63,13 @@ void update_loss_scale(const Context& ctx, const TensorRef& scale, const TensorR
   for (std::size_t i = 0; i < nonfinite.size(); ++i) {
     update.nonfinite[i] = static_cast<const std::int64_t*>(nonfinite[i].data());
   }
-  impl::dispatch(ctx.backend(), scale.type(),
-                 [&]<Backend B, class T>() { impl::OptimizerKernels<B, T>::update_loss_scale(ctx, update); });
+  impl::dispatch(ctx.backend(), scale.type(), [&]<Backend B, class T>() {
+    if (!std::isfinite(static_cast<double>(static_cast<T>(params.largest)))) {
+      impl::fail("portops::update_loss_scale: largest is ", params.largest, ", which ", name_of(scale.type()),
+                 " cannot hold");
+    }
+    impl::OptimizerKernels<B, T>::update_loss_scale(ctx, update);
+  });
 }
 
 }  // namespace portops

@@ -16,7 +16,7 @@ struct UpdateLossScaleParams {
   double growth_factor = 2.0;
   double backoff_factor = 0.5;
   std::int64_t growth_interval = 2000;
-  /// The scale grows to no more, nor to less than 2^-24.
+  /// What the scale grows to at most; it never becomes less than 2^-24.
   double largest = 32768.0;
 };
 
@@ -39,9 +39,10 @@ struct UpdateLossScaleParams {
 /// All is read when the kernel runs. 2^-24 is the least positive number of f16.
 ///
 /// Throws portops::Error, before anything is enqueued, when an attribute is out of its range (growth_factor at least 1,
-/// backoff_factor above 0 and below 1, growth_interval at least 1, largest above 0; all of them finite), extents or
-/// element types are others, there are more than eight tensors, a tensor is empty (not given) or lies where the
-/// context's backend cannot reach it, an output is read-only, or overlaps another tensor other than as said above.
+/// backoff_factor above 0 and below 1, growth_interval at least 1, largest above 0; all of them finite, largest in the
+/// element type of scale), extents or element types are others, there are more than eight tensors, a tensor is empty
+/// (not given) or lies where the context's backend cannot reach it, an output is read-only, or overlaps another tensor
+/// other than as said above.
 ///
 /// Semantics: PyTorch's gradient scaler, but for the bounds.
 PORTOPS_EXPORT void update_loss_scale(const Context& ctx, const TensorRef& scale, const TensorRef& good_steps,
