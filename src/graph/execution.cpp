@@ -223,7 +223,7 @@ void Execution::State::prepare() {
     const OperatorInfo& info = find_operator(program().calls()[static_cast<std::size_t>(each.step->call)].op);
     each.call = std::make_unique<impl::NamedCall>(info, each.arguments);
     each.call->check_outputs();
-    each.run = impl::operator_table().adapters[static_cast<std::size_t>(&info - operators().data())].run;
+    each.run = impl::adapter_of(*each.call).run;
   }
   steps = std::move(made);
   is_ready = true;

@@ -21,6 +21,20 @@ constexpr const char* who = "portops::graph::add_training_step";
 std::string in_optimizer(const std::string& name) { return "optimizer." + name; }
 std::string in_scale(const std::string& name) { return "loss_scale." + name; }
 
+/// What the step reads and changes beside parameters, by the names of the program's inputs for it.
+nn::State numbers_of(const std::vector<StepCall>& calls, const nn::LossScale* scale) {
+  nn::State all;
+  for (const StepCall& call : calls) {
+    all.push_back({in_optimizer(call.learning_rate.name), call.learning_rate.variable});
+    for (const StepCall::Kept& kept : call.kept) {
+      for (const nn::NamedVariable& each : kept.tensors) all.push_back({in_optimizer(each.name), each.variable});
+    }
+  }
+  if (scale == nullptr) return all;
+  for (const nn::NamedVariable& each : scale->state()) all.push_back({in_scale(each.name), each.variable});
+  return all;
+}
+
 class TrainingStep {
  public:
   TrainingStep(Program& program, const nn::Optimizer& optimizer, const nn::LossScale* scale)
@@ -28,17 +42,13 @@ class TrainingStep {
 
   /// May leave the program half-made where something is thrown.
   void add(ValueId loss) {
-    for (const StepCall& call : calls_) {
-      add_input(in_optimizer(call.learning_rate.name), call.learning_rate);
-      for (const StepCall::Kept& kept : call.kept) {
-        for (const nn::NamedVariable& each : kept.tensors) add_input(in_optimizer(each.name), each);
-      }
+    if (loss_scale_ != nullptr) check_types(loss);
+    for (const nn::NamedVariable& each : numbers_of(calls_, loss_scale_)) {
+      program_.add_input(each.name, each.variable.tensor().type(), each.variable.tensor().extents());
     }
     ValueId loss_grad;
     if (loss_scale_ != nullptr) {
-      check_types(loss);
-      for (const nn::NamedVariable& each : loss_scale_->state()) scale_.push_back(add_input(in_scale(each.name), each));
-      loss_grad = program_.call("full_like", {{"x", loss}, {"fill_value", scale_[0]}});
+      loss_grad = program_.call("full_like", {{"x", loss}, {"fill_value", program_.find(in_scale("scale"))}});
     }
     find_gradients(loss, loss_grad);
     if (loss_scale_ != nullptr) follow();
@@ -63,10 +73,6 @@ class TrainingStep {
     for (const StepCall& call : calls_) {
       for (const nn::NamedVariable& each : call.parameters) check(each.name, each.variable.tensor().type());
     }
-  }
-
-  ValueId add_input(const std::string& name, const nn::NamedVariable& its) {
-    return program_.add_input(name, its.variable.tensor().type(), its.variable.tensor().extents());
   }
 
   void find_gradients(ValueId loss, ValueId loss_grad) {
@@ -110,13 +116,14 @@ class TrainingStep {
   /// What nn::LossScale makes of the gradients.
   void follow() {
     const nn::LossScaleParams& params = loss_scale_->params();
+    const ValueId scale = program_.find(in_scale("scale")), good_steps = program_.find(in_scale("good_steps"));
     std::vector<ValueId> counts;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (!taking_[i].empty()) counts.push_back(program_.call("count_nonfinite", {{"x", grads_of(i)}}));
     }
     const Call& call =
         program_.add_call({.op = "update_loss_scale",
-                           .inputs = {{"scale", scale_[0]}, {"good_steps", scale_[1]}, {"nonfinite", counts}},
+                           .inputs = {{"scale", scale}, {"good_steps", good_steps}, {"nonfinite", counts}},
                            .attributes = {{"growth_factor", params.growth_factor},
                                           {"backoff_factor", params.backoff_factor},
                                           {"growth_interval", params.growth_interval},
@@ -124,8 +131,8 @@ class TrainingStep {
                            .wanted = {"grad_scale", "skip"}});
     grad_scale_ = call.result("grad_scale");
     skip_ = call.result("skip");
-    leave(call.result("scale_out"), scale_[0]);
-    leave(call.result("good_steps_out"), scale_[1]);
+    leave(call.result("scale_out"), scale);
+    leave(call.result("good_steps_out"), good_steps);
   }
 
   /// The step of the parameters of one element type.
@@ -161,7 +168,6 @@ class TrainingStep {
   std::vector<StepCall> calls_;
   const nn::LossScale* loss_scale_;
   std::vector<std::vector<Taking>> taking_;  ///< of each call
-  std::vector<ValueId> scale_;               ///< its scale and good_steps, or nothing
   ValueId grad_scale_, skip_;
 };
 
@@ -174,34 +180,22 @@ void add_training_step(Program& program, ValueId loss, const nn::Optimizer& opti
 }
 
 void bind_training_step(Execution& execution, const nn::Optimizer& optimizer, const nn::LossScale* scale) {
-  std::vector<std::pair<std::string, TensorRef>> bound;
-  const auto bind = [&](const std::string& name, const nn::NamedVariable& its) {
-    bound.emplace_back(name, its.variable.tensor());
-  };
-  for (const StepCall& call : optimizer.step_calls()) {
-    bind(in_optimizer(call.learning_rate.name), call.learning_rate);
-    for (const StepCall::Kept& kept : call.kept) {
-      for (const nn::NamedVariable& each : kept.tensors) bind(in_optimizer(each.name), each);
-    }
-  }
-  if (scale != nullptr) {
-    for (const nn::NamedVariable& each : scale->state()) bind(in_scale(each.name), each);
-  }
+  const nn::State bound = numbers_of(optimizer.step_calls(), scale);
   constexpr const char* caller = "portops::graph::bind_training_step";
   std::size_t own = 0;
   for (const ValueId input : execution.program().inputs()) {
     const std::string& name = execution.program().value(input).name;
     own += name.starts_with(in_optimizer("")) || name.starts_with(in_scale("")) ? 1 : 0;
   }
-  for (const auto& [name, tensor] : bound) {
-    if (!execution.program().find(name))
-      fail(caller, ": the program has no input ", name, ": it is another optimizer's");
+  for (const nn::NamedVariable& each : bound) {
+    if (execution.program().find(each.name)) continue;
+    fail(caller, ": the program has no input ", each.name, ": it is another optimizer's");
   }
   if (own != bound.size()) {
     fail(caller, ": the program has ", own, " inputs for the numbers of an optimizer and a scale of the loss, but ",
          scale != nullptr ? "these have " : "the optimizer, without a scale, has ", bound.size());
   }
-  for (const auto& [name, tensor] : bound) execution.bind_input(name, tensor);
+  for (const nn::NamedVariable& each : bound) execution.bind_input(each.name, each.variable.tensor());
 }
 
 }  // namespace portops::graph

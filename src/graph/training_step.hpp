@@ -12,7 +12,8 @@ namespace portops::graph {
 
 /// Makes a step of training of a program that computes a loss: the gradients of the loss with respect to the
 /// optimizer's parameters (differentiate), and the step that the optimizer takes by them; with a scale, also what
-/// Optimizer::step does with it. The bits are those of the tape and of Optimizer::step.
+/// Optimizer::step does with it. Compiled with CompileParams::same_bits(), in a deterministic context, it has the bits
+/// of the tape and of Optimizer::step.
 ///
 ///   recorder.inputs(network.state());
 ///   const ValueId loss = recorder.output("loss", cross_entropy_with_softmax(ctx, network(ctx, x), label));

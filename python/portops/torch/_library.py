@@ -384,6 +384,10 @@ class Call:
         return on_gpu
 
 
+#: Of all operators, by name.
+calls: dict[str, Call] = {}
+
+
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
@@ -400,7 +404,7 @@ class Autograd:
     def __init__(self, op: Operator, gradient: Operator):
         self.op = op
         self.gradient = gradient
-        self.call = Call(gradient)
+        self.call = calls[gradient.name]
         forward = [argument.name for argument in arguments_of(op)]
         self.arguments = [argument.name for argument in arguments_of(gradient)][:-1]
         outputs = {output.name: index for index, output in enumerate(op.outputs)}
@@ -660,8 +664,9 @@ def autocast_of(op: Operator, device: str) -> Callable[..., Any]:
 def define(op: Operator) -> None:
     arguments = ", ".join(argument.declaration for argument in arguments_of(op))
     library.define(f"{op.name}({arguments}) -> {returns_of(op)}", tags=(torch.Tag.pt2_compliant_tag,))
-    library.impl(op.name, kernel_of(op, host_context), "CPU")
-    library.impl(op.name, kernel_of(op, device_context), "CUDA")
+    calls[op.name] = Call(op)
+    library.impl(op.name, calls[op.name].kernels[False], "CPU")
+    library.impl(op.name, calls[op.name].kernels[True], "CUDA")
     torch.library.register_fake(f"portops::{op.name}", fake_of(op), lib=library)
 
 
@@ -684,13 +689,12 @@ for _op in OPERATORS.values():
     define(_op)
 for _op in OPERATORS.values():
     if _op.is_step:
-        entries[_op.name] = getattr(torch.ops.portops, _op.name).default
+        entries[_op.name] = calls[_op.name].dispatched
     else:
         _rule = Autograd(_op, OPERATORS[_op.backward]) if _op.backward else Refusal(_op)
-        _call = Call(_op)
-        _kernel = autograd_of(_op, _rule, _call)
+        _kernel = autograd_of(_op, _rule, calls[_op.name])
         library.impl(_op.name, _kernel, "Autograd")
-        entries[_op.name] = entry_of(_op, _call, _kernel)
+        entries[_op.name] = entry_of(_op, calls[_op.name], _kernel)
     if _op.autocast:
         library.impl(_op.name, autocast_of(_op, "cpu"), "AutocastCPU")
         library.impl(_op.name, autocast_of(_op, "cuda"), "AutocastCUDA")

@@ -49,11 +49,6 @@ std::size_t index_of(std::string_view name) {
   fail("portops::find_operator: no operator is named '", name, "'; the closest are ", enumerated(names));
 }
 
-const OperatorAdapter& adapter_of(const NamedCall& call) {
-  const OperatorTable& table = operator_table();
-  return table.adapters[static_cast<std::size_t>(&call.info() - table.infos.data())];
-}
-
 /// What the schema says of the outputs of a call, in their order. Throws Error where extents or levels do not fit.
 struct InferredOutputs {
   std::vector<OutputExtents> extents;
@@ -69,6 +64,11 @@ struct InferredOutputs {
 };
 
 }  // namespace
+
+const OperatorAdapter& adapter_of(const NamedCall& call) {
+  const OperatorTable& table = operator_table();
+  return table.adapters[static_cast<std::size_t>(&call.info() - table.infos.data())];
+}
 
 std::vector<TensorSpec> infer(const NamedCall& call) {
   auto [extents, levels] = InferredOutputs(call);
@@ -107,7 +107,7 @@ void run(std::string_view name, const Context& ctx, const Arguments& arguments) 
   const impl::NamedCall call(find_operator(name), arguments);
   call.check_outputs();
   const impl::InferredOutputs inferred(call);  // for its errors: what infer refuses is no call
-  impl::run(ctx, call);
+  impl::adapter_of(call).run(ctx, call);
 }
 
 }  // namespace portops

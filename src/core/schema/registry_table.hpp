@@ -45,6 +45,7 @@ struct OperatorTable {
 
 /// Defined by the generated tables.
 const OperatorTable& operator_table();
+const OperatorAdapter& adapter_of(const NamedCall& call);
 
 // portops::infer and portops::run in two steps, for who makes outputs of what is inferred.
 
