@@ -85,6 +85,25 @@ __device__ __forceinline__ void synchronize() {
   asm volatile("bar.sync %0, %1;" ::"n"(barrier), "n"(threads) : "memory");
 }
 
+/// Two warpgroups of a block do something in turn, so that they do not do it, and then both something else, at the same
+/// time. Turns are counted from 0; those of even numbers are the first warpgroup's. Takes barriers 1 and 2.
+class Turns {
+ public:
+  __device__ __forceinline__ explicit Turns(int warpgroup) : warpgroup_(warpgroup) {}
+
+  /// Waits until the turn before has been passed on.
+  __device__ __forceinline__ void take(int turn) const {
+    if (turn > 0) asm volatile("bar.sync %0, 256;" ::"r"(1 + warpgroup_) : "memory");
+  }
+  /// Of `turns` in all.
+  __device__ __forceinline__ void pass(int turn, int turns) const {
+    if (turn + 1 < turns) asm volatile("bar.arrive %0, 256;" ::"r"(2 - warpgroup_) : "memory");
+  }
+
+ private:
+  int warpgroup_;
+};
+
 /// Stages of tiles that some threads fill and others use, in turn. Each stage has two barriers: for that it is full,
 /// and for that it is empty.
 struct Ring {

@@ -204,6 +204,13 @@ __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
          swizzle << 62;
 }
 
+/// A descriptor that is the same for all threads of a warp, said so that the compiler knows it: it then keeps what is
+/// added for each instruction in registers of the warp, where instructions want it.
+__device__ __forceinline__ std::uint64_t uniform(std::uint64_t descriptor) {
+  const std::uint32_t address = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(descriptor), 0);
+  return descriptor >> 32 << 32 | address;
+}
+
 /// That of what the k-th instruction takes of a term, which lies so many bytes from the tile's beginning.
 template <Precision precision, bool turned = false>
 __device__ constexpr std::uint64_t instruction_offset(int term_bytes, int k) {
@@ -235,17 +242,33 @@ class TileProduct {
  public:
   using Layout = Tile<precision>;
 
+  /// The columns that are multiplied at once: of f32, whose latest products have registers of their own, not so many.
+  static constexpr int part_columns = precision == Precision::f32 && columns == 256 ? 64 : columns;
+  static constexpr int parts = columns / part_columns;
+
   /// Adds a product of rows in registers, and waits until it is over: the compiler does not know that registers are
-  /// still read after the instructions that take them, and would use them for something else.
-  __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b) {
+  /// still read after the instructions that take them, and would use them for something else. Calls enqueued() when
+  /// nothing is left to be enqueued.
+  template <class Enqueued>
+  __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
     a.complete();
-    const std::uint64_t tile = describe<precision>(b);
-    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
-      multiply_32_bytes<precision, columns>(
-          sums, a.words[a_term][k], tile + instruction_offset<precision>(b_term * columns * Layout::row_bytes, k),
-          adds);
-    });
-    wait<0>();
+    // Instructions of few columns are over before the descriptor of the next one would be ready.
+    const std::uint64_t tile = part_columns == 64 ? uniform(describe<precision>(b)) : describe<precision>(b);
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      enqueue(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
+        const int offset = (part * part_columns + b_term * columns) * Layout::row_bytes;
+        multiply_32_bytes<precision, part_columns>(sums, a.words[a_term][k],
+                                                   tile + instruction_offset<precision>(offset, k), adds);
+      });
+      if (part > 0) collect<1>(part - 1);
+    }
+    enqueued();
+    if constexpr (parts == 1) {
+      wait<0>();
+    } else {
+      collect<0>(parts - 1);
+    }
   }
 
   /// Enqueues a product of tiles in shared memory, either of them turned; wait() must follow. `a` is where this
@@ -253,7 +276,7 @@ class TileProduct {
   template <bool a_turned, bool b_turned>
   __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
     const std::uint64_t a_tile = describe<precision, a_turned>(a), b_tile = describe<precision, b_turned>(b);
-    enqueue([&](auto& sums, int a_term, int b_term, int k, int adds) {
+    enqueue(0, [&](auto& sums, int a_term, int b_term, int k, int adds) {
       multiply_32_bytes<Precision::bf16, columns, a_turned, b_turned>(
           sums, a_tile + instruction_offset<precision, a_turned>(a_term * a_rows * Layout::row_bytes, k),
           b_tile + instruction_offset<precision, b_turned>(b_term * columns * Layout::row_bytes, k), adds);
@@ -265,16 +288,16 @@ class TileProduct {
   __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
     if constexpr (precision == Precision::f32) {
-      if (pending_ == most_pending) collect();
+      if (pending_ == most_pending) collect<0>(0);
     }
   }
 
   /// Waits for the last product.
   __device__ __forceinline__ void finish() {
-    if constexpr (precision == Precision::f32) {
-      collect();
-    } else {
+    if constexpr (precision != Precision::f32) {
       wait<0>();
+    } else if constexpr (parts == 1) {
+      collect<0>(0);
     }
   }
 
@@ -308,9 +331,9 @@ class TileProduct {
   }
 
  private:
-  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product.
+  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product's part.
   template <class Instruction>
-  __device__ __forceinline__ void enqueue(const Instruction& instruction) {
+  __device__ __forceinline__ void enqueue([[maybe_unused]] int part, const Instruction& instruction) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     if constexpr (precision == Precision::f32) {
       // Small products come first.
@@ -320,7 +343,8 @@ class TileProduct {
         for (int term = 0; term <= small; ++term) {
 #pragma unroll
           for (int k = 0; k < Layout::instructions; ++k) {
-            instruction(recent_, term, small - term, k, small == 2 && term == 0 && k == 0 ? pending_ : 1);
+            const bool is_first = small == 2 && term == 0 && k == 0;
+            instruction(recent_[part % buffers], term, small - term, k, !is_first ? 1 : parts == 1 ? pending_ : 0);
           }
         }
       }
@@ -332,21 +356,27 @@ class TileProduct {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }
 
-  /// Tensor cores truncate their sums: they hold those of a few products only, which are then added with rounding.
+  /// Tensor cores truncate their sums: they hold those of a few products only, which are then added with rounding. In
+  /// parts those of one, while the next part is multiplied.
   static constexpr int most_pending = 4;
+  static constexpr int buffers = parts == 1 ? 1 : 2;
 
-  __device__ __forceinline__ void collect() {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  /// Adds those of a part when no more than `underway` parts are not over.
+  template <int underway>
+  __device__ __forceinline__ void collect(int part) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
 #pragma unroll
-    for (int i = 0; i < columns / 2; ++i) {
-      if (pending_ > 0) sums_[i] += recent_[i];
+    for (int i = 0; i < part_columns / 2; ++i) {
+      // Not before they are there, of which the compiler knows nothing.
+      asm volatile("" : "+f"(recent_[part % buffers][i])::"memory");
+      if (parts > 1 || pending_ > 0) sums_[part * (part_columns / 2) + i] += recent_[part % buffers][i];
     }
     pending_ = 0;
   }
 
   float sums_[columns / 2] = {};
-  float recent_[precision == Precision::f32 ? columns / 2 : 1];
-  int pending_ = 0;  ///< products in `recent_`
+  float recent_[buffers][precision == Precision::f32 ? part_columns / 2 : 1];
+  int pending_ = 0;  ///< products in `recent_`, where they are not in parts
 };
 
 }  // namespace portops::blas::sm90

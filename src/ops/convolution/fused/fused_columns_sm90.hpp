@@ -103,9 +103,10 @@ __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int
   }
 }
 
-/// Makes the columns of one step after the other, for a thread of a warpgroup, in registers. While those of a step are
-/// made, what the next one takes of x is on its way. has_part: whether a run's last chunk is not full.
-template <class T, Precision precision, int pixels, int corners, bool has_part>
+/// Makes the columns of one step after the other, for a thread of a warpgroup, in registers. loads_ahead: whether what
+/// the next step takes of x is on its way while those of a step are multiplied, in registers of its own. has_part:
+/// whether a run's last chunk is not full.
+template <class T, Precision precision, int pixels, int corners, bool loads_ahead, bool has_part>
 class ColumnMaker {
  public:
   /// The table of samples begins so far into shared memory.
@@ -129,31 +130,36 @@ class ColumnMaker {
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
       place_[row] = read_place(row, tap_);
-      load(row, 0);
-      load(row, 1);
+      if constexpr (loads_ahead) load(row);
     }
   }
 
-  /// Makes the columns of the step, and loads for the one so many steps further.
+  /// Makes the columns of the step, and goes so many steps further.
   __device__ __forceinline__ void make(RowsInRegisters<precision>& columns, int further) {
     const bool is_there[2] = {has_half(0), has_half(1)};
-    int next_tap = tap_ + further;
-    wrap(next_tap);
-    const Place next[2] = {read_place(0, next_tap), read_place(1, next_tap)};
+    const int tap = tap_;
+    float4 weights[2];
+    if constexpr (!loads_ahead) {
+      // The weights first, as they would wait for the others.
+      weights[0] = read_weights(0, tap);
+      weights[1] = read_weights(1, tap);
+      load(0);
+      load(1);
+    }
+    tap_ += further;
+    wrap(tap_);
+    const Place next[2] = {read_place(0, tap_), read_place(1, tap_)};
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      float4 weights{};
-      if constexpr (corners > 1) {
-        weights = blas::sm90::read_float4(weights_ + (tap_ * pixels + pixel_ + 8 * row) * 16);
-      }
+      if constexpr (loads_ahead) weights[row] = read_weights(row, tap);
       const bool counts = (place_[row] & is_zero) == 0;
       place_[row] = next[row];
       std::uint32_t words[2][4];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        loads_[row][half].blend(weights, words[half]);
+        loads_[row][half].blend(weights[row], words[half]);
         // The registers are free again.
-        load(row, half);
+        if constexpr (loads_ahead) load(row, half);
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -165,7 +171,6 @@ class ColumnMaker {
       place_words(words[0], row, 0, columns);
       place_words(words[1], row, 1, columns);
     }
-    tap_ = next_tap;
   }
 
  private:
@@ -198,10 +203,21 @@ class ColumnMaker {
     return !has_part || in_run_ + place_in_chunk(half) < arguments_.run_bytes;
   }
 
+  __device__ __forceinline__ float4 read_weights(int row, int tap) const {
+    if constexpr (corners == 1) {
+      return {};
+    } else {
+      return blas::sm90::read_float4(weights_ + (tap * pixels + pixel_ + 8 * row) * 16);
+    }
+  }
   __device__ __forceinline__ Place read_place(int row, int tap) const {
     return blas::sm90::read_word(places_ + (tap * pixels + pixel_ + 8 * row) * 4);
   }
 
+  __device__ __forceinline__ void load(int row) {
+    load(row, 0);
+    load(row, 1);
+  }
   /// Takes 16 bytes of a half of the chunk, or, where it has none there, others for nothing.
   __device__ __forceinline__ void load(int row, int half) {
     const Place place = place_[row];
@@ -227,7 +243,7 @@ class ColumnMaker {
   const char* x_ = nullptr;  ///< the chunk of the first pixel
   int in_run_ = 0;           ///< where the chunk lies in its run, in bytes
   int tap_ = 0, taps_ = 1;
-  Place place_[2];  ///< of what is loaded
+  Place place_[2];  ///< of what is loaded, or comes next
   Vector<T, corners> loads_[2][2];
 };
 

@@ -13,7 +13,11 @@
 
 namespace portops::impl::fused_sm90 {
 
-constexpr int stages = 4;
+/// Tiles of the weight that lie in shared memory: as many as leave room for the samples.
+template <Precision precision>
+__host__ __device__ constexpr int stages_of(int rows) {
+  return Tile<precision>::bytes(rows) > 32768 ? 3 : 4;
+}
 
 /// Where neighbours among the sums of a block lie in out.
 enum class OutOrder : std::uint8_t { pixels, channels };
@@ -44,7 +48,7 @@ struct SharedLayout {
   int barriers, targets, biases, samples, bytes;
 
   /// Of `rows` output channels and a table of so many bytes.
-  __host__ __device__ constexpr SharedLayout(int stage_bytes, int rows, int pixels, int table_bytes)
+  __host__ __device__ constexpr SharedLayout(int stages, int stage_bytes, int rows, int pixels, int table_bytes)
       : barriers(stages * stage_bytes > sums_bytes(rows, pixels) ? stages * stage_bytes : sums_bytes(rows, pixels)),
         targets(barriers + stages * 16),  // where each pixel lies in out
         biases(targets + pixels * 8),     // of each output channel
@@ -211,11 +215,15 @@ __device__ void prepare_output(const FusedArguments& arguments, const BlockTile&
 template <class Samples, class T, Precision precision, int rows, int pixels, bool has_part>
 __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convolve(
     const __grid_constant__ FusedArguments arguments) {
-  constexpr int stage_bytes = Tile<precision>::bytes(rows);
+  constexpr int stages = stages_of<precision>(rows), stage_bytes = Tile<precision>::bytes(rows);
   constexpr int shares = shares_of(pixels);
+  using Product = blas::sm90::TileProduct<precision, rows>;
+  // A product in parts takes longer than its columns do, and leaves no registers for loads: warpgroups take turns, so
+  // that one makes columns while the other one multiplies.
+  constexpr bool takes_turns = Product::parts > 1, loads_ahead = Product::parts == 1;
   extern __shared__ __align__(1024) char shared[];
   const SampleTable<Samples::corner_count, pixels> samples{arguments.phase_taps};
-  const SharedLayout layout(stage_bytes, rows, pixels, samples.bytes());
+  const SharedLayout layout(stages, stage_bytes, rows, pixels, samples.bytes());
   auto* const targets = reinterpret_cast<std::int64_t*>(shared + layout.targets);
   auto* const biases = reinterpret_cast<float*>(shared + layout.biases);
   const SharedAddress memory = blas::sm90::kept_shared_address(shared);
@@ -242,9 +250,11 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
   }
   prepare_output<T, rows, pixels>(arguments, tile, targets, biases);
 
-  blas::sm90::TileProduct<precision, rows> product;
-  ColumnMaker<T, precision, pixels, Samples::corner_count, has_part> maker(arguments, memory + layout.samples, samples);
+  Product product;
+  ColumnMaker<T, precision, pixels, Samples::corner_count, loads_ahead, has_part> maker(
+      arguments, memory + layout.samples, samples);
   const int share = thread / 128 % shares;
+  const blas::sm90::Turns turns(thread / 128);
   for (int begin = 0; begin < tile.steps;) {
     const Phase phase(arguments, tile, begin);
     __syncthreads();
@@ -262,7 +272,11 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
       maker.make(columns, i + shares < phase.end ? shares : 0);
       const unsigned step = i;
       full(step).wait(step / stages % 2);
-      product.add(columns, memory + step % stages * stage_bytes);
+      const int turn = shares == 1 ? 2 * i + thread / 128 : i;
+      if constexpr (takes_turns) turns.take(turn);
+      product.add(columns, memory + step % stages * stage_bytes, [&] {
+        if constexpr (takes_turns) turns.pass(turn, 2 / shares * tile.steps);
+      });
       if (thread % 128 == 0) empty(step).arrive();
       // Where warpgroups use a tile together, the other one is hardly more than a step behind.
       constexpr int behind = shares == 1 ? 1 : 0;
@@ -377,11 +391,9 @@ class FusedPath {
   }
   template <class T, Precision precision, bool has_part, class Action>
   static auto with_form(const FusedPlan& plan, const Action& action) {
-    if constexpr (precision != Precision::f32) {
-      if (plan.rows == 256) {
-        return plan.pixels == 64 ? action(convolve<Samples, T, precision, 256, 64, has_part>)
-                                 : action(convolve<Samples, T, precision, 256, 128, has_part>);
-      }
+    if (plan.rows == 256) {
+      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 256, 64, has_part>)
+                               : action(convolve<Samples, T, precision, 256, 128, has_part>);
     }
     if (plan.rows == 128) {
       return plan.pixels == 64 ? action(convolve<Samples, T, precision, 128, 64, has_part>)
@@ -395,7 +407,9 @@ class FusedPath {
     constexpr int corners = Samples::corner_count;
     const int table = plan.pixels == 64 ? SampleTable<corners, 64>{plan.phase_taps}.bytes()
                                         : SampleTable<corners, 128>{plan.phase_taps}.bytes();
-    return SharedLayout(Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels, table).bytes;
+    return SharedLayout(stages_of<precision>(plan.rows), Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels,
+                        table)
+        .bytes;
   }
 
   /// As much as any call of the kernel needs.

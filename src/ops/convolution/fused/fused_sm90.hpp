@@ -23,7 +23,7 @@ struct FusedPlan {
 
   ElementType type = ElementType::f32;
   bool tf32 = false;  ///< f32 only: operands are rounded to tf32
-  int rows = 128;     ///< 64, 128 or, except in f32 that is not rounded, 256
+  int rows = 128;     ///< 64, 128 or 256
   int pixels = 128;   ///< 128 or, with more than 64 rows, 64
   int splits = 1;     ///< 1, 2 or 4
 

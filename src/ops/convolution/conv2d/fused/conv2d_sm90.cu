@@ -21,7 +21,11 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
                                           {128, 128, 5400, 575},
                                           {128, 64, 5000, 293},
                                           {64, 128, 7000, 620, both}};
-  static constexpr BlockTime of_f32[] = {{128, 128, 5000, 1030}, {128, 64, 5000, 525}, {64, 128, 4200, 1410, both}};
+  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},
+                                         {256, 64, 5500, 980},
+                                         {128, 128, 5000, 1030},
+                                         {128, 64, 5000, 525},
+                                         {64, 128, 4200, 1410, both}};
   if (size_of(type) == 2) return of_16_bits;
   return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
 }
