@@ -5,6 +5,7 @@
 #include "blas/tensor_cores_sm90.hpp"
 #include "core/lanes/divide.hpp"
 
+#include <climits>
 #include <cstdint>
 
 // The kernels of gemm[sm90]. For files compiled for sm_90a alone.
@@ -99,23 +100,35 @@ struct Place {
 };
 
 /// What a thread brings of a tile of so many lines and step: vectors of four neighbours in memory, along the inner axis
-/// or, in a turned tile, of the lines.
+/// or, in a turned tile, of the lines. Begun for each tile; then each load is that of the next step.
 template <bool turned, int lines>
-struct Fragment {
-  static constexpr int vectors = lines * depth / (4 * producers);
-  float4 vector[vectors];
+class Fragment {
+ public:
+  /// `line` is the first of the tile, `k` the first along the inner axis that is loaded.
+  __device__ __forceinline__ void begin(const GemmOperand& operand, std::int64_t product, std::int64_t inner,
+                                        std::int64_t line, std::int64_t k, int thread) {
+    const std::int64_t own_line = line + line_of(thread, 0), own_k = k + inner_of(thread, 0);
+    from_ = operand.data + product * operand.batch_stride +
+            (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
+    between_ = rows_at_once * operand.stride;
+    step_ = turned ? depth * operand.stride : depth;
+    lines_left_ = clamped(operand.lines - own_line);
+    inner_left_ = clamped(inner - own_k);
+  }
 
-  /// `line` is the first of the tile, `k` the first along the inner axis. What does not exist is 0.
-  __device__ __forceinline__ void load(const GemmOperand& operand, std::int64_t inner, std::int64_t line,
-                                       std::int64_t k, int thread) {
+  /// What does not exist is 0.
+  __device__ __forceinline__ void load() {
+    const float* from = from_;
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {
-      const std::int64_t own_line = line + line_of(thread, i), own_k = k + inner_of(thread, i);
-      const float* const from =
-          operand.data + (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
-      vector[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      if (own_line < operand.lines && own_k < inner) vector[i] = *reinterpret_cast<const float4*>(from);
+      vector_[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      const bool exists = turned ? lines_left_ > 0 && inner_left_ > rows_at_once * i
+                                 : inner_left_ > 0 && lines_left_ > rows_at_once * i;
+      if (exists) vector_[i] = *reinterpret_cast<const float4*>(from);
+      from += between_;
     }
+    from_ += step_;
+    inner_left_ -= depth;
   }
 
   /// As bf16 terms.
@@ -123,8 +136,8 @@ struct Fragment {
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {
       std::uint32_t first[3], second[3];
-      sm90::split_pair(vector[i].x, vector[i].y, first);
-      sm90::split_pair(vector[i].z, vector[i].w, second);
+      sm90::split_pair(vector_[i].x, vector_[i].y, first);
+      sm90::split_pair(vector_[i].z, vector_[i].w, second);
       const int line = line_of(thread, i), inner = inner_of(thread, i);
       char* const to = tile + (turned ? sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2
                                       : Layout::offset(line, inner / 8) + (inner & 4) * 2);
@@ -145,6 +158,15 @@ struct Fragment {
   __device__ __forceinline__ static int inner_of(int thread, int i) {
     return turned ? thread / of_row + rows_at_once * i : thread % of_row * 4;
   }
+  __device__ __forceinline__ static int clamped(std::int64_t left) {
+    return static_cast<int>(min(left, std::int64_t{INT_MAX}));
+  }
+
+  static constexpr int vectors = lines * depth / (4 * producers);
+  float4 vector_[vectors];
+  const float* from_;
+  std::int64_t between_, step_;  ///< vectors, and steps, in elements
+  int lines_left_, inner_left_;  ///< from the first vector on
 };
 
 /// What a block takes: tile by tile, the last one first, of each all steps or some. The beginning of a tile that it
@@ -185,18 +207,13 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   Segments segments(arguments);
   Place<columns> place(arguments, segments.tile);
   std::int64_t step = segments.first;
-  const auto load_a = [&] {
-    GemmOperand a = arguments.a;
-    a.data += place.product * a.batch_stride;
-    of_a.load(a, arguments.inner, place.row, step * depth, own);
+  const auto begin = [&] {
+    of_a.begin(arguments.a, place.product, arguments.inner, place.row, step * depth, own);
+    of_b.begin(arguments.b, place.product, arguments.inner, place.column, step * depth, own);
   };
-  const auto load_b = [&] {
-    GemmOperand b = arguments.b;
-    b.data += place.product * b.batch_stride;
-    of_b.load(b, arguments.inner, place.column, step * depth, own);
-  };
-  load_a();
-  load_b();
+  begin();
+  of_a.load();
+  of_b.load();
   while (segments) {
     char* const tiles = shared + ring.stage * stage_bytes<columns>;
     ring.empty().wait(ring.round ^ 1);
@@ -204,11 +221,12 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
       segments.advance();
       place = Place<columns>(arguments, segments.tile);
       step = segments.first;
+      begin();
     }
     of_a.store(tiles, own);
-    if (segments) load_a();
+    if (segments) of_a.load();
     of_b.store(tiles + a_bytes, own);
-    if (segments) load_b();
+    if (segments) of_b.load();
     sm90::fence_products();
     __syncwarp();
     if (own % 32 == 0) ring.full().arrive();

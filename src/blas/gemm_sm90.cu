@@ -100,7 +100,7 @@ bool suits_sm90(const Product& p) {
   const bool is_long = shorter >= least_of_long && longer >= 2 * side && p.inner >= least_inner &&
                        p.inner >= inner_over_longer * longer && p.bias == nullptr;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
-  return p.type == ElementType::f32 && (is_large || is_long) &&
+  return p.type == ElementType::f32 && (is_large || is_long) && p.inner < INT32_MAX &&
          is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
          is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&
          impl::ceil_div(p.rows, narrow_side) * impl::ceil_div(p.columns, narrow_side) * p.batch.count < INT32_MAX;

@@ -16,8 +16,8 @@ namespace portops::impl {
 namespace {
 
 /// On a GPU, as CopyWords: a thread takes every 256th of its team's words; all their places, then all words are under
-/// way together. Index is int where there are fewer than 2^30 words.
-template <class Word, class Index>
+/// way together.
+template <class Word>
 class GatherWords {
  public:
   static constexpr int blocks = 4;
@@ -27,9 +27,9 @@ class GatherWords {
         out_(reinterpret_cast<Word*>(plan.out)),
         places_(plan.places),
         axes_(plan.axes),
-        size_(static_cast<Index>(plan.rows * plan.columns)),
-        columns_(static_cast<Index>(plan.columns)),
-        by_columns_(make_divisor(columns_)),
+        size_(plan.rows * plan.columns),
+        columns_(plan.columns),
+        by_columns_(plan.columns),
         height_(plan.height),
         table_row_stride_(plan.table_row_stride),
         table_column_stride_(plan.table_column_stride),
@@ -37,17 +37,17 @@ class GatherWords {
     std::memcpy(&nan_, plan.nan.data(), sizeof(Word));
   }
 
-  std::int64_t items() const { return ceil_div(std::int64_t{size_}, words) << thread_bits; }
+  std::int64_t items() const { return ceil_div(size_, words) << thread_bits; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const auto first = static_cast<Index>((item >> thread_bits) * words + (item & (threads - 1)));
+    const std::int64_t first = (item >> thread_bits) * words + (item & (threads - 1));
     std::int64_t place[batch], from[batch], to[batch];
     PORTOPS_UNROLL
     for (int k = 0; k < batch; ++k) {
-      const Index index = first + k * threads;
+      const std::int64_t index = first + k * threads;
       place[k] = -1;
       if (index >= size_) continue;
-      const auto row = static_cast<Index>(by_columns_.quotient(index));
+      const std::int64_t row = by_columns_.quotient(index);
       const std::int64_t column = index - row * columns_;
       axes_.locate(row, from[k], to[k]);
       place[k] = places_[from[k]];
@@ -76,13 +76,85 @@ class GatherWords {
   Word* out_;
   const std::int64_t* places_;
   RowAxes axes_;
-  Index size_;
-  Index columns_;
-  DivisorOf<Index> by_columns_;
+  std::int64_t size_;
+  std::int64_t columns_;
+  IndexDivisor by_columns_;
   std::int64_t height_;
   std::int64_t table_row_stride_;
   std::int64_t table_column_stride_;
   std::int64_t out_column_stride_;
+  Word nan_;
+};
+
+/// The same where places lie one behind the other, and so do rows of out, and 32 bits count the words of out and those
+/// of the table: a word costs few instructions more than its load and store.
+template <class Word>
+class GatherWordsInOrder {
+ public:
+  static constexpr int blocks = 4;
+
+  explicit GatherWordsInOrder(const GatherPlan& plan)
+      : table_(reinterpret_cast<const Word*>(plan.table)),
+        out_(reinterpret_cast<Word*>(plan.out)),
+        places_(plan.places),
+        by_columns_(static_cast<std::uint32_t>(plan.columns)),
+        size_(static_cast<std::uint32_t>(plan.rows * plan.columns)),
+        height_(plan.height),
+        table_row_stride_(static_cast<std::uint32_t>(plan.table_row_stride)) {
+    std::memcpy(&nan_, plan.nan.data(), sizeof(Word));
+  }
+
+  static bool suits(const GatherPlan& plan) {
+    const RowAxes& axes = plan.axes;
+    const bool has_order =
+        axes.rank == 0 || (axes.rank == 1 && axes.place_stride[0] == 1 && axes.row_stride[0] == plan.columns);
+    return has_order && plan.table_column_stride == 1 && plan.out_column_stride == 1 && plan.table_row_stride >= 0 &&
+           plan.rows * plan.columns < most && plan.height * plan.table_row_stride + plan.columns < most;
+  }
+
+  std::int64_t items() const { return ceil_div(std::int64_t{size_}, words) << thread_bits; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    const auto first = static_cast<std::uint32_t>((item >> thread_bits) * words + (item & (threads - 1)));
+    std::uint32_t column[batch] = {};
+    std::int64_t place[batch];
+    PORTOPS_UNROLL
+    for (int k = 0; k < batch; ++k) {
+      const std::uint32_t index = first + k * threads;
+      place[k] = -1;
+      if (index >= size_) continue;
+      const std::uint32_t row = by_columns_.quotient(index);
+      column[k] = index - row * by_columns_.value();
+      place[k] = places_[row];
+    }
+    Word word[batch];
+    PORTOPS_UNROLL
+    for (int k = 0; k < batch; ++k) {
+      word[k] = nan_;
+      if (place[k] >= 0 && place[k] < height_) {
+        word[k] = table_[static_cast<std::uint32_t>(place[k]) * table_row_stride_ + column[k]];
+      }
+    }
+    PORTOPS_UNROLL
+    for (int k = 0; k < batch; ++k) {
+      if (first + k * threads < size_) out_[first + k * threads] = word[k];
+    }
+  }
+
+ private:
+  static constexpr std::int64_t most = std::int64_t{1} << 31;
+  static constexpr int thread_bits = 8;
+  static constexpr int threads = 1 << thread_bits;
+  static constexpr int batch = 4;
+  static constexpr int words = batch * threads;  ///< of a team
+
+  const Word* table_;
+  Word* out_;
+  const std::int64_t* places_;
+  Divisor by_columns_;
+  std::uint32_t size_;
+  std::int64_t height_;
+  std::uint32_t table_row_stride_;
   Word nan_;
 };
 
@@ -157,10 +229,10 @@ void gather_words(const Context& ctx, const GatherPlan& plan) {
   static const std::string label = "portops::embedding::gather[rows]";
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, GatherWordsHost<Word>(plan));
-  } else if (plan.rows * plan.columns < std::int64_t{1} << 30) {
-    launch_by_items<B>(ctx, label, GatherWords<Word, int>(plan));
+  } else if (GatherWordsInOrder<Word>::suits(plan)) {
+    launch_by_items<B>(ctx, label, GatherWordsInOrder<Word>(plan));
   } else {
-    launch_by_items<B>(ctx, label, GatherWords<Word, std::int64_t>(plan));
+    launch_by_items<B>(ctx, label, GatherWords<Word>(plan));
   }
 }
 
