@@ -140,6 +140,14 @@ class ReduceAlongHost : HostRows {
     rows_.write(f_, kept, 0, part, value);
   }
 
+  /// Within a page a processor brings what comes next by itself, but not from the next page.
+  static constexpr int page_bytes = 4096, bytes_ahead = 2 * page_bytes;
+  template <int width>
+  static void ask_for(const T* elements) {
+    constexpr int of_line = 64 / static_cast<int>(sizeof(T));
+    for (int i = 0; i < width; i += of_line) __builtin_prefetch(elements + i);
+  }
+
   /// The sum over the runs of a part. Of its blocks of `width` columns, the first is the first warp's, the next one the
   /// next warp's.
   template <int warps, int width>
@@ -150,6 +158,7 @@ class ReduceAlongHost : HostRows {
       PORTOPS_NO_UNROLL
       for (A& sum : of_warp) sum = f.identity();
     }
+    const bool is_long = range.columns >= page_bytes / static_cast<int>(sizeof(T));
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
       const auto add = [&](int c, const T* elements) {
@@ -158,7 +167,10 @@ class ReduceAlongHost : HostRows {
       if constexpr (adds_first_elements<F, T>) {
         if (rows_.x.column_stride == 1) {
           int c = 0;
-          for (; c + width <= range.columns; c += width) add(c, row + c);
+          for (; c + width <= range.columns; c += width) {
+            if (is_long) ask_for<width>(row + c + bytes_ahead / static_cast<int>(sizeof(T)));
+            add(c, row + c);
+          }
           if (c < range.columns) {
             add_first_elements<width>(f, sums[c / width & (warps - 1)], row + c, range.columns - c, fill_);
           }
