@@ -15,10 +15,24 @@
 namespace portops::impl {
 namespace {
 
-/// On a GPU, as CopyWords: a thread takes every 256th of its team's words; all their places, then all words are under
-/// way together.
+/// How the words of out are shared out on a GPU, as CopyWords does: a thread takes every 256th of its team's words; all
+/// their places, then all words are under way together.
+struct GatherTeams {
+  static constexpr int thread_bits = 8;
+  static constexpr int threads = 1 << thread_bits;
+  static constexpr int batch = 4;
+  static constexpr int words = batch * threads;  ///< of a team
+
+  static std::int64_t items_of(std::int64_t size) { return ceil_div(size, words) << thread_bits; }
+  /// The first word of a thread.
+  KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t item) {
+    return (item >> thread_bits) * words + (item & (threads - 1));
+  }
+};
+
+/// Places, and rows of out, with any strides.
 template <class Word>
-class GatherWords {
+class GatherWords : public GatherTeams {
  public:
   static constexpr int blocks = 4;
 
@@ -37,10 +51,10 @@ class GatherWords {
     std::memcpy(&nan_, plan.nan.data(), sizeof(Word));
   }
 
-  std::int64_t items() const { return ceil_div(size_, words) << thread_bits; }
+  std::int64_t items() const { return items_of(size_); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t first = (item >> thread_bits) * words + (item & (threads - 1));
+    const std::int64_t first = first_of(item);
     std::int64_t place[batch], from[batch], to[batch];
     PORTOPS_UNROLL
     for (int k = 0; k < batch; ++k) {
@@ -67,11 +81,6 @@ class GatherWords {
   }
 
  private:
-  static constexpr int thread_bits = 8;
-  static constexpr int threads = 1 << thread_bits;
-  static constexpr int batch = 4;
-  static constexpr int words = batch * threads;  ///< of a team
-
   const Word* table_;
   Word* out_;
   const std::int64_t* places_;
@@ -89,7 +98,7 @@ class GatherWords {
 /// The same where places lie one behind the other, and so do rows of out, and 32 bits count the words of out and those
 /// of the table: a word costs few instructions more than its load and store.
 template <class Word>
-class GatherWordsInOrder {
+class GatherWordsInOrder : public GatherTeams {
  public:
   static constexpr int blocks = 4;
 
@@ -112,10 +121,10 @@ class GatherWordsInOrder {
            plan.rows * plan.columns < most && plan.height * plan.table_row_stride + plan.columns < most;
   }
 
-  std::int64_t items() const { return ceil_div(std::int64_t{size_}, words) << thread_bits; }
+  std::int64_t items() const { return items_of(size_); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const auto first = static_cast<std::uint32_t>((item >> thread_bits) * words + (item & (threads - 1)));
+    const auto first = static_cast<std::uint32_t>(first_of(item));
     std::uint32_t column[batch] = {};
     std::int64_t place[batch];
     PORTOPS_UNROLL
@@ -143,10 +152,6 @@ class GatherWordsInOrder {
 
  private:
   static constexpr std::int64_t most = std::int64_t{1} << 31;
-  static constexpr int thread_bits = 8;
-  static constexpr int threads = 1 << thread_bits;
-  static constexpr int batch = 4;
-  static constexpr int words = batch * threads;  ///< of a team
 
   const Word* table_;
   Word* out_;
