@@ -73,6 +73,18 @@ class Barrier {
   SharedAddress address_;
 };
 
+/// Copies 16 bytes from device memory to shared memory, or zeros where nothing is there, for this thread to read once
+/// it has waited for the group that it closes next.
+__device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0) : "memory");
+}
+__device__ __forceinline__ void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Returns when no more than the last `underway` groups of this thread are not over.
+template <int underway>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(underway) : "memory");
+}
+
 /// After the threads of a block have made its barriers, before others use them.
 __device__ __forceinline__ void fence_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 

@@ -14,19 +14,22 @@ namespace portops::blas::gemm_sm90 {
 
 using sm90::SharedAddress;
 
-// Four warpgroups: two multiply, two bring tiles.
+// Four warpgroups: two multiply, each 64 rows of op(a) that it brings to its registers; two bring the tiles of op(b) to
+// shared memory, which would be the limit if the tensor cores read both operands there.
 constexpr int threads = 512;
 constexpr int consumers = 256;
 constexpr int producers = 256;
 constexpr int side = 128;  ///< rows of a block's tile of c; it has as many columns, or fewer
 constexpr int stages = 4;
+constexpr int copies_ahead = 4;  ///< steps whose op(b) is on its way to shared memory
 using Layout = sm90::Tile<sm90::Precision::f32>;
 constexpr int depth = Layout::channels;  ///< of a step along the inner axis
-constexpr int a_bytes = Layout::bytes(side);
 template <int columns>
-constexpr int stage_bytes = a_bytes + Layout::bytes(columns);
+constexpr int stage_bytes = Layout::bytes(columns);
 template <int columns>
-constexpr int shared_bytes = stages * (stage_bytes<columns> + 16);
+constexpr int copy_bytes = columns * depth * static_cast<int>(sizeof(float));  ///< of a step of op(b), before it is split
+template <int columns>
+constexpr int shared_bytes = stages * (stage_bytes<columns> + 16) + copies_ahead * copy_bytes<columns>;
 template <int columns>
 constexpr int sum_packs = columns / 8;  ///< of four sums, of a thread
 
@@ -45,11 +48,12 @@ struct GemmArguments {
   std::int64_t c_row, c_column, c_batch;  ///< strides
   const float* bias;                      ///< or null
   std::int64_t bias_stride;
+  bool rows_in_pairs;  ///< see RowsFragment
   bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
-  std::int64_t row_tiles, column_tiles;
-  std::int64_t tile_steps;      ///< along the inner axis
+  impl::Divisor row_tiles, column_tiles;
+  int tile_steps;               ///< along the inner axis
   std::int64_t steps;           ///< that blocks share out: those of all tiles of all products
   std::int64_t together_steps;  ///< so many stay together: those of a tile, or one
   int blocks;
@@ -91,23 +95,116 @@ template <int columns>
 struct Place {
   std::int64_t product, row, column;
 
-  __device__ __forceinline__ Place(const GemmArguments& arguments, std::int64_t tile) {
-    const std::int64_t column_of_all = impl::quotient(tile, arguments.row_tiles);
-    product = impl::quotient(column_of_all, arguments.column_tiles);
-    row = (tile - column_of_all * arguments.row_tiles) * side;
-    column = (column_of_all - product * arguments.column_tiles) * columns;
+  __device__ __forceinline__ Place(const GemmArguments& arguments, std::uint32_t tile) {
+    const std::uint32_t column_of_all = arguments.row_tiles.quotient(tile);
+    const std::uint32_t of_product = arguments.column_tiles.quotient(column_of_all);
+    product = of_product;
+    row = std::int64_t{tile - column_of_all * arguments.row_tiles.value()} * side;
+    column = std::int64_t{column_of_all - of_product * arguments.column_tiles.value()} * columns;
   }
 };
 
-/// What a thread brings of a tile of so many lines and step: vectors of four neighbours in memory, along the inner axis
-/// or, in a turned tile, of the lines. Begun for each tile; then each load is that of the next step.
-template <bool turned, int lines>
-class Fragment {
+__device__ __forceinline__ int clamped(std::int64_t left) { return static_cast<int>(min(left, std::int64_t{INT_MAX})); }
+
+/// What a thread that multiplies brings of op(a): of each step the numbers of its two rows that it multiplies. Begun for
+/// each tile; then each load is that of the next step. Where rows are neighbours in memory, a thread takes two of them
+/// at once (rows_in_pairs), and otherwise four neighbours along the inner axis (inner_in_fours), whichever of the
+/// instructions' rows or places along the inner axis these become.
+template <bool turned>
+class RowsFragment {
  public:
-  /// `line` is the first of the tile, `k` the first along the inner axis that is loaded.
+  /// `line` is the tile's first row, `k` the first along the inner axis that is loaded.
   __device__ __forceinline__ void begin(const GemmOperand& operand, std::int64_t product, std::int64_t inner,
-                                        std::int64_t line, std::int64_t k, int thread) {
-    const std::int64_t own_line = line + line_of(thread, 0), own_k = k + inner_of(thread, 0);
+                                        std::int64_t line, std::int64_t k) {
+    const int lane = threadIdx.x % 32, own_row = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4 * (turned ? 2 : 1);
+    const std::int64_t own_line = line + own_row, own_k = k + lane % 4 * (turned ? 2 : 4);
+    from_ = operand.data + product * operand.batch_stride +
+            (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
+    stride_ = operand.stride;
+    lines_left_ = clamped(operand.lines - own_line);
+    inner_left_ = clamped(inner - own_k);
+  }
+
+  /// What does not exist is 0.
+  __device__ __forceinline__ void load() {
+    if constexpr (turned) {
+#pragma unroll
+      for (int k = 0; k < instructions; ++k) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int inner = 16 * k + 8 * (i / 2) + i % 2;
+          pairs_[k][i] = lines_left_ > 0 && inner_left_ > inner
+                             ? *reinterpret_cast<const float2*>(from_ + inner * stride_)
+                             : make_float2(0.0f, 0.0f);
+        }
+      }
+      from_ += depth * stride_;
+    } else {
+#pragma unroll
+      for (int k = 0; k < instructions; ++k) {
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+          const float4 four = lines_left_ > 8 * row && inner_left_ > 16 * k
+                                  ? *reinterpret_cast<const float4*>(from_ + 8 * row * stride_ + 16 * k)
+                                  : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+          pairs_[k][row] = make_float2(four.x, four.y);
+          pairs_[k][2 + row] = make_float2(four.z, four.w);
+        }
+      }
+      from_ += depth;
+    }
+    inner_left_ -= depth;
+  }
+
+  /// As bf16 terms.
+  __device__ __forceinline__ void split(sm90::RowsInRegisters<sm90::Precision::f32>& rows) const {
+#pragma unroll
+    for (int k = 0; k < instructions; ++k) {
+#pragma unroll
+      for (int word = 0; word < 4; ++word) {
+        std::uint32_t term[3];
+        if constexpr (turned) {
+          const float2 first = pairs_[k][word / 2 * 2], second = pairs_[k][word / 2 * 2 + 1];
+          word % 2 == 0 ? sm90::split_pair(first.x, second.x, term) : sm90::split_pair(first.y, second.y, term);
+        } else {
+          sm90::split_pair(pairs_[k][word].x, pairs_[k][word].y, term);
+        }
+#pragma unroll
+        for (int i = 0; i < 3; ++i) rows.words[i][k][word] = term[i];
+      }
+    }
+  }
+
+ private:
+  static constexpr int instructions = Layout::instructions;
+  float2 pairs_[instructions][4];
+  const float* from_;
+  std::int64_t stride_;
+  int lines_left_, inner_left_;
+};
+
+/// Which row of 128 that of an instruction is.
+__device__ __forceinline__ int row_of(bool in_pairs, int row) {
+  return in_pairs ? (row & ~15) + (row % 8 * 2) + row / 8 % 2 : row;
+}
+
+/// Which place along the inner axis an instruction sees `k` at. Two neighbours from an even one on stay neighbours.
+template <bool in_fours>
+__device__ __forceinline__ int place_of(int k) {
+  return in_fours ? (k & ~15) + k % 4 / 2 * 8 + k % 16 / 4 * 2 + k % 2 : k;
+}
+
+/// What a thread brings of op(b): of each step some of the tile's lines, in units of four neighbours in memory, along
+/// the inner axis or, in a turned tile, of the lines. Begun for each tile; then each copy is that of the next step.
+template <bool turned, int lines, bool inner_in_fours>
+class TileFragment {
+ public:
+  __device__ __forceinline__ explicit TileFragment(int thread) : thread_(thread) {}
+
+  /// `line` is the first of the tile, `k` the first along the inner axis that is copied.
+  __device__ __forceinline__ void begin(const GemmOperand& operand, std::int64_t product, std::int64_t inner,
+                                        std::int64_t line, std::int64_t k) {
+    const std::int64_t own_line = line + line_of(0), own_k = k + inner_of(0);
     from_ = operand.data + product * operand.batch_stride +
             (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
     between_ = rows_at_once * operand.stride;
@@ -116,34 +213,44 @@ class Fragment {
     inner_left_ = clamped(inner - own_k);
   }
 
-  /// What does not exist is 0.
-  __device__ __forceinline__ void load() {
+  /// As they are, where only this thread reads them. What does not exist is 0.
+  __device__ __forceinline__ void copy(SharedAddress to) {
     const float* from = from_;
 #pragma unroll
-    for (int i = 0; i < vectors; ++i) {
-      vector_[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int i = 0; i < units; ++i) {
       const bool exists = turned ? lines_left_ > 0 && inner_left_ > rows_at_once * i
                                  : inner_left_ > 0 && lines_left_ > rows_at_once * i;
-      if (exists) vector_[i] = *reinterpret_cast<const float4*>(from);
+      sm90::copy_unit(own_unit(to, i), exists ? from : from_, exists);
       from += between_;
     }
     from_ += step_;
     inner_left_ -= depth;
   }
 
-  /// As bf16 terms.
-  __device__ __forceinline__ void store(char* tile, int thread) const {
+  /// As bf16 terms, for the product.
+  __device__ __forceinline__ void split(SharedAddress copies, char* tile) const {
+    float4 unit[units];
 #pragma unroll
-    for (int i = 0; i < vectors; ++i) {
+    for (int i = 0; i < units; ++i) unit[i] = sm90::read_float4(own_unit(copies, i));
+#pragma unroll
+    for (int i = 0; i < units; ++i) {
       std::uint32_t first[3], second[3];
-      sm90::split_pair(vector_[i].x, vector_[i].y, first);
-      sm90::split_pair(vector_[i].z, vector_[i].w, second);
-      const int line = line_of(thread, i), inner = inner_of(thread, i);
-      char* const to = tile + (turned ? sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2
-                                      : Layout::offset(line, inner / 8) + (inner & 4) * 2);
+      sm90::split_pair(unit[i].x, unit[i].y, first);
+      sm90::split_pair(unit[i].z, unit[i].w, second);
+      const int line = line_of(i), inner = place_of<inner_in_fours>(inner_of(i));
 #pragma unroll
       for (int term = 0; term < 3; ++term) {
-        *reinterpret_cast<uint2*>(to + term * lines * Layout::row_bytes) = make_uint2(first[term], second[term]);
+        char* const to = tile + term * lines * Layout::row_bytes;
+        if constexpr (turned) {
+          *reinterpret_cast<uint2*>(to + sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2) =
+              make_uint2(first[term], second[term]);
+        } else if constexpr (inner_in_fours) {
+          *reinterpret_cast<std::uint32_t*>(to + Layout::offset(line, inner / 8) + inner % 8 * 2) = first[term];
+          *reinterpret_cast<std::uint32_t*>(to + Layout::offset(line, inner / 8 + 1) + inner % 8 * 2) = second[term];
+        } else {
+          *reinterpret_cast<uint2*>(to + Layout::offset(line, inner / 8) + inner % 8 * 2) =
+              make_uint2(first[term], second[term]);
+        }
       }
     }
   }
@@ -152,85 +259,92 @@ class Fragment {
   // Neighbouring threads read whole rows of the tile in memory, which so many take.
   static constexpr int of_row = (turned ? lines : depth) / 4;
   static constexpr int rows_at_once = producers / of_row;
-  __device__ __forceinline__ static int line_of(int thread, int i) {
-    return turned ? thread % of_row * 4 : thread / of_row + rows_at_once * i;
+  static constexpr int units = lines * depth / (4 * producers);
+  __device__ __forceinline__ int line_of(int i) const {
+    return turned ? thread_ % of_row * 4 : thread_ / of_row + rows_at_once * i;
   }
-  __device__ __forceinline__ static int inner_of(int thread, int i) {
-    return turned ? thread / of_row + rows_at_once * i : thread % of_row * 4;
+  __device__ __forceinline__ int inner_of(int i) const {
+    return turned ? thread_ / of_row + rows_at_once * i : thread_ % of_row * 4;
   }
-  __device__ __forceinline__ static int clamped(std::int64_t left) {
-    return static_cast<int>(min(left, std::int64_t{INT_MAX}));
+  __device__ __forceinline__ SharedAddress own_unit(SharedAddress copies, int i) const {
+    return copies + (i * producers + thread_) * 16;
   }
 
-  static constexpr int vectors = lines * depth / (4 * producers);
-  float4 vector_[vectors];
+  int thread_;
   const float* from_;
-  std::int64_t between_, step_;  ///< vectors, and steps, in elements
-  int lines_left_, inner_left_;  ///< from the first vector on
+  std::int64_t between_, step_;  ///< units, and steps, in elements
+  int lines_left_, inner_left_;  ///< from the first unit on
 };
 
 /// What a block takes: tile by tile, the last one first, of each all steps or some. The beginning of a tile that it
 /// shares comes first, so that the block with the end of the tile, its own last one, does not have to wait for it.
 class Segments {
  public:
-  __device__ __forceinline__ explicit Segments(const GemmArguments& arguments)
-      : steps_(arguments.tile_steps), begin_(arguments.begin(blockIdx.x)), end_(arguments.begin(blockIdx.x + 1)) {
-    find();
+  __device__ __forceinline__ explicit Segments(const GemmArguments& arguments) : steps_(arguments.tile_steps) {
+    const std::int64_t begin = arguments.begin(blockIdx.x), end = arguments.begin(blockIdx.x + 1);
+    if (end <= begin) return;
+    const std::int64_t last_tile = impl::quotient(end - 1, steps_);
+    tile = static_cast<std::uint32_t>(last_tile);
+    before_ = begin - last_tile * steps_;
+    last = static_cast<int>(end - last_tile * steps_);
+    find_first();
   }
 
-  __device__ __forceinline__ explicit operator bool() const { return end_ > begin_; }
+  __device__ __forceinline__ explicit operator bool() const { return first < last; }
   __device__ __forceinline__ void advance() {
-    end_ = tile * steps_ + first;
-    find();
+    --tile;
+    before_ += steps_;
+    last = steps_;
+    find_first();
   }
 
-  std::int64_t tile = 0;
-  std::int64_t first = 0, last = 0;  ///< steps of the tile
+  std::uint32_t tile = 0;
+  int first = 0, last = 0;  ///< steps of the tile
 
  private:
-  __device__ __forceinline__ void find() {
-    if (end_ <= begin_) return;
-    tile = impl::quotient(end_ - 1, steps_);
-    last = end_ - tile * steps_;
-    first = begin_ > tile * steps_ ? begin_ - tile * steps_ : 0;
+  __device__ __forceinline__ void find_first() {
+    first = static_cast<int>(max(std::int64_t{0}, min(before_, std::int64_t{last})));
   }
 
-  std::int64_t steps_, begin_, end_;
+  int steps_;
+  std::int64_t before_ = 0;  ///< from the tile's first step to the block's, where that comes later
 };
 
-/// Brings the tiles of all steps of a block, the loads of the next step on their way.
+/// Brings the tiles of op(b) of all steps of a block, copies of the next ones on their way.
 template <int columns, bool a_turned, bool b_turned>
 __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
-  Fragment<a_turned, side> of_a;
-  Fragment<b_turned, columns> of_b;
+  const SharedAddress copies = sm90::kept_shared_address(shared + stages * (stage_bytes<columns> + 16));
+  TileFragment<b_turned, columns, !a_turned> of_b(own);
   Segments segments(arguments);
-  Place<columns> place(arguments, segments.tile);
-  std::int64_t step = segments.first;
-  const auto begin = [&] {
-    of_a.begin(arguments.a, place.product, arguments.inner, place.row, step * depth, own);
-    of_b.begin(arguments.b, place.product, arguments.inner, place.column, step * depth, own);
-  };
-  begin();
-  of_a.load();
-  of_b.load();
-  while (segments) {
-    char* const tiles = shared + ring.stage * stage_bytes<columns>;
-    ring.empty().wait(ring.round ^ 1);
-    if (++step == segments.last) {
-      segments.advance();
-      place = Place<columns>(arguments, segments.tile);
-      step = segments.first;
-      begin();
+  int step = segments.last;
+  bool begins = true;
+  const auto copy = [&](int stage) {
+    if (segments) {
+      if (begins) {
+        const Place<columns> place(arguments, segments.tile);
+        of_b.begin(arguments.b, place.product, arguments.inner, place.column,
+                   std::int64_t{segments.first} * depth);
+        step = segments.first;
+      }
+      of_b.copy(copies + stage * copy_bytes<columns>);
+      begins = ++step == segments.last;
+      if (begins) segments.advance();
     }
-    of_a.store(tiles, own);
-    if (segments) of_a.load();
-    of_b.store(tiles + a_bytes, own);
-    if (segments) of_b.load();
+    sm90::close_copies();
+  };
+  for (int stage = 0; stage < copies_ahead; ++stage) copy(stage);
+  int stage = 0;
+  for (std::int64_t left = arguments.begin(blockIdx.x + 1) - arguments.begin(blockIdx.x); left > 0; --left) {
+    sm90::wait_for_copies<copies_ahead - 1>();
+    ring.empty().wait(ring.round ^ 1);
+    of_b.split(copies + stage * copy_bytes<columns>, shared + ring.stage * stage_bytes<columns>);
     sm90::fence_products();
     __syncwarp();
     if (own % 32 == 0) ring.full().arrive();
     ring.advance();
+    copy(stage);
+    stage = stage + 1 == copies_ahead ? 0 : stage + 1;
   }
 }
 
@@ -253,8 +367,9 @@ __device__ void leave(const GemmArguments& arguments, Sums& sums) {
 
 /// Adds what other blocks have left of a tile, always in the same order.
 template <int columns, class Sums>
-__device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums& sums) {
-  for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > tile * arguments.tile_steps;
+__device__ void collect(const GemmArguments& arguments, std::uint32_t tile, Sums& sums) {
+  const std::int64_t first_step = std::int64_t{tile} * arguments.tile_steps;
+  for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > first_step;
        --block) {
     if (threadIdx.x == 0) sm90::acquire(arguments.flags + block);
     sm90::synchronize<2, consumers>();
@@ -271,7 +386,7 @@ __device__ void collect(const GemmArguments& arguments, std::int64_t tile, Sums&
 template <bool has_bias, int columns>
 __device__ __forceinline__ void write_pair(const GemmArguments& arguments, const Place<columns>& place, int row_in_tile,
                                            int column_in_tile, float2 pair) {
-  const std::int64_t row = place.row + row_in_tile, column = place.column + column_in_tile,
+  const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile), column = place.column + column_in_tile,
                      left = arguments.b.lines - column;
   if (row >= arguments.a.lines || left <= 0) return;
   // Only few columns may be rows of c: else a variable stride would take registers that the sums need.
@@ -282,6 +397,35 @@ __device__ __forceinline__ void write_pair(const GemmArguments& arguments, const
   }
   arguments.write<has_bias>(to, pair.x, column);
   if (left > 1) arguments.write<has_bias>(to + next, pair.y, column + 1);
+}
+
+/// Writes a thread's pairs of a row of a tile, pair_at(i) at 8 * i columns after the first.
+template <bool has_bias, int columns, class PairAt>
+__device__ __forceinline__ void write_row(const GemmArguments& arguments, const Place<columns>& place, int row_in_tile,
+                                          int column_in_tile, const PairAt& pair_at) {
+  const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile);
+  const bool is_whole = row < arguments.a.lines && place.column + columns <= arguments.b.lines;
+  if (!is_whole || !arguments.has_pairs || arguments.beta != 0.0f) {
+#pragma unroll
+    for (int i = 0; i < columns / 8; ++i) {
+      write_pair<has_bias>(arguments, place, row_in_tile, column_in_tile + 8 * i, pair_at(i));
+    }
+    return;
+  }
+  auto* const to = reinterpret_cast<float2*>(arguments.c + place.product * arguments.c_batch + row * arguments.c_row +
+                                             place.column + column_in_tile);
+#pragma unroll
+  for (int i = 0; i < columns / 8; ++i) {
+    float2 pair = pair_at(i);
+    pair.x *= arguments.alpha;
+    pair.y *= arguments.alpha;
+    if constexpr (has_bias) {
+      const float* const bias = arguments.bias + (place.column + column_in_tile + 8 * i) * arguments.bias_stride;
+      pair.x += __ldg(bias);
+      pair.y += __ldg(bias + arguments.bias_stride);
+    }
+    to[4 * i] = pair;
+  }
 }
 
 /// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
@@ -295,23 +439,38 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
   if (thread == 0) ring.make(producers / 32, consumers / 128);
   __syncthreads();
   if (thread >= consumers) {
-    sm90::leave_registers<96>();
+    sm90::leave_registers<56>();
     return produce<columns, a_turned, b_turned>(arguments, shared, ring);
   }
-  sm90::take_registers<160>();
+  sm90::take_registers<200>();
   const int warpgroup = thread / 128;
-  for (Segments segments(arguments); segments; segments.advance()) {
+  RowsFragment<a_turned> of_a;
+  const auto begin = [&](const Segments& segments) {
+    const Place<columns> place(arguments, segments.tile);
+    of_a.begin(arguments.a, place.product, arguments.inner, place.row, std::int64_t{segments.first} * depth);
+  };
+  Segments segments(arguments);
+  begin(segments);
+  of_a.load();
+  for (; segments; segments.advance()) {
     sm90::TileProduct<sm90::Precision::f32, columns> sums;
-    for (std::int64_t step = segments.first; step < segments.last; ++step) {
+    for (int step = segments.first; step < segments.last; ++step) {
+      sm90::RowsInRegisters<sm90::Precision::f32> rows;
+      of_a.split(rows);
+      if (step + 1 == segments.last) {
+        Segments next = segments;
+        next.advance();
+        if (next) begin(next);
+      }
+      // After the last step for nothing: of what comes behind it, which does not exist.
+      of_a.load();
       ring.full().wait(ring.round);
-      const SharedAddress tiles = sm90::shared_address(shared + ring.stage * stage_bytes<columns>);
-      sums.template add<a_turned, b_turned>(tiles + warpgroup * 64 * Layout::row_bytes, side, tiles + a_bytes);
-      sums.template wait<1>();
-      if (thread % 128 == 0 && step > segments.first) ring.empty_before().arrive();
+      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>),
+                                  [] {});
+      if (thread % 128 == 0) ring.empty().arrive();
       ring.advance();
     }
     sums.finish();
-    if (thread % 128 == 0) ring.empty_before().arrive();
     const bool has_end = segments.last == arguments.tile_steps, has_all = has_end && segments.first == 0;
     if (arguments.flags == nullptr && !has_all) {
       store(arguments.left_to_add_up<columns>(blockIdx.x, has_end) + thread, sums);
@@ -323,8 +482,8 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
     }
     if (!has_all) collect<columns>(arguments, segments.tile, sums);
     const Place<columns> place(arguments, segments.tile);
-    sums.for_pairs([&](int row, int column, float2 pair) {
-      write_pair<has_bias>(arguments, place, warpgroup * 64 + row, column, pair);
+    sums.for_rows([&](int row, int column, const auto& pair_at) {
+      write_row<has_bias>(arguments, place, warpgroup * 64 + row, column, pair_at);
     });
   }
 }
@@ -333,7 +492,8 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
 /// sums of each thread.
 template <int columns, bool has_bias>
 __global__ __launch_bounds__(consumers) void add_up(const __grid_constant__ GemmArguments arguments) {
-  const std::int64_t tile = blockIdx.x, first_step = tile * arguments.tile_steps;
+  const unsigned tile = blockIdx.x;
+  const std::int64_t first_step = std::int64_t{tile} * arguments.tile_steps;
   const std::int64_t end_step = first_step + arguments.tile_steps;
   const int thread = threadIdx.x, pack = blockIdx.y;
   const auto block_of = [&](std::int64_t step) {

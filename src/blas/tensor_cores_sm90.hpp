@@ -130,17 +130,20 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
 
 /// Enqueues one instruction: sum = or += 64 rows of a times `columns` rows of b, over 32 bytes of the inner axis. Of a,
 /// a thread holds the words lane % 4 and lane % 4 + 4 of two rows, that of lane / 4 and the eighth after it: word 0 of
-/// the first, of the second, word 1 of the first, of the second.
-template <Precision precision, int columns>
+/// the first, of the second, word 1 of the first, of the second. Only 16-bit numbers can be turned.
+template <Precision precision, int columns, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] const std::uint32_t (&a)[4],
                                                   [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
   static_assert(columns == 64 || columns == 128 || columns == 256);
+  static_assert(!b_turned || precision == Precision::bf16);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
     PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.f16.f16", ", 0")
   } else if constexpr (precision == Precision::tf32) {
     PORTOPS_PRODUCT_OF_COLUMNS("k8.f32.tf32.tf32", "")
+  } else if constexpr (b_turned) {
+    PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.bf16.bf16", ", 1")
   } else {
     PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.bf16.bf16", ", 0")
   }
@@ -246,20 +249,23 @@ class TileProduct {
   static constexpr int part_columns = precision == Precision::f32 && columns == 256 ? 64 : columns;
   static constexpr int parts = columns / part_columns;
 
-  /// Adds a product of rows in registers, and waits until it is over: the compiler does not know that registers are
-  /// still read after the instructions that take them, and would use them for something else. Calls enqueued() when
-  /// nothing is left to be enqueued.
-  template <class Enqueued>
+  /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does
+  /// not know that registers are still read after the instructions that take them, and would use them for something
+  /// else. Calls enqueued() when nothing is left to be enqueued.
+  template <bool b_turned, class Enqueued>
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
+    static_assert(parts == 1 || !b_turned);
+    constexpr Precision terms = precision == Precision::f32 ? Precision::bf16 : precision;
     a.complete();
     // Instructions of few columns are over before the descriptor of the next one would be ready.
-    const std::uint64_t tile = part_columns == 64 ? uniform(describe<precision>(b)) : describe<precision>(b);
+    const std::uint64_t described = describe<precision, b_turned>(b);
+    const std::uint64_t tile = part_columns == 64 ? uniform(described) : described;
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       enqueue(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
         const int offset = (part * part_columns + b_term * columns) * Layout::row_bytes;
-        multiply_32_bytes<precision, part_columns>(sums, a.words[a_term][k],
-                                                   tile + instruction_offset<precision>(offset, k), adds);
+        multiply_32_bytes<terms, part_columns, b_turned>(sums, a.words[a_term][k],
+                                                         tile + instruction_offset<precision, b_turned>(offset, k), adds);
       });
       if (part > 0) collect<1>(part - 1);
     }
@@ -269,18 +275,6 @@ class TileProduct {
     } else {
       collect<0>(parts - 1);
     }
-  }
-
-  /// Enqueues a product of tiles in shared memory, either of them turned; wait() must follow. `a` is where this
-  /// warpgroup's rows begin in a tile of `a_rows` rows. The tiles may be written anew when the product is over.
-  template <bool a_turned, bool b_turned>
-  __device__ __forceinline__ void add(SharedAddress a, int a_rows, SharedAddress b) {
-    const std::uint64_t a_tile = describe<precision, a_turned>(a), b_tile = describe<precision, b_turned>(b);
-    enqueue(0, [&](auto& sums, int a_term, int b_term, int k, int adds) {
-      multiply_32_bytes<Precision::bf16, columns, a_turned, b_turned>(
-          sums, a_tile + instruction_offset<precision, a_turned>(a_term * a_rows * Layout::row_bytes, k),
-          b_tile + instruction_offset<precision, b_turned>(b_term * columns * Layout::row_bytes, k), adds);
-    });
   }
 
   /// Returns when no more than `underway` products are not over.
@@ -301,17 +295,15 @@ class TileProduct {
     }
   }
 
-  /// Calls action(row, column, pair) for the sums of this thread, which are pairs of neighbours.
+  /// Calls action(row, column, pair_at) for the two rows of this thread's sums, which are pairs of neighbours:
+  /// pair_at(i) is that of `column` + 8 * i, for i < columns / 8.
   template <class Action>
-  __device__ __forceinline__ void for_pairs(const Action& action) const {
+  __device__ __forceinline__ void for_rows(const Action& action) const {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int i = 0; i < columns / 8; ++i) {
-        action(warp * 16 + half * 8 + lane / 4, lane % 4 * 2 + 8 * i,
-               make_float2(sums_[4 * i + 2 * half], sums_[4 * i + 2 * half + 1]));
-      }
+      action(warp * 16 + half * 8 + lane / 4, lane % 4 * 2,
+             [&](int i) { return make_float2(sums_[4 * i + 2 * half], sums_[4 * i + 2 * half + 1]); });
     }
   }
 

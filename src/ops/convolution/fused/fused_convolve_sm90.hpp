@@ -159,12 +159,17 @@ __device__ __forceinline__ void write_tile(const FusedArguments& arguments, cons
   constexpr int shares = shares_of(pixels);
   const int warpgroup = static_cast<int>(threadIdx.x) / 128;
   float* const own_sums = shares == 1 ? sums + layout.at(0, warpgroup * 64) : sums + warpgroup * layout.size();
-  product.for_pairs([&](int pixel, int channel, float2 pair) {
-    if constexpr (order == OutOrder::pixels) {
-      own_sums[layout.at(channel, pixel)] = pair.x;
-      own_sums[layout.at(channel + 1, pixel)] = pair.y;
-    } else {
-      *reinterpret_cast<float2*>(own_sums + layout.at(channel, pixel)) = pair;
+  product.for_rows([&](int pixel, int first_channel, const auto& pair_at) {
+#pragma unroll
+    for (int i = 0; i < rows / 8; ++i) {
+      const float2 pair = pair_at(i);
+      const int channel = first_channel + 8 * i;
+      if constexpr (order == OutOrder::pixels) {
+        own_sums[layout.at(channel, pixel)] = pair.x;
+        own_sums[layout.at(channel + 1, pixel)] = pair.y;
+      } else {
+        *reinterpret_cast<float2*>(own_sums + layout.at(channel, pixel)) = pair;
+      }
     }
   });
   // Each block of a cluster writes some of the channels.
@@ -274,7 +279,7 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
       full(step).wait(step / stages % 2);
       const int turn = shares == 1 ? 2 * i + thread / 128 : i;
       if constexpr (takes_turns) turns.take(turn);
-      product.add(columns, memory + step % stages * stage_bytes, [&] {
+      product.template add<false>(columns, memory + step % stages * stage_bytes, [&] {
         if constexpr (takes_turns) turns.pass(turn, 2 / shares * tile.steps);
       });
       if (thread % 128 == 0) empty(step).arrive();

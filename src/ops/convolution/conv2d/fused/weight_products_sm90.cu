@@ -245,11 +245,6 @@ constexpr int shared_bytes(int rows) {
   return places_at(rows) + stages * step_pixels * static_cast<int>(sizeof(PixelPlace));
 }
 
-/// Copies 16 bytes from device memory to shared memory, or zeros where nothing is there.
-__device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0) : "memory");
-}
-
 /// The sums of a tile over some pixels. All threads copy, some steps ahead, and multiply.
 template <Precision precision, int rows>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Arguments arguments) {
@@ -273,10 +268,11 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
       const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
       units.for_lines(
           arguments, places[step % stages * step_pixels + pixel],
-          [&](int line, const void* from, bool is_there) { copy_unit(to + line * line_bytes, from, is_there); });
+          [&](int line, const void* from, bool is_there) {
+            blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
+          });
     }
   };
-  const auto close_copies = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
   // The product before the current one may still read its stage.
   constexpr int ahead = stages - 2;
@@ -286,12 +282,12 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
 #pragma unroll
   for (int step = 0; step < ahead; ++step) {
     if (step < block.steps) copy(step);
-    close_copies();
+    blas::sm90::close_copies();
   }
   const WarpgroupShare<rows> own;
   float sums[columns / 2] = {};
   for (int step = 0; step < block.steps; ++step) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(ahead - 1) : "memory");
+    blas::sm90::wait_for_copies<ahead - 1>();
     blas::sm90::fence_products();
     __syncthreads();
     const SharedAddress stage = memory + step % stages * tile_bytes(rows);
@@ -307,7 +303,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
     // Of the product before, this warpgroup's part is over; of the one before that, both are, and its stage is free.
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     if (step + ahead < block.steps) copy(step + ahead);
-    close_copies();
+    blas::sm90::close_copies();
     find(step + ahead + 1);
   }
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
