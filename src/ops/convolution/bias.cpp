@@ -7,6 +7,9 @@
 #include "core/loop/loop.hpp"
 #include "core/reduce/reduce_plan.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
+#include "ops/full_like/full_like_kernels.hpp"
+
+#include <array>
 
 namespace portops::impl {
 namespace {
@@ -19,20 +22,17 @@ ReducePlan bias_grad_plan(const TensorRef& out_grad, const TensorRef& bias_grad)
 
 }  // namespace
 
-void fill_with_bias(const Context& ctx, const std::string& label, const TensorRef& tensor, const TensorRef& bias) {
+void fill_with_bias(const Context& ctx, const TensorRef& tensor, const TensorRef& bias) {
   if (!tensor || tensor.size() == 0) return;
-  const auto axis = [&](int k) { return k < tensor.rank() ? tensor.extent(k) : 1; };
-  const auto stride = [&](int k) { return k < tensor.rank() ? tensor.stride(k) : 0; };
-  dispatch(ctx.backend(), tensor.type(), [&]<Backend B, class T>() {
-    ConvolutionKernels<B, T>::fill(ctx, label, {axis(0), axis(1), axis(2), axis(3)},
-                                   {tensor.data(), {stride(0), stride(1), stride(2), stride(3)}},
-                                   bias ? bias.data() : nullptr, bias ? bias.stride(0) : 0);
-  });
+  const TensorOrNumber value =
+      bias ? TensorRef(bias.data(), bias.type(), {bias.extent(0), 1, 1}, {bias.stride(0), 0, 0}, bias.space())
+           : TensorOrNumber(0.0);
+  const Loop loop = make_loop(tensor.type(), tensor.extents(), std::array{&value}, std::array{&tensor});
+  dispatch(ctx.backend(), tensor.type(), [&]<Backend B, class T>() { FullLikeKernels<B, T>::fill(ctx, loop); });
 }
 
-void sum_bias_grad(const Context& ctx, const char* op, const std::string& fill_label, const TensorRef& out_grad,
-                   const TensorRef& bias_grad) {
-  if (out_grad.size() == 0) return fill_with_bias(ctx, fill_label, bias_grad);
+void sum_bias_grad(const Context& ctx, const char* op, const TensorRef& out_grad, const TensorRef& bias_grad) {
+  if (out_grad.size() == 0) return fill_with_bias(ctx, bias_grad);
   const ReducePlan plan = bias_grad_plan(out_grad, bias_grad);
   dispatch(ctx.backend(), out_grad.type(),
            [&]<Backend B, class T>() { ConvolutionKernels<B, T>::bias_grad(ctx, op, plan); });

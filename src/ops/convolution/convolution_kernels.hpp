@@ -21,9 +21,6 @@ struct ConvolutionKernels {
   static void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what);
   /// Copies sums, which are f32 or f64, into elements of another layout, each rounded once.
   static void rearrange_sums(const Context& ctx, const std::string& label, const Rearrangement& what);
-  /// Writes to all elements of a tensor of four axes the bias of their channel, or 0 where bias is null.
-  static void fill(const Context& ctx, const std::string& label, const Extents& extents, const Tensor4& tensor,
-                   const void* bias, std::int64_t bias_stride);
   /// Zeros, up to a multiple of 16 bytes: see core/copy/zeros.hpp.
   static void zero(const Context& ctx, const std::string& label, void* data, std::size_t bytes);
   /// Adds sums to as many others or, where these are the first, writes them there.

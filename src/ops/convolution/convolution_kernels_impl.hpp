@@ -12,28 +12,6 @@
 
 namespace portops::impl {
 
-/// Writes the bias of a channel to all of its pixels, an item an element.
-template <class T>
-struct FillWithBias {
-  std::int64_t extent[4];
-  Tensor4 tensor;
-  const T* bias;
-  std::int64_t bias_stride;
-  static constexpr int blocks = 0;
-
-  std::int64_t items() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
-
-  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    const std::int64_t row = quotient(index, extent[3]);
-    const std::int64_t plane = quotient(row, extent[2]);
-    const std::int64_t image = quotient(plane, extent[1]);
-    const std::int64_t channel = plane - image * extent[1];
-    T* const to =
-        static_cast<T*>(tensor.data) + tensor.offset(image, channel, row - plane * extent[2], index - row * extent[3]);
-    *to = bias != nullptr ? bias[channel * bias_stride] : T(0.0f);
-  }
-};
-
 /// Adds numbers to others or, where these are the first, writes them there. An item a number.
 template <class A>
 struct AddSums {
@@ -55,15 +33,6 @@ void ConvolutionKernels<B, T>::rearrange(const Context& ctx, const std::string& 
 template <Backend B, class T>
 void ConvolutionKernels<B, T>::rearrange_sums(const Context& ctx, const std::string& label, const Rearrangement& what) {
   impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
-}
-
-template <Backend B, class T>
-void ConvolutionKernels<B, T>::fill(const Context& ctx, const std::string& label, const Extents& extents,
-                                    const Tensor4& tensor, const void* bias, std::int64_t bias_stride) {
-  launch_by_items<B>(
-      ctx, label,
-      FillWithBias<T>{
-          {extents[0], extents[1], extents[2], extents[3]}, tensor, static_cast<const T*>(bias), bias_stride});
 }
 
 template <Backend B, class T>

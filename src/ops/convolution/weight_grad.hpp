@@ -84,8 +84,7 @@ class OutGradRows {
     what.merge_columns();
     ConvolutionKernels<B, T>::rearrange(ctx, label, what);
     if (padding_ > 0) {
-      ConvolutionKernels<B, T>::fill(ctx, label, {1, 1, count * pixels, padding_},
-                                     {data + windows.out_channels, {0, 0, distance, 1}}, nullptr, 0);
+      fill_with_bias(ctx, matrix(data + windows.out_channels, count * pixels, padding_, distance));
     }
     return matrix(data, count * pixels, columns + padding_, distance);
   }

@@ -10,7 +10,7 @@ namespace portops::impl {
 /// The launches of full_like on one backend for one element type.
 template <Backend B, class T>
 struct FullLikeKernels {
-  /// Operands: fill_value → out.
+  /// Operands: fill_value → out. A value may be broadcast to any part of out.
   static void fill(const Context& ctx, const Loop& loop);
   /// Operands: any number → out, which is `fill_value`, rounded.
   static void fill_rounded(const Context& ctx, const Loop& loop, const float* fill_value);

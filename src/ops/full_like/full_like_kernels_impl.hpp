@@ -11,6 +11,8 @@ struct FullLike {
   static constexpr int inputs = 1;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  /// A number for each channel: a walk stores one pack again and again.
+  static constexpr std::array inputs_in_packs{InputSet{}, InputSet{0}};
 
   template <class A>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
