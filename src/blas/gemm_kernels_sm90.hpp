@@ -27,7 +27,8 @@ constexpr int depth = Layout::channels;  ///< of a step along the inner axis
 template <int columns>
 constexpr int stage_bytes = Layout::bytes(columns);
 template <int columns>
-constexpr int copy_bytes = columns * depth * static_cast<int>(sizeof(float));  ///< of a step of op(b), before it is split
+constexpr int copy_bytes =
+    columns * depth * static_cast<int>(sizeof(float));  ///< of a step of op(b), before it is split
 template <int columns>
 constexpr int shared_bytes = stages * (stage_bytes<columns> + 16) + copies_ahead * copy_bytes<columns>;
 template <int columns>
@@ -49,7 +50,7 @@ struct GemmArguments {
   const float* bias;                      ///< or null
   std::int64_t bias_stride;
   bool rows_in_pairs;  ///< see RowsFragment
-  bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
+  bool has_pairs;      ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
   impl::Divisor row_tiles, column_tiles;
@@ -106,9 +107,9 @@ struct Place {
 
 __device__ __forceinline__ int clamped(std::int64_t left) { return static_cast<int>(min(left, std::int64_t{INT_MAX})); }
 
-/// What a thread that multiplies brings of op(a): of each step the numbers of its two rows that it multiplies. Begun for
-/// each tile; then each load is that of the next step. Where rows are neighbours in memory, a thread takes two of them
-/// at once (rows_in_pairs), and otherwise four neighbours along the inner axis (inner_in_fours), whichever of the
+/// What a thread that multiplies brings of op(a): of each step the numbers of its two rows that it multiplies. Begun
+/// for each tile; then each load is that of the next step. Where rows are neighbours in memory, a thread takes two of
+/// them at once (rows_in_pairs), and otherwise four neighbours along the inner axis (inner_in_fours), whichever of the
 /// instructions' rows or places along the inner axis these become.
 template <bool turned>
 class RowsFragment {
@@ -323,8 +324,7 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
     if (segments) {
       if (begins) {
         const Place<columns> place(arguments, segments.tile);
-        of_b.begin(arguments.b, place.product, arguments.inner, place.column,
-                   std::int64_t{segments.first} * depth);
+        of_b.begin(arguments.b, place.product, arguments.inner, place.column, std::int64_t{segments.first} * depth);
         step = segments.first;
       }
       of_b.copy(copies + stage * copy_bytes<columns>);
@@ -369,8 +369,7 @@ __device__ void leave(const GemmArguments& arguments, Sums& sums) {
 template <int columns, class Sums>
 __device__ void collect(const GemmArguments& arguments, std::uint32_t tile, Sums& sums) {
   const std::int64_t first_step = std::int64_t{tile} * arguments.tile_steps;
-  for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > first_step;
-       --block) {
+  for (std::int64_t end = arguments.begin(blockIdx.x), block = blockIdx.x - 1; end > first_step; --block) {
     if (threadIdx.x == 0) sm90::acquire(arguments.flags + block);
     sm90::synchronize<2, consumers>();
     const float4* const from = arguments.sums + block * (sum_packs<columns> * consumers) + threadIdx.x;
@@ -386,8 +385,8 @@ __device__ void collect(const GemmArguments& arguments, std::uint32_t tile, Sums
 template <bool has_bias, int columns>
 __device__ __forceinline__ void write_pair(const GemmArguments& arguments, const Place<columns>& place, int row_in_tile,
                                            int column_in_tile, float2 pair) {
-  const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile), column = place.column + column_in_tile,
-                     left = arguments.b.lines - column;
+  const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile),
+                     column = place.column + column_in_tile, left = arguments.b.lines - column;
   if (row >= arguments.a.lines || left <= 0) return;
   // Only few columns may be rows of c: else a variable stride would take registers that the sums need.
   const std::int64_t next = columns == side ? 1 : arguments.c_column;
@@ -465,8 +464,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
       // After the last step for nothing: of what comes behind it, which does not exist.
       of_a.load();
       ring.full().wait(ring.round);
-      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>),
-                                  [] {});
+      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [] {});
       if (thread % 128 == 0) ring.empty().arrive();
       ring.advance();
     }

@@ -264,8 +264,8 @@ class TileProduct {
     for (int part = 0; part < parts; ++part) {
       enqueue(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
         const int offset = (part * part_columns + b_term * columns) * Layout::row_bytes;
-        multiply_32_bytes<terms, part_columns, b_turned>(sums, a.words[a_term][k],
-                                                         tile + instruction_offset<precision, b_turned>(offset, k), adds);
+        multiply_32_bytes<terms, part_columns, b_turned>(
+            sums, a.words[a_term][k], tile + instruction_offset<precision, b_turned>(offset, k), adds);
       });
       if (part > 0) collect<1>(part - 1);
     }

@@ -137,7 +137,13 @@ void convolve_by_im2col(const Context& ctx, const Windows& windows, const Convol
       if (t.bias) {
         Extents extents = t.out.extents();
         extents[0] = count;
-        fill_with_bias(ctx, {out.data, type, extents, {out.stride[0], out.stride[1], out.stride[2], out.stride[3]}, default_memory_space(B)}, t.bias);
+        fill_with_bias(ctx,
+                       {out.data,
+                        type,
+                        extents,
+                        {out.stride[0], out.stride[1], out.stride[2], out.stride[3]},
+                        default_memory_space(B)},
+                       t.bias);
       }
       multiply_columns(ctx, s.windows, type, im2col.weight(), s.columns, out, plan.by_pixels,
                        plan.out ? windows.out_channels : pixel_distance(t.out), t.bias ? 1.0 : 0.0, im2col.workspace());

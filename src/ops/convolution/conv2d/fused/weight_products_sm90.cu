@@ -266,11 +266,10 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
 #pragma unroll
     for (int pixel = first_pixel; pixel < step_pixels; pixel += together) {
       const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
-      units.for_lines(
-          arguments, places[step % stages * step_pixels + pixel],
-          [&](int line, const void* from, bool is_there) {
-            blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
-          });
+      units.for_lines(arguments, places[step % stages * step_pixels + pixel],
+                      [&](int line, const void* from, bool is_there) {
+                        blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
+                      });
     }
   };
 
