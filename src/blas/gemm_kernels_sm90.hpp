@@ -42,14 +42,15 @@ struct GemmOperand {
   std::int64_t lines;
 };
 
-/// What the kernel knows of its products.
+/// What the kernel knows of its products, besides op(a).
 struct GemmArguments {
-  GemmOperand a, b;
+  std::int64_t rows;
+  GemmOperand b;
   float* c;
   std::int64_t c_row, c_column, c_batch;  ///< strides
   const float* bias;                      ///< or null
   std::int64_t bias_stride;
-  bool rows_in_pairs;  ///< see RowsFragment
+  bool rows_in_pairs;  ///< see RowPairs
   bool has_pairs;      ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
@@ -107,55 +108,15 @@ struct Place {
 
 __device__ __forceinline__ int clamped(std::int64_t left) { return static_cast<int>(min(left, std::int64_t{INT_MAX})); }
 
-/// What a thread that multiplies brings of op(a): of each step the numbers of its two rows that it multiplies. Begun
-/// for each tile; then each load is that of the next step. Where rows are neighbours in memory, a thread takes two of
-/// them at once (rows_in_pairs), and otherwise four neighbours along the inner axis (inner_in_fours), whichever of the
-/// instructions' rows or places along the inner axis these become.
-template <bool turned>
-class RowsFragment {
- public:
-  /// `line` is the tile's first row, `k` the first along the inner axis that is loaded.
-  __device__ __forceinline__ void begin(const GemmOperand& operand, std::int64_t product, std::int64_t inner,
-                                        std::int64_t line, std::int64_t k) {
-    const int lane = threadIdx.x % 32, own_row = static_cast<int>(threadIdx.x) / 32 * 16 + lane / 4 * (turned ? 2 : 1);
-    const std::int64_t own_line = line + own_row, own_k = k + lane % 4 * (turned ? 2 : 4);
-    from_ = operand.data + product * operand.batch_stride +
-            (turned ? own_k * operand.stride + own_line : own_line * operand.stride + own_k);
-    stride_ = operand.stride;
-    lines_left_ = clamped(operand.lines - own_line);
-    inner_left_ = clamped(inner - own_k);
-  }
-
-  /// What does not exist is 0.
-  __device__ __forceinline__ void load() {
-    if constexpr (turned) {
-#pragma unroll
-      for (int k = 0; k < instructions; ++k) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int inner = 16 * k + 8 * (i / 2) + i % 2;
-          pairs_[k][i] = lines_left_ > 0 && inner_left_ > inner
-                             ? *reinterpret_cast<const float2*>(from_ + inner * stride_)
-                             : make_float2(0.0f, 0.0f);
-        }
-      }
-      from_ += depth * stride_;
-    } else {
-#pragma unroll
-      for (int k = 0; k < instructions; ++k) {
-#pragma unroll
-        for (int row = 0; row < 2; ++row) {
-          const float4 four = lines_left_ > 8 * row && inner_left_ > 16 * k
-                                  ? *reinterpret_cast<const float4*>(from_ + 8 * row * stride_ + 16 * k)
-                                  : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-          pairs_[k][row] = make_float2(four.x, four.y);
-          pairs_[k][2 + row] = make_float2(four.z, four.w);
-        }
-      }
-      from_ += depth;
-    }
-    inner_left_ -= depth;
-  }
+/// What a thread that multiplies has of op(a): the numbers of its two rows that a step takes. Where rows are neighbours
+/// in memory (in_pairs), it reads two of them at once, and otherwise four neighbours along the inner axis, whichever of
+/// the instructions' rows or places along the inner axis these become.
+template <bool in_pairs>
+struct RowPairs {
+  static constexpr int instructions = Layout::instructions;
+  /// Of each instruction, for i = 0 … 3. In pairs: of both rows, at 8 * (i / 2) + i % 2 along the inner axis, from the
+  /// thread's first place on. Else of row i % 2, the first or the second two of four neighbours.
+  float2 pairs[instructions][4];
 
   /// As bf16 terms.
   __device__ __forceinline__ void split(sm90::RowsInRegisters<sm90::Precision::f32>& rows) const {
@@ -164,11 +125,11 @@ class RowsFragment {
 #pragma unroll
       for (int word = 0; word < 4; ++word) {
         std::uint32_t term[3];
-        if constexpr (turned) {
-          const float2 first = pairs_[k][word / 2 * 2], second = pairs_[k][word / 2 * 2 + 1];
+        if constexpr (in_pairs) {
+          const float2 first = pairs[k][word / 2 * 2], second = pairs[k][word / 2 * 2 + 1];
           word % 2 == 0 ? sm90::split_pair(first.x, second.x, term) : sm90::split_pair(first.y, second.y, term);
         } else {
-          sm90::split_pair(pairs_[k][word].x, pairs_[k][word].y, term);
+          sm90::split_pair(pairs[k][word].x, pairs[k][word].y, term);
         }
 #pragma unroll
         for (int i = 0; i < 3; ++i) rows.words[i][k][word] = term[i];
@@ -176,12 +137,71 @@ class RowsFragment {
     }
   }
 
- private:
-  static constexpr int instructions = Layout::instructions;
-  float2 pairs_[instructions][4];
-  const float* from_;
-  std::int64_t stride_;
-  int lines_left_, inner_left_;
+  /// Where a thread's part of a tile begins: its first row, and its first place along the inner axis.
+  __device__ __forceinline__ static int first_row() {
+    return static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4 * (in_pairs ? 2 : 1);
+  }
+  __device__ __forceinline__ static int first_inner() { return static_cast<int>(threadIdx.x) % 4 * (in_pairs ? 2 : 4); }
+};
+
+/// op(a) of matrices, whose rows are neighbours in memory where it is turned. Like every op(a), it has a Fragment,
+/// which is begun for each tile and then loads step after step.
+template <bool is_turned>
+struct MatrixRows {
+  static constexpr bool turned = is_turned;
+  GemmOperand operand;
+
+  class Fragment : public RowPairs<turned> {
+    using RowPairs<turned>::instructions;
+    using RowPairs<turned>::pairs;
+
+   public:
+    /// `line` is the tile's first row, `k` the first along the inner axis that is loaded.
+    __device__ __forceinline__ void begin(const MatrixRows& a, std::int64_t product, std::int64_t inner,
+                                          std::int64_t line, std::int64_t k) {
+      const std::int64_t own_line = line + this->first_row(), own_k = k + this->first_inner();
+      from_ = a.operand.data + product * a.operand.batch_stride +
+              (turned ? own_k * a.operand.stride + own_line : own_line * a.operand.stride + own_k);
+      lines_left_ = clamped(a.operand.lines - own_line);
+      inner_left_ = clamped(inner - own_k);
+    }
+
+    /// What does not exist is 0.
+    __device__ __forceinline__ void load(const MatrixRows& a) {
+      const std::int64_t stride = a.operand.stride;
+      if constexpr (turned) {
+#pragma unroll
+        for (int k = 0; k < instructions; ++k) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int inner = 16 * k + 8 * (i / 2) + i % 2;
+            pairs[k][i] = lines_left_ > 0 && inner_left_ > inner
+                              ? *reinterpret_cast<const float2*>(from_ + inner * stride)
+                              : make_float2(0.0f, 0.0f);
+          }
+        }
+        from_ += depth * stride;
+      } else {
+#pragma unroll
+        for (int k = 0; k < instructions; ++k) {
+#pragma unroll
+          for (int row = 0; row < 2; ++row) {
+            const float4 four = lines_left_ > 8 * row && inner_left_ > 16 * k
+                                    ? *reinterpret_cast<const float4*>(from_ + 8 * row * stride + 16 * k)
+                                    : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            pairs[k][row] = make_float2(four.x, four.y);
+            pairs[k][2 + row] = make_float2(four.z, four.w);
+          }
+        }
+        from_ += depth;
+      }
+      inner_left_ -= depth;
+    }
+
+   private:
+    const float* from_;
+    int lines_left_, inner_left_;
+  };
 };
 
 /// Which row of 128 that of an instruction is.
@@ -387,7 +407,7 @@ __device__ __forceinline__ void write_pair(const GemmArguments& arguments, const
                                            int column_in_tile, float2 pair) {
   const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile),
                      column = place.column + column_in_tile, left = arguments.b.lines - column;
-  if (row >= arguments.a.lines || left <= 0) return;
+  if (row >= arguments.rows || left <= 0) return;
   // Only few columns may be rows of c: else a variable stride would take registers that the sums need.
   const std::int64_t next = columns == side ? 1 : arguments.c_column;
   float* const to = arguments.c + place.product * arguments.c_batch + row * arguments.c_row + column * next;
@@ -403,7 +423,7 @@ template <bool has_bias, int columns, class PairAt>
 __device__ __forceinline__ void write_row(const GemmArguments& arguments, const Place<columns>& place, int row_in_tile,
                                           int column_in_tile, const PairAt& pair_at) {
   const std::int64_t row = place.row + row_of(arguments.rows_in_pairs, row_in_tile);
-  const bool is_whole = row < arguments.a.lines && place.column + columns <= arguments.b.lines;
+  const bool is_whole = row < arguments.rows && place.column + columns <= arguments.b.lines;
   if (!is_whole || !arguments.has_pairs || arguments.beta != 0.0f) {
 #pragma unroll
     for (int i = 0; i < columns / 8; ++i) {
@@ -430,8 +450,9 @@ __device__ __forceinline__ void write_row(const GemmArguments& arguments, const 
 /// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
 /// written, those of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of
 /// all tiles.
-template <int columns, bool a_turned, bool b_turned, bool has_bias>
-__global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments) {
+template <int columns, class A, bool b_turned, bool has_bias>
+__global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments,
+                                                       const __grid_constant__ A a) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
   sm90::Ring ring{sm90::shared_address(shared + stages * stage_bytes<columns>), stages};
@@ -439,32 +460,33 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
   __syncthreads();
   if (thread >= consumers) {
     sm90::leave_registers<56>();
-    return produce<columns, a_turned, b_turned>(arguments, shared, ring);
+    return produce<columns, A::turned, b_turned>(arguments, shared, ring);
   }
   sm90::take_registers<200>();
   const int warpgroup = thread / 128;
-  RowsFragment<a_turned> of_a;
+  typename A::Fragment of_a;
   const auto begin = [&](const Segments& segments) {
     const Place<columns> place(arguments, segments.tile);
-    of_a.begin(arguments.a, place.product, arguments.inner, place.row, std::int64_t{segments.first} * depth);
+    of_a.begin(a, place.product, arguments.inner, place.row, std::int64_t{segments.first} * depth);
   };
   Segments segments(arguments);
   begin(segments);
-  of_a.load();
+  of_a.load(a);
   for (; segments; segments.advance()) {
     sm90::TileProduct<sm90::Precision::f32, columns> sums;
     for (int step = segments.first; step < segments.last; ++step) {
       sm90::RowsInRegisters<sm90::Precision::f32> rows;
       of_a.split(rows);
-      if (step + 1 == segments.last) {
-        Segments next = segments;
-        next.advance();
-        if (next) begin(next);
-      }
-      // After the last step for nothing: of what comes behind it, which does not exist.
-      of_a.load();
       ring.full().wait(ring.round);
-      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [] {});
+      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [&] {
+        if (step + 1 == segments.last) {
+          Segments next = segments;
+          next.advance();
+          if (next) begin(next);
+        }
+        // After the last step for nothing.
+        of_a.load(a);
+      });
       if (thread % 128 == 0) ring.empty().arrive();
       ring.advance();
     }

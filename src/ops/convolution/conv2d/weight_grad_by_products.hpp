@@ -10,8 +10,9 @@
 
 namespace portops::impl {
 
-/// weight_grad[fused] on GPUs of compute capability 9.0: see fused/weight_products.hpp. Whether it takes the call:
-/// 16-bit types, and groups of as many channels as fill half of a line.
+/// weight_grad[fused] on GPUs of compute capability 9.0: see fused/weight_products.hpp and fused/window_gemm.hpp.
+/// Whether it takes the call: f32 whose math is ieee, of groups whose channels fill units of 16 bytes; 16-bit types, of
+/// groups of as many channels as fill half of a line.
 bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 
+#include "core/copy/strided_copy.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
+#include "ops/convolution/bias.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
+#include "ops/convolution/conv2d/fused/window_gemm.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
 
@@ -21,11 +24,12 @@ namespace {
 constexpr const char* label = "portops::conv2d_grad::weight_grad[fused]";
 constexpr std::int64_t most_units = INT32_MAX;
 
-/// 16-bit numbers of 16 bytes.
-constexpr std::int64_t unit = 8;
+/// Numbers of 16 bytes.
+std::int64_t unit_of(ElementType type) { return 16 / static_cast<std::int64_t>(size_of(type)); }
 
 /// Whether pixels can be read where they lie: in units of 16 bytes, at places of 32 bits.
 bool has_units(const TensorRef& tensor) {
+  const std::int64_t unit = unit_of(tensor.type());
   std::int64_t reach = 0;
   for (const int axis : {0, 2, 3}) {
     if (tensor.extent(axis) <= 1) continue;
@@ -36,7 +40,7 @@ bool has_units(const TensorRef& tensor) {
          reach / unit < most_units;
 }
 
-PixelStrides in_units(const Tensor4& tensor) {
+PixelStrides in_units(const Tensor4& tensor, std::int64_t unit) {
   return {tensor.stride[0] / unit, tensor.stride[2] / unit, tensor.stride[3] / unit};
 }
 
@@ -61,6 +65,44 @@ class ChannelsLast {
   TemporaryArray copy_;
 };
 
+/// out_grad as a matrix with a row a pixel, where it is or in a copy whose rows are filled up with zeros.
+class OutGradMatrix {
+ public:
+  OutGradMatrix(MemoryLayout& layout, const TensorRef& out_grad) : out_grad_(out_grad) {
+    if (is_matrix_of_pixels(out_grad) && has_units(out_grad)) return;
+    const std::int64_t unit = unit_of(out_grad.type());
+    distance_ = ceil_div(channels(), unit) * unit;
+    copy_ = TemporaryArray(layout, pixels() * distance_, size_of(out_grad.type()));
+  }
+
+  std::int64_t distance() const { return copy_ ? distance_ : pixel_distance(out_grad_); }
+
+  const float* in(const Context& ctx, const std::string& copy_label, void* memory) const {
+    if (!copy_) return static_cast<const float*>(out_grad_.data());
+    auto* const copy = static_cast<float*>(copy_.in(memory));
+    Rearrangement what = to_channels_last(out_grad_, 0, out_grad_.extent(0), copy);
+    const std::int64_t width = out_grad_.extent(3);
+    what.to = {copy, out_grad_.extent(2) * width * distance_, 1, width * distance_, distance_};
+    what.merge_columns();
+    dispatch(ctx.backend(), out_grad_.type(),
+             [&]<Backend B, class T>() { ConvolutionKernels<B, T>::rearrange(ctx, copy_label, what); });
+    if (distance_ > channels()) {
+      fill_with_bias(
+          ctx,
+          {copy + channels(), out_grad_.type(), {pixels(), distance_ - channels()}, {distance_, 1}, out_grad_.space()});
+    }
+    return copy;
+  }
+
+ private:
+  std::int64_t channels() const { return out_grad_.extent(1); }
+  std::int64_t pixels() const { return out_grad_.extent(0) * out_grad_.extent(2) * out_grad_.extent(3); }
+
+  const TensorRef& out_grad_;
+  std::int64_t distance_ = 0;
+  TemporaryArray copy_;
+};
+
 struct WeightProductsMemory {
   MemoryLayout layout;
   WeightProductsPlan plan;
@@ -75,35 +117,44 @@ struct WeightProductsMemory {
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
-}  // namespace
+struct WindowGemmMemory {
+  MemoryLayout layout;
+  ChannelsLast x;
+  OutGradMatrix out_grad;
+  TemporaryArray sums;
+  std::size_t gemm_bytes;
+  TemporaryArray gemm;
 
-bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
-  constexpr std::int64_t least_channels = 32, most_position = INT16_MAX, most_tiles = 65535;
-  const std::int64_t channels = windows.group_channels(), out_channels = windows.group_out_channels();
-  if (ctx.backend() != Backend::cuda || size_of(x.type()) != 2 || compute_capability(ctx) != 90) return false;
-  return ctx.products() != Products::kokkos_kernels && channels >= least_channels && out_channels >= least_channels &&
-         channels % unit == 0 && out_channels % unit == 0 && x.size() / unit < most_units &&
-         out_grad.size() < most_units && windows.out_channels * windows.group_column() < most_units &&
-         windows.groups * (out_channels / 64 + 1) < most_tiles && has_narrow_positions(windows) &&
-         std::max({windows.height, windows.width, windows.top, windows.left,
-                   (windows.kernel_height - 1) * windows.dilation_y,
-                   (windows.kernel_width - 1) * windows.dilation_x}) <= most_position &&
-         (windows.out_height - 1) * windows.stride_y <= most_position &&
-         (windows.out_width - 1) * windows.stride_x <= most_position;
+  WindowGemmMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
+                   const TensorRef& out_grad_tensor)
+      : x(layout, x_tensor),
+        out_grad(layout, out_grad_tensor),
+        sums(layout, windows.out_channels * windows.group_column(), sizeof(float)),
+        gemm_bytes(window_gemm_workspace(windows, multiprocessors(ctx))),
+        gemm(layout, static_cast<std::int64_t>(gemm_bytes), 1) {}
+};
+
+struct CopyNames {
+  std::string x = "portops::conv2d_grad::x[channels_last]";
+  std::string out_grad = "portops::conv2d_grad::out_grad[channels_last]";
+};
+const CopyNames& copy_names() {
+  static const CopyNames names;
+  return names;
 }
 
-void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                             const TensorRef& weight_grad) {
-  static const std::string x_label = "portops::conv2d_grad::x[channels_last]";
-  static const std::string out_grad_label = "portops::conv2d_grad::out_grad[channels_last]";
+/// In 16-bit types.
+void by_lines_of_channels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                          const TensorRef& weight_grad) {
   const WeightProductsMemory plan(ctx, windows, x, out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
-  const Tensor4 x_pixels = plan.x.in(ctx, x_label, memory.data());
-  const Tensor4 out_grad_pixels = plan.out_grad.in(ctx, out_grad_label, memory.data());
+  const Tensor4 x_pixels = plan.x.in(ctx, copy_names().x, memory.data());
+  const Tensor4 out_grad_pixels = plan.out_grad.in(ctx, copy_names().out_grad, memory.data());
+  const std::int64_t unit = unit_of(x.type());
   const WeightProductsOperands operands{.x = x_pixels.data,
-                                        .x_strides = in_units(x_pixels),
+                                        .x_strides = in_units(x_pixels, unit),
                                         .out_grad = out_grad_pixels.data,
-                                        .out_grad_strides = in_units(out_grad_pixels),
+                                        .out_grad_strides = in_units(out_grad_pixels, unit),
                                         .sums = static_cast<float*>(plan.sums.in(memory.data())),
                                         .weight_grad = tensor4(weight_grad)};
   const CurrentDevice device(ctx);
@@ -111,9 +162,77 @@ void weight_grad_by_products(const Context& ctx, const Windows& windows, const T
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
 }
 
+/// In f32.
+void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+             const TensorRef& weight_grad) {
+  static const CopyLabels copy_labels("conv2d_grad");
+  const WindowGemmMemory plan(ctx, windows, x, out_grad);
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
+  const Tensor4 x_pixels = plan.x.in(ctx, copy_names().x, memory.data());
+  auto* const sums = static_cast<float*>(plan.sums.in(memory.data()));
+  const WindowGemmOperands operands{.x = static_cast<const float*>(x_pixels.data),
+                                    .x_strides = in_units(x_pixels, unit_of(x.type())),
+                                    .out_grad = plan.out_grad.in(ctx, copy_names().out_grad, memory.data()),
+                                    .out_grad_distance = plan.out_grad.distance(),
+                                    .sums = sums};
+  {
+    const CurrentDevice device(ctx);
+    const LaunchEvent event(ctx, label);
+    multiply_windows(cuda_stream(ctx), multiprocessors(ctx), windows, operands,
+                     {plan.gemm.in(memory.data()), plan.gemm_bytes});
+  }
+  const std::int64_t outs = windows.group_out_channels(), channels = windows.group_channels();
+  const Extents extents{windows.groups, outs, channels, windows.kernel_height, windows.kernel_width};
+  const std::int64_t tap = channels * outs, row = windows.kernel_width * tap;
+  const Extents& to = weight_grad.strides();
+  const auto view = [&](void* data, const Extents& strides) {
+    return TensorRef(data, ElementType::f32, extents, strides, weight_grad.space());
+  };
+  strided_copy(ctx, copy_labels,
+               make_copy_plan(view(sums, {windows.taps() * tap, 1, outs, row, tap}),
+                              view(weight_grad.data(), {outs * to[0], to[0], to[1], to[2], to[3]})));
+}
+
+/// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
+bool fits(const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
+  constexpr std::int64_t most_position = INT16_MAX, most_tiles = 65535;
+  return x.size() / unit_of(x.type()) < most_units && out_grad.size() < most_units &&
+         w.out_channels * w.group_column() < most_units && w.groups * (w.group_out_channels() / 64 + 1) < most_tiles &&
+         has_narrow_positions(w) &&
+         std::max({w.height, w.width, w.top, w.left, (w.kernel_height - 1) * w.dilation_y,
+                   (w.kernel_width - 1) * w.dilation_x}) <= most_position &&
+         (w.out_height - 1) * w.stride_y <= most_position && (w.out_width - 1) * w.stride_x <= most_position;
+}
+
+}  // namespace
+
+bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
+  const std::int64_t channels = windows.group_channels(), out_channels = windows.group_out_channels();
+  if (ctx.backend() != Backend::cuda || compute_capability(ctx) != 90 || ctx.products() == Products::kokkos_kernels ||
+      !fits(windows, x, out_grad)) {
+    return false;
+  }
+  const std::int64_t unit = unit_of(x.type());
+  if (x.type() == ElementType::f32) {
+    constexpr std::int64_t least_out_channels = 16;
+    return ctx.math() == Math::ieee && channels % unit == 0 && out_channels >= least_out_channels &&
+           (windows.groups == 1 || out_channels % unit == 0);
+  }
+  constexpr std::int64_t least_channels = 32;
+  return size_of(x.type()) == 2 && channels >= least_channels && out_channels >= least_channels &&
+         channels % unit == 0 && out_channels % unit == 0;
+}
+
+void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                             const TensorRef& weight_grad) {
+  x.type() == ElementType::f32 ? by_gemm(ctx, windows, x, out_grad, weight_grad)
+                               : by_lines_of_channels(ctx, windows, x, out_grad, weight_grad);
+}
+
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
-  return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
+  return x.type() == ElementType::f32 ? WindowGemmMemory(ctx, windows, x, out_grad).layout.bytes()
+                                      : WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
 }
 
 }  // namespace portops::impl

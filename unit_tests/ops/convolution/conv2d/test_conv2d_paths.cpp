@@ -204,7 +204,7 @@ TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
 
 TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
   if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
-  // Around what blocks take at once: lines of 64 channels, three of them, 64 or 128 output channels, 64 pixels.
+  // Around what blocks take at once: lines of 64 channels, three of them, 64 or 128 output channels, 32 or 64 pixels.
   const std::vector<Conv2dCase> all{
       {.images = 3, .channels = 64, .height = 13, .width = 17, .out_channels = 72},
       {.images = 1, .channels = 32, .height = 3, .width = 3, .out_channels = 32},
@@ -223,7 +223,11 @@ TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
        .out_channels = 64,
        .channels_last = {"x", "out_grad", "weight_grad"}},
       {.images = 1, .channels = 200, .out_channels = 48, .kernel = {1, 1}, .stride = {2, 1}, .padding = {0, 0}},
-      {.images = 2, .channels = 72, .out_channels = 40, .padding = {4, 0, 0, 3}, .channels_last = {"x"}}};
+      {.images = 2, .channels = 72, .out_channels = 40, .padding = {4, 0, 0, 3}, .channels_last = {"x"}},
+      // And what f32 takes besides: units of 4 channels, output channels that fill none, images of few pixels.
+      {.images = 7, .channels = 20, .height = 5, .width = 4, .out_channels = 27, .stride = {1, 2}},
+      {.images = 2, .channels = 48, .out_channels = 64, .dilation = {2, 1}, .groups = 4},
+      {.images = 9, .channels = 8, .height = 40, .width = 50, .out_channels = 17, .channels_last = {"out_grad"}}};
   int taken = 0;
   for (const Conv2dCase& c : all) {
     for_each_type([&]<class T>() {

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// weight_grad of conv2d on GPUs of compute capability 9.0 in f32, at its error: the product of gemm[sm90], which takes
+// the windows from x.
+
+namespace portops::impl {
+
+struct WindowGemmOperands {
+  const float* x = nullptr;            ///< with its channels last, those of a pixel at multiples of 16 bytes
+  PixelStrides x_strides{};            ///< in units of 16 bytes
+  const float* out_grad = nullptr;     ///< a matrix with a row a pixel, rows, and those of groups, at multiples of 16
+                                       ///< bytes; what fills up the last 16 bytes is read
+  std::int64_t out_grad_distance = 0;  ///< from row to row
+  float* sums = nullptr;               ///< [group][tap][channel of the group][output channel of the group]
+};
+
+/// Of so many multiprocessors.
+std::size_t window_gemm_workspace(const Windows& windows, int multiprocessors);
+
+/// Enqueues the product. The stream is a cudaStream_t, whose device is the current one.
+void multiply_windows(void* stream, int multiprocessors, const Windows& windows, const WindowGemmOperands& operands,
+                      Workspace workspace);
+
+}  // namespace portops::impl
