@@ -68,9 +68,10 @@ class WindowRows {
         for (int i = 0; i < 4; ++i) {
           const int lane = first_inner() + 16 * k + 8 * (i / 2) + i % 2;
           const int own_unit = __shfl_sync(0xffffffffu, unit, lane), own_place = __shfl_sync(0xffffffffu, place, lane);
+          const std::uint32_t in_row = static_cast<std::uint32_t>(own_place >> 16) + static_cast<std::uint32_t>(y_);
+          const auto in_column = static_cast<std::uint32_t>((own_place & 0xffff) + x_);
           const bool is_there =
-              static_cast<std::uint32_t>((own_place >> 16) + y_) < static_cast<std::uint32_t>(a.height_) &&
-              static_cast<std::uint32_t>((own_place & 0xffff) + x_) < static_cast<std::uint32_t>(a.width_);
+              in_row < static_cast<std::uint32_t>(a.height_) && in_column < static_cast<std::uint32_t>(a.width_);
           pairs[k][i] =
               is_there ? *reinterpret_cast<const float2*>(from_ + 4 * std::int64_t{own_unit}) : make_float2(0.0f, 0.0f);
         }
