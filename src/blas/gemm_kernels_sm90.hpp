@@ -145,10 +145,12 @@ struct RowPairs {
 };
 
 /// op(a) of matrices, whose rows are neighbours in memory where it is turned. Like every op(a), it has a Fragment,
-/// which is begun for each tile and then loads step after step.
+/// which is begun for each tile and then loads step after step: before the product of the step before, so that there is
+/// more time for it, or, where places take long to be found, while that product is underway.
 template <bool is_turned>
 struct MatrixRows {
   static constexpr bool turned = is_turned;
+  static constexpr bool loads_before_product = true;
   GemmOperand operand;
 
   class Fragment : public RowPairs<turned> {
@@ -477,8 +479,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
     for (int step = segments.first; step < segments.last; ++step) {
       sm90::RowsInRegisters<sm90::Precision::f32> rows;
       of_a.split(rows);
-      ring.full().wait(ring.round);
-      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [&] {
+      const auto load_next = [&] {
         if (step + 1 == segments.last) {
           Segments next = segments;
           next.advance();
@@ -486,7 +487,13 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
         }
         // After the last step for nothing.
         of_a.load(a);
+      };
+      if constexpr (A::loads_before_product) load_next();
+      ring.full().wait(ring.round);
+      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [&] {
+        if constexpr (!A::loads_before_product) load_next();
       });
+      if constexpr (!A::loads_before_product) rows.complete();
       if (thread % 128 == 0) ring.empty().arrive();
       ring.advance();
     }

@@ -251,7 +251,8 @@ class TileProduct {
 
   /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does
   /// not know that registers are still read after the instructions that take them, and would use them for something
-  /// else. Calls enqueued() when nothing is left to be enqueued, while the product is underway.
+  /// else. Calls enqueued() when nothing is left to be enqueued, while the product is underway; where that computes
+  /// anything, complete() of the rows must follow, which keeps them until then.
   template <bool b_turned, class Enqueued>
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
     static_assert(parts == 1 || !b_turned);
@@ -275,7 +276,6 @@ class TileProduct {
     } else {
       collect<0>(parts - 1);
     }
-    a.complete();  // keeps them until here
   }
 
   /// Returns when no more than `underway` products are not over.

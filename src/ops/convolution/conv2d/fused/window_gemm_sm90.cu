@@ -17,6 +17,7 @@ using namespace blas::gemm_sm90;
 class WindowRows {
  public:
   static constexpr bool turned = true;
+  static constexpr bool loads_before_product = false;
 
   WindowRows(const Windows& windows, const float* x, const PixelStrides& strides)
       : x_(x),
