@@ -8,36 +8,13 @@
 #include "core/map/map_any_tiles.hpp"
 #include "core/map/map_flat.hpp"
 #include "core/map/map_host_tiles.hpp"
+#include "core/map/map_labels.hpp"
 #include "core/map/map_tiles.hpp"
 #include "core/map/sum_partials.hpp"
 
 #include <string>
 
 namespace portops::impl {
-
-/// The labels of an operator's kernels and temporaries, made once.
-struct MapLabels {
-  explicit MapLabels(const std::string& op)
-      : flat("portops::" + op + "::map[flat]"),
-        rows("portops::" + op + "::map[rows]"),
-        gather("portops::" + op + "::map[gather]"),
-        down("portops::" + op + "::map[down]"),
-        along("portops::" + op + "::map[along]"),
-        interleaved("portops::" + op + "::map[interleaved]"),
-        tiles("portops::" + op + "::map[tiles]"),
-        sum("portops::" + op + "::sum[partials]"),
-        partials("portops::" + op + "::partials") {}
-
-  std::string flat;
-  std::string rows;
-  std::string gather;
-  std::string down;
-  std::string along;
-  std::string interleaved;
-  std::string tiles;
-  std::string sum;
-  std::string partials;
-};
 
 template <Backend B, class T, class F, FlatForm form>
 void launch_flat(const Context& ctx, const std::string& label, const F& f, const FlatPlan& plan) {

@@ -5,9 +5,9 @@
 #include "core/exec/dispatch.hpp"
 #include "core/loop/axes.hpp"
 #include "core/loop/loop.hpp"
+#include "core/map/broadcast_kernels.hpp"
 #include "core/reduce/reduce_plan.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
-#include "ops/full_like/full_like_kernels.hpp"
 
 #include <array>
 
@@ -24,11 +24,13 @@ ReducePlan bias_grad_plan(const TensorRef& out_grad, const TensorRef& bias_grad)
 
 void fill_with_bias(const Context& ctx, const TensorRef& tensor, const TensorRef& bias) {
   if (!tensor || tensor.size() == 0) return;
+  static const MapLabels labels("convolution::fill");
   const TensorOrNumber value =
       bias ? TensorRef(bias.data(), bias.type(), {bias.extent(0), 1, 1}, {bias.stride(0), 0, 0}, bias.space())
            : TensorOrNumber(0.0);
   const Loop loop = make_loop(tensor.type(), tensor.extents(), std::array{&value}, std::array{&tensor});
-  dispatch(ctx.backend(), tensor.type(), [&]<Backend B, class T>() { FullLikeKernels<B, T>::fill(ctx, loop); });
+  dispatch(ctx.backend(), tensor.type(),
+           [&]<Backend B, class T>() { BroadcastKernels<B, T>::copy(ctx, labels, loop); });
 }
 
 void sum_bias_grad(const Context& ctx, const char* op, const TensorRef& out_grad, const TensorRef& bias_grad) {

@@ -5,6 +5,7 @@
 #include "core/exec/dispatch.hpp"
 #include "core/exec/region.hpp"
 #include "core/loop/loop.hpp"
+#include "core/map/broadcast_kernels.hpp"
 #include "generated/checks.hpp"
 #include "ops/full_like/full_like_kernels.hpp"
 
@@ -22,9 +23,10 @@ void full_like(const Context& ctx, const TensorRef& x, const TensorOrNumber& fil
   const TensorOrNumber none = 0.0;
   const impl::Loop loop =
       impl::make_loop(out.type(), out.extents(), std::array{is_operand ? &fill_value : &none}, std::array{&out});
+  static const impl::MapLabels labels("full_like");
   impl::dispatch(ctx.backend(), out.type(), [&]<Backend B, class T>() {
-    if (is_operand) return impl::FullLikeKernels<B, T>::fill(ctx, loop);
-    impl::FullLikeKernels<B, T>::fill_rounded(ctx, loop, static_cast<const float*>(fill_value.tensor().data()));
+    if (is_operand) return impl::BroadcastKernels<B, T>::copy(ctx, labels, loop);
+    impl::FullLikeKernels<B, T>::fill_rounded(ctx, labels, loop, static_cast<const float*>(fill_value.tensor().data()));
   });
 }
 

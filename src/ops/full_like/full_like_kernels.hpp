@@ -4,16 +4,15 @@
 
 #include "core/exec/context.hpp"
 #include "core/loop/loop.hpp"
+#include "core/map/map_labels.hpp"
 
 namespace portops::impl {
 
 /// The launches of full_like on one backend for one element type.
 template <Backend B, class T>
 struct FullLikeKernels {
-  /// Operands: fill_value → out. A value may be broadcast to any part of out.
-  static void fill(const Context& ctx, const Loop& loop);
   /// Operands: any number → out, which is `fill_value`, rounded.
-  static void fill_rounded(const Context& ctx, const Loop& loop, const float* fill_value);
+  static void fill_rounded(const Context& ctx, const MapLabels& labels, const Loop& loop, const float* fill_value);
 };
 
 }  // namespace portops::impl

@@ -7,19 +7,6 @@
 
 namespace portops::impl {
 
-struct FullLike {
-  static constexpr int inputs = 1;
-  static constexpr int outputs = 1;
-  static constexpr bool sums = false;
-  /// A number for each channel: a walk stores one pack again and again.
-  static constexpr std::array inputs_in_packs{InputSet{}, InputSet{0}};
-
-  template <class A>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
-    out[0] = in[0];
-  }
-};
-
 struct FullLikeRounded {
   static constexpr int inputs = 1;
   static constexpr int outputs = 1;
@@ -33,16 +20,10 @@ struct FullLikeRounded {
 };
 
 template <Backend B, class T>
-void FullLikeKernels<B, T>::fill(const Context& ctx, const Loop& loop) {
-  static const MapLabels labels("full_like");
-  map<B, T>(ctx, labels, FullLike(), loop);
-}
-
-template <Backend B, class T>
-void FullLikeKernels<B, T>::fill_rounded(const Context& ctx, const Loop& loop, const float* fill_value) {
+void FullLikeKernels<B, T>::fill_rounded(const Context& ctx, const MapLabels& labels, const Loop& loop,
+                                         const float* fill_value) {
   // Only the 16-bit types round: numbers of the others are operands.
   if constexpr (sizeof(T) == 2) {
-    static const MapLabels labels("full_like");
     map<B, T>(ctx, labels, FullLikeRounded{fill_value}, loop);
   }
 }
