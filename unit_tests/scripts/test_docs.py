@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be checked of the documentation: code ends before a heading, links lead somewhere, and the examples that are
-built and run are those that are shown."""
+"""What can be checked of the documentation: code ends before a heading, links lead somewhere, rows of tables have the
+cells of their heads, and the examples that are built and run are those that are shown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,22 @@ def anchors(text: str) -> set[str]:
     return found
 
 
+def cells(row: str) -> int:
+    """How many a row of a table has."""
+    return re.sub(r"`[^`]*`", "", row).replace("\\|", "").count("|") - 1
+
+
 class DocsTest(unittest.TestCase):
+    def test_tables(self) -> None:
+        for page in PAGES:
+            head = None
+            for number, line in enumerate(split(page)[0].splitlines(), 1):
+                if not line.startswith("|"):
+                    head = None
+                    continue
+                head = head or line
+                self.assertEqual(cells(line), cells(head), f"{page.name}, line {number} without code: {line}")
+
     def test_links(self) -> None:
         self.assertGreater(len(PAGES), 5)
         for page in PAGES:
