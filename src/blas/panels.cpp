@@ -164,30 +164,54 @@ inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>
   }
 }
 
-template <int vectors, class A>
-inline void multiply_vectors(A* sums, const A* a, std::int64_t a_stride, const PlacedRows<A>& b, int depth,
-                             bool first) {
+/// The sums of so many points of as many vectors each.
+template <int vectors, int points, class A>
+inline void multiply_lane_vectors(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const PlacedRows<A>& at,
+                                  std::int64_t step, int depth, bool first) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
+  const auto for_sums = [](const auto& action) {
+    for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
+  };
+  const Vector zeros{};
   for (int begin = 0; begin < depth; begin += Sizes::chain) {
-    Vector sum[vectors];
-    for (int j = 0; j < vectors; ++j) sum[j] = Vector{};
+    Vector sum[points][vectors];
+    for_sums([&](auto p, auto j) { sum[p][j] = zeros; });
     const int end = std::min(begin + Sizes::chain, depth);
     for (int k = begin; k < end; ++k) {
-      for (int j = 0; j < vectors; ++j) {
-        Vector x, y;
-        std::memcpy(&x, a + k * a_stride + j * Sizes::lanes, sizeof(Vector));
-        std::memcpy(&y, b.data + b.place[k] + j * Sizes::lanes, sizeof(Vector));
-        sum[j] += x * y;
-      }
+      Vector row[vectors];
+      for_all<vectors>(
+          [&](auto j) { std::memcpy(&row[j], rows.data + k * rows.stride + j * Sizes::lanes, sizeof(Vector)); });
+      const A* const from = at.data + at.place[k];
+      for_sums([&](auto p, auto j) {
+        Vector point;
+        std::memcpy(&point, from + p * step + j * Sizes::lanes, sizeof(Vector));
+        sum[p][j] += row[j] * point;
+      });
     }
-    for (int j = 0; j < vectors; ++j) {
-      Vector before{};
-      if (!first || begin > 0) std::memcpy(&before, sums + j * Sizes::lanes, sizeof(Vector));
-      before += sum[j];
-      std::memcpy(sums + j * Sizes::lanes, &before, sizeof(Vector));
+    // What is written behind the lanes of a point is overwritten by the next one.
+    if (!first || begin > 0) {
+      for_sums([&](auto p, auto j) {
+        Vector before;
+        std::memcpy(&before, sums + p * sums_stride + j * Sizes::lanes, sizeof(Vector));
+        sum[p][j] += before;
+      });
     }
+    for_sums(
+        [&](auto p, auto j) { std::memcpy(sums + p * sums_stride + j * Sizes::lanes, &sum[p][j], sizeof(Vector)); });
   }
+}
+
+/// The same of any number of points, so many at once.
+template <int vectors, int points, class A>
+inline void multiply_lane_points(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, LanePoints<A> of,
+                                 int depth, bool first) {
+  for (; of.count >= points; of.count -= points) {
+    multiply_lane_vectors<vectors, points>(sums, sums_stride, rows, of.first, of.step, depth, first);
+    sums += points * sums_stride;
+    of.first.data += points * of.step;
+  }
+  if constexpr (points > 1) multiply_lane_points<vectors, points - 1>(sums, sums_stride, rows, of, depth, first);
 }
 
 }  // namespace
@@ -214,13 +238,22 @@ void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, cons
 }
 
 template <class A>
-void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows<A>& b, int lanes, int depth,
-                    bool first) {
+void multiply_lanes(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const LanePoints<A>& points, int lanes,
+                    int depth, bool first) {
+  // As many sums at once as registers hold beside a vector of each row.
+#if defined(__AVX512F__)
+  constexpr int most = 16;
+#else
+  constexpr int most = 8;
+#endif
   constexpr int vector = Blocks<A>::lanes;
-  if (lanes > 3 * vector) return multiply_vectors<4>(sums, a, a_stride, b, depth, first);
-  if (lanes > 2 * vector) return multiply_vectors<3>(sums, a, a_stride, b, depth, first);
-  if (lanes > vector) return multiply_vectors<2>(sums, a, a_stride, b, depth, first);
-  multiply_vectors<1>(sums, a, a_stride, b, depth, first);
+  const auto multiply = [&]<int vectors>() {
+    multiply_lane_points<vectors, most / (vectors == 1 ? 2 : vectors)>(sums, sums_stride, rows, points, depth, first);
+  };
+  if (lanes > 3 * vector) return multiply.template operator()<4>();
+  if (lanes > 2 * vector) return multiply.template operator()<3>();
+  if (lanes > vector) return multiply.template operator()<2>();
+  multiply.template operator()<1>();
 }
 
 template void multiply_panels(float* sums, const float* a, int rows, const float* b, int depth, bool first);
@@ -233,9 +266,9 @@ template void multiply_points(float* sums, std::int64_t stride, const Points<flo
                               const VectorPanel<float>& panel, int depth, bool first);
 template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points,
                               const VectorPanel<double>& panel, int depth, bool first);
-template void multiply_lanes(float* sums, const float* a, std::int64_t a_stride, const PlacedRows<float>& b, int lanes,
-                             int depth, bool first);
-template void multiply_lanes(double* sums, const double* a, std::int64_t a_stride, const PlacedRows<double>& b,
-                             int lanes, int depth, bool first);
+template void multiply_lanes(float* sums, std::int64_t sums_stride, const LaneRows<float>& rows,
+                             const LanePoints<float>& points, int lanes, int depth, bool first);
+template void multiply_lanes(double* sums, std::int64_t sums_stride, const LaneRows<double>& rows,
+                             const LanePoints<double>& points, int lanes, int depth, bool first);
 
 }  // namespace portops::blas

@@ -191,10 +191,24 @@ void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, cons
 template <class A>
 inline constexpr int most_lanes = 4 * Blocks<A>::lanes;
 
-/// sums[i] = or += Σ a[k · a_stride + i] · b[place[k] + i] over k < depth, for i < lanes, or up to the next multiple of
-/// Blocks::lanes.
+/// Rows whose first `lanes` elements are multiplied one by one, so far apart, and vectors at places, of which the p-th
+/// set lies p · step elements behind the first one.
 template <class A>
-void multiply_lanes(A* sums, const A* a, std::int64_t a_stride, const PlacedRows<A>& b, int lanes, int depth,
-                    bool first);
+struct LaneRows {
+  const A* data;
+  std::int64_t stride;
+};
+template <class A>
+struct LanePoints {
+  PlacedRows<A> first;
+  std::int64_t step;
+  int count;
+};
+
+/// sums[p · sums_stride + i] = or += Σ rows[k][i] · points[p][k][i] over k < depth, for i < lanes, or up to the next
+/// multiple of Blocks::lanes, and all points.
+template <class A>
+void multiply_lanes(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const LanePoints<A>& points, int lanes,
+                    int depth, bool first);
 
 }  // namespace portops::blas
