@@ -86,7 +86,7 @@ class Depthwise {
   WindowSource<A> source(const OutTile& tile, const ChannelBlock& block, A* memory) const {
     const std::int64_t y = tile.i * windows_.stride_y - windows_.top, x = tile.j * windows_.stride_x - windows_.left;
     if constexpr (std::is_same_v<T, A>) {
-      if (reads_in_place(x_, block)) {
+      if (suits_in_place(x_, block)) {
         return {static_cast<const A*>(x_.data) + x_.offset(tile.image, block.first, 0, 0),
                 x_.stride[2],
                 x_.stride[3],
@@ -103,7 +103,7 @@ class Depthwise {
 
   /// Whether a tensor has a block's channels, whole vectors of them, as neighbours in the type that is computed in, and
   /// windows within 32 bits.
-  bool reads_in_place(const Tensor4& tensor, const ChannelBlock& block) const {
+  bool suits_in_place(const Tensor4& tensor, const ChannelBlock& block) const {
     const auto reach = [](std::int64_t extent, std::int64_t stride) { return extent * std::abs(stride); };
     return std::is_same_v<T, A> && tensor.stride[1] == 1 && block.count % Sizes::lanes == 0 &&
            reach(std::max(windows_.kernel_height * windows_.dilation_y, tiles_.rows * windows_.stride_y),
@@ -211,22 +211,23 @@ class ConvolveDepthwise {
     auto* const place = reinterpret_cast<std::int32_t*>(sums + Common::numbers(Common::most_pixels));
     const WindowSource<A> from = common_.source(tile, block, x);
     const PackedTaps all = pack_taps(weight, place, from, block, Taps(windows.kernel_width));
+    const Target to = target(tile, block, sums);
     const auto rows = common_.inner_rows(from, tile);
     const auto columns = common_.inner_columns(from, tile);
     const auto y_of = [&](int i) { return from.first_y + i * windows.stride_y; };
     for (int i = 0; i < tile.rows; ++i) {
-      multiply(all, from, tile, {i, columns.begin, 1, columns.end - columns.begin}, common_.rows_of(from, y_of(i)),
-               sums);
+      begin_row(to, i, tile.columns, block);
+      multiply(all, from, {i, columns.begin, 1, columns.end - columns.begin}, common_.rows_of(from, y_of(i)), to);
     }
     // Windows that lie beyond the image on the left or the right have some taps, alike in all rows.
     columns.for_others(tile.columns, [&](int j) {
       const auto some = common_.columns_of(from, from.first_x + j * windows.stride_x);
       const PackedTaps taps = pack_taps(some_weight, place + windows.taps(), from, block, some);
-      multiply(taps, from, tile, {rows.begin, j, rows.end - rows.begin, 1}, Taps(windows.kernel_height), sums);
+      multiply(taps, from, {rows.begin, j, rows.end - rows.begin, 1}, Taps(windows.kernel_height), to);
       rows.for_others(tile.rows,
-                      [&](int i) { multiply(taps, from, tile, {i, j, 1, 1}, common_.rows_of(from, y_of(i)), sums); });
+                      [&](int i) { multiply(taps, from, {i, j, 1, 1}, common_.rows_of(from, y_of(i)), to); });
     });
-    write(sums, tile, block);
+    if (to.data == sums) write(sums, tile, block);
   }
 
  private:
@@ -256,24 +257,51 @@ class ConvolveDepthwise {
   struct Pixels {
     int i, j, rows, columns;
   };
+  /// Where the sums of a tile's pixels are made: in `out` itself, on the bias, where whole vectors can be written there
+  /// and nothing else is to be done with them, or in memory of their own.
+  struct Target {
+    A* data;
+    std::int64_t row, pixel;
+    bool has_bias;
+
+    A* at(int i, int j) const { return data + i * row + j * pixel; }
+  };
+  Target target(const OutTile& tile, const ChannelBlock& block, A* sums) const {
+    const Tensor4& out = common_.out();
+    if constexpr (std::is_same_v<T, A>) {
+      if (!finish_ && common_.suits_in_place(out, block)) {
+        return {static_cast<A*>(out.data) + out.offset(tile.image, block.first, tile.i, tile.j), out.stride[2],
+                out.stride[3], bias_ != nullptr};
+      }
+    }
+    return {sums, std::int64_t{tile.columns} * block.count, block.count, false};
+  }
+  void begin_row(const Target& to, int i, int columns, const ChannelBlock& block) const {
+    if (!to.has_bias) return;
+    A bias[Common::most_channels];
+    for (int c = 0; c < block.count; ++c) bias[c] = static_cast<A>(bias_[(block.first + c) * bias_stride_]);
+    for (int j = 0; j < columns; ++j) std::copy_n(bias, block.count, to.at(i, j));
+  }
+
   /// Their sums over the taps in such rows of the window.
-  void multiply(const PackedTaps& taps, const WindowSource<A>& from, const OutTile& tile, const Pixels& pixels,
-                const Taps& rows, A* sums) const {
+  void multiply(const PackedTaps& taps, const WindowSource<A>& from, const Pixels& pixels, const Taps& rows,
+                const Target& to) const {
     const Windows& windows = common_.windows();
     const bool is_column = pixels.rows != 1;
     const int count = pixels.rows * pixels.columns;
-    const std::int64_t sums_step = is_column ? std::int64_t{tile.columns} * taps.channels : taps.channels;
-    A* const to = sums + (std::int64_t{pixels.i} * tile.columns + pixels.j) * taps.channels;
+    const std::int64_t to_step = is_column ? to.row : to.pixel;
+    A* const sums = to.at(pixels.i, pixels.j);
     const std::int64_t first = rows.begin * taps.of_row, depth = (rows.end - rows.begin) * taps.of_row;
     if (depth == 0) {
-      for (int p = 0; p < count; ++p) std::fill_n(to + p * sums_step, taps.channels, A(0));
+      for (int p = 0; p < count && !to.has_bias; ++p) std::fill_n(sums + p * to_step, taps.channels, A(0));
       return;
     }
     const A* const data =
         from.at(from.first_y + pixels.i * windows.stride_y, from.first_x + pixels.j * windows.stride_x);
     const std::int64_t step = is_column ? windows.stride_y * from.row : windows.stride_x * from.pixel;
-    blas::multiply_lanes(to, sums_step, {taps.weight + first * taps.channels, taps.channels},
-                         {{data, taps.place + first}, step, count}, taps.channels, static_cast<int>(depth), true);
+    blas::multiply_lanes(sums, to_step, {taps.weight + first * taps.channels, taps.channels},
+                         {{data, taps.place + first}, step, count}, taps.channels, static_cast<int>(depth),
+                         !to.has_bias);
   }
 
   /// Rounds once, with the bias.
@@ -362,7 +390,7 @@ class WeightGradDepthwise {
   OutGradTile read_out_grad(const OutTile& tile, const ChannelBlock& block, A* memory) const {
     const Tensor4& from = common_.out();
     if constexpr (std::is_same_v<T, A>) {
-      if (common_.reads_in_place(from, block)) {
+      if (common_.suits_in_place(from, block)) {
         return {static_cast<const A*>(from.data) + from.offset(tile.image, block.first, tile.i, tile.j), from.stride[2],
                 from.stride[3]};
       }
