@@ -91,6 +91,8 @@ const std::vector<Conv2dCase> channels_cases{
      .dilation = {2, 2}},
 };
 
+const std::set<std::string> depthwise_last{"x", "out", "x_grad", "out_grad"};
+
 /// Channels side by side: fewer and more than vectors have, and than are taken together; tiles of 128 pixels.
 const std::vector<Conv2dCase> depthwise_cases{
     {.channels = 8, .out_channels = 8, .groups = 8},
@@ -115,6 +117,47 @@ const std::vector<Conv2dCase> depthwise_cases{
      .kernel = {9, 9},
      .padding = {4, 4},
      .groups = 10},
+    // Whole vectors of channels, which are read and written where they lie: windows that lie beyond the image on every
+    // side, on two sides at once, and altogether; tiles of a part of a row; vectors and a rest.
+    {.channels = 48, .height = 9, .width = 11, .out_channels = 48, .groups = 48, .channels_last = depthwise_last},
+    {.images = 1,
+     .channels = 80,
+     .height = 4,
+     .width = 3,
+     .out_channels = 80,
+     .kernel = {7, 5},
+     .padding = {3, 3, 2, 6},
+     .dilation = {1, 2},
+     .groups = 80,
+     .channels_last = depthwise_last},
+    {.images = 1,
+     .channels = 32,
+     .height = 5,
+     .width = 300,
+     .out_channels = 32,
+     .kernel = {3, 11},
+     .stride = {2, 1},
+     .padding = {2, 0, 20, 3},
+     .groups = 32,
+     .has_bias = false,
+     .channels_last = {"x", "out_grad"}},
+    {.channels = 64,
+     .height = 21,
+     .width = 6,
+     .out_channels = 64,
+     .kernel = {2, 3},
+     .stride = {3, 2},
+     .padding = {0, 4, 7, 8},
+     .groups = 64,
+     .channels_last = {"out", "x_grad"}},
+    {.channels = 100,
+     .height = 7,
+     .width = 9,
+     .out_channels = 100,
+     .kernel = {5, 5},
+     .padding = {2, 2},
+     .groups = 100,
+     .channels_last = depthwise_last},
 };
 
 template <class T>

@@ -276,6 +276,7 @@ class ConvolveDepthwise {
     }
     return {sums, std::int64_t{tile.columns} * block.count, block.count, false};
   }
+  /// Writes the bias of a row's pixels, if sums are made on it.
   void begin_row(const Target& to, int i, int columns, const ChannelBlock& block) const {
     if (!to.has_bias) return;
     A bias[Common::most_channels];
@@ -283,7 +284,7 @@ class ConvolveDepthwise {
     for (int j = 0; j < columns; ++j) std::copy_n(bias, block.count, to.at(i, j));
   }
 
-  /// Their sums over the taps in such rows of the window.
+  /// The sums of some pixels over the taps in such rows of the window.
   void multiply(const PackedTaps& taps, const WindowSource<A>& from, const Pixels& pixels, const Taps& rows,
                 const Target& to) const {
     const Windows& windows = common_.windows();
