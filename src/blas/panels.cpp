@@ -167,16 +167,17 @@ inline void multiply_point_vectors(A* sums, std::int64_t stride, const Points<A>
 /// The sums of so many points of as many vectors each.
 template <int vectors, int points, class A>
 inline void multiply_lane_vectors(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const PlacedRows<A>& at,
-                                  std::int64_t step, int depth, bool first) {
+                                  std::int64_t step, int depth, const A* start) {
   using Sizes = Blocks<A>;
   using Vector = typename Sizes::Vector;
   const auto for_sums = [](const auto& action) {
     for_all<points>([&](auto p) { for_all<vectors>([&](auto j) { action(p, j); }); });
   };
-  const Vector zeros{};
   for (int begin = 0; begin < depth; begin += Sizes::chain) {
-    Vector sum[points][vectors];
-    for_sums([&](auto p, auto j) { sum[p][j] = zeros; });
+    const bool starts = start != nullptr && begin == 0;
+    Vector sum[points][vectors], before[vectors] = {};
+    if (starts) for_all<vectors>([&](auto j) { std::memcpy(&before[j], start + j * Sizes::lanes, sizeof(Vector)); });
+    for_sums([&](auto p, auto j) { sum[p][j] = before[j]; });
     const int end = std::min(begin + Sizes::chain, depth);
     for (int k = begin; k < end; ++k) {
       Vector row[vectors];
@@ -190,11 +191,11 @@ inline void multiply_lane_vectors(A* sums, std::int64_t sums_stride, const LaneR
       });
     }
     // What is written behind the lanes of a point is overwritten by the next one.
-    if (!first || begin > 0) {
+    if (!starts) {
       for_sums([&](auto p, auto j) {
-        Vector before;
-        std::memcpy(&before, sums + p * sums_stride + j * Sizes::lanes, sizeof(Vector));
-        sum[p][j] += before;
+        Vector own;
+        std::memcpy(&own, sums + p * sums_stride + j * Sizes::lanes, sizeof(Vector));
+        sum[p][j] += own;
       });
     }
     for_sums(
@@ -205,13 +206,13 @@ inline void multiply_lane_vectors(A* sums, std::int64_t sums_stride, const LaneR
 /// The same of any number of points, so many at once.
 template <int vectors, int points, class A>
 inline void multiply_lane_points(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, LanePoints<A> of,
-                                 int depth, bool first) {
+                                 int depth, const A* start) {
   for (; of.count >= points; of.count -= points) {
-    multiply_lane_vectors<vectors, points>(sums, sums_stride, rows, of.first, of.step, depth, first);
+    multiply_lane_vectors<vectors, points>(sums, sums_stride, rows, of.first, of.step, depth, start);
     sums += points * sums_stride;
     of.first.data += points * of.step;
   }
-  if constexpr (points > 1) multiply_lane_points<vectors, points - 1>(sums, sums_stride, rows, of, depth, first);
+  if constexpr (points > 1) multiply_lane_points<vectors, points - 1>(sums, sums_stride, rows, of, depth, start);
 }
 
 }  // namespace
@@ -239,7 +240,7 @@ void multiply_points(A* sums, std::int64_t stride, const Points<A>& points, cons
 
 template <class A>
 void multiply_lanes(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const LanePoints<A>& points, int lanes,
-                    int depth, bool first) {
+                    int depth, const A* start) {
   // As many sums at once as registers hold beside a vector of each row.
 #if defined(__AVX512F__)
   constexpr int most = 16;
@@ -248,7 +249,7 @@ void multiply_lanes(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, 
 #endif
   constexpr int vector = Blocks<A>::lanes;
   const auto multiply = [&]<int vectors>() {
-    multiply_lane_points<vectors, most / (vectors == 1 ? 2 : vectors)>(sums, sums_stride, rows, points, depth, first);
+    multiply_lane_points<vectors, most / (vectors == 1 ? 2 : vectors)>(sums, sums_stride, rows, points, depth, start);
   };
   if (lanes > 3 * vector) return multiply.template operator()<4>();
   if (lanes > 2 * vector) return multiply.template operator()<3>();
@@ -267,8 +268,8 @@ template void multiply_points(float* sums, std::int64_t stride, const Points<flo
 template void multiply_points(double* sums, std::int64_t stride, const Points<double>& points,
                               const VectorPanel<double>& panel, int depth, bool first);
 template void multiply_lanes(float* sums, std::int64_t sums_stride, const LaneRows<float>& rows,
-                             const LanePoints<float>& points, int lanes, int depth, bool first);
+                             const LanePoints<float>& points, int lanes, int depth, const float* start);
 template void multiply_lanes(double* sums, std::int64_t sums_stride, const LaneRows<double>& rows,
-                             const LanePoints<double>& points, int lanes, int depth, bool first);
+                             const LanePoints<double>& points, int lanes, int depth, const double* start);
 
 }  // namespace portops::blas

@@ -205,10 +205,10 @@ struct LanePoints {
   int count;
 };
 
-/// sums[p · sums_stride + i] = or += Σ rows[k][i] · points[p][k][i] over k < depth, for i < lanes, or up to the next
-/// multiple of Blocks::lanes, and all points.
+/// sums[p · sums_stride + i] += Σ rows[k][i] · points[p][k][i] over k < depth, for i < lanes, or up to the next
+/// multiple of Blocks::lanes, and all points. With a `start` it becomes start[i] and that sum instead.
 template <class A>
 void multiply_lanes(A* sums, std::int64_t sums_stride, const LaneRows<A>& rows, const LanePoints<A>& points, int lanes,
-                    int depth, bool first);
+                    int depth, const A* start = nullptr);
 
 }  // namespace portops::blas

@@ -208,15 +208,18 @@ class ConvolveDepthwise {
     A* const weight = x + common_.x_numbers();
     A* const some_weight = weight + Common::numbers(windows.taps());
     A* const sums = some_weight + Common::numbers(windows.taps());
+    alignas(64) A bias[Common::most_channels] = {};
+    for (int c = 0; c < block.count && bias_ != nullptr; ++c) {
+      bias[c] = static_cast<A>(bias_[(block.first + c) * bias_stride_]);
+    }
     auto* const place = reinterpret_cast<std::int32_t*>(sums + Common::numbers(Common::most_pixels));
     const WindowSource<A> from = common_.source(tile, block, x);
     const PackedTaps all = pack_taps(weight, place, from, block, Taps(windows.kernel_width));
-    const Target to = target(tile, block, sums);
+    const Target to = target(tile, block, sums, bias);
     const auto rows = common_.inner_rows(from, tile);
     const auto columns = common_.inner_columns(from, tile);
     const auto y_of = [&](int i) { return from.first_y + i * windows.stride_y; };
     for (int i = 0; i < tile.rows; ++i) {
-      begin_row(to, i, tile.columns, block);
       multiply(all, from, {i, columns.begin, 1, columns.end - columns.begin}, common_.rows_of(from, y_of(i)), to);
     }
     // Windows that lie beyond the image on the left or the right have some taps, alike in all rows.
@@ -257,31 +260,24 @@ class ConvolveDepthwise {
   struct Pixels {
     int i, j, rows, columns;
   };
-  /// Where the sums of a tile's pixels are made: in `out` itself, on the bias, where whole vectors can be written there
-  /// and nothing else is to be done with them, or in memory of their own.
+  /// Where the sums of a tile's pixels are made, from the bias on: in `out` itself, where whole vectors can be written
+  /// there and nothing else is to be done with them, or in memory of their own.
   struct Target {
     A* data;
     std::int64_t row, pixel;
-    bool has_bias;
+    const A* bias;
 
     A* at(int i, int j) const { return data + i * row + j * pixel; }
   };
-  Target target(const OutTile& tile, const ChannelBlock& block, A* sums) const {
+  Target target(const OutTile& tile, const ChannelBlock& block, A* sums, const A* bias) const {
     const Tensor4& out = common_.out();
     if constexpr (std::is_same_v<T, A>) {
       if (!finish_ && common_.suits_in_place(out, block)) {
         return {static_cast<A*>(out.data) + out.offset(tile.image, block.first, tile.i, tile.j), out.stride[2],
-                out.stride[3], bias_ != nullptr};
+                out.stride[3], bias};
       }
     }
-    return {sums, std::int64_t{tile.columns} * block.count, block.count, false};
-  }
-  /// Writes the bias of a row's pixels, if sums are made on it.
-  void begin_row(const Target& to, int i, int columns, const ChannelBlock& block) const {
-    if (!to.has_bias) return;
-    A bias[Common::most_channels];
-    for (int c = 0; c < block.count; ++c) bias[c] = static_cast<A>(bias_[(block.first + c) * bias_stride_]);
-    for (int j = 0; j < columns; ++j) std::copy_n(bias, block.count, to.at(i, j));
+    return {sums, std::int64_t{tile.columns} * block.count, block.count, bias};
   }
 
   /// The sums of some pixels over the taps in such rows of the window.
@@ -294,26 +290,18 @@ class ConvolveDepthwise {
     A* const sums = to.at(pixels.i, pixels.j);
     const std::int64_t first = rows.begin * taps.of_row, depth = (rows.end - rows.begin) * taps.of_row;
     if (depth == 0) {
-      for (int p = 0; p < count && !to.has_bias; ++p) std::fill_n(sums + p * to_step, taps.channels, A(0));
+      for (int p = 0; p < count; ++p) std::copy_n(to.bias, taps.channels, sums + p * to_step);
       return;
     }
     const A* const data =
         from.at(from.first_y + pixels.i * windows.stride_y, from.first_x + pixels.j * windows.stride_x);
     const std::int64_t step = is_column ? windows.stride_y * from.row : windows.stride_x * from.pixel;
     blas::multiply_lanes(sums, to_step, {taps.weight + first * taps.channels, taps.channels},
-                         {{data, taps.place + first}, step, count}, taps.channels, static_cast<int>(depth),
-                         !to.has_bias);
+                         {{data, taps.place + first}, step, count}, taps.channels, static_cast<int>(depth), to.bias);
   }
 
-  /// Rounds once, with the bias.
+  /// Rounds once.
   void write(A* sums, const OutTile& tile, const ChannelBlock& block) const {
-    if (bias_ != nullptr) {
-      A bias[Common::most_channels];
-      for (int c = 0; c < block.count; ++c) bias[c] = static_cast<A>(bias_[(block.first + c) * bias_stride_]);
-      for (int at = 0; at < tile.pixels(); ++at) {
-        for (int c = 0; c < block.count; ++c) sums[at * block.count + c] += bias[c];
-      }
-    }
     common_.for_runs(tile, [&](int at, std::int64_t i, std::int64_t j, int pixels) {
       write_finished<T>(finish_, common_.out(), common_.out().offset(tile.image, block.first, i, j),
                         sums + at * block.count, 1, block.count, block.count, pixels);
@@ -425,7 +413,7 @@ class WeightGradDepthwise {
       for (std::int64_t k = taps.begin; k < taps.end; ++k) {
         blas::multiply_lanes(sums + k * kernel_width * tap, tap, {grad_at(i, columns.begin), grads.pixel},
                              {{x_at(i, columns.begin, k, 0), place}, across, static_cast<int>(kernel_width)}, channels,
-                             columns.end - columns.begin, false);
+                             columns.end - columns.begin);
       }
     }
     // Of windows that lie beyond the image on the left or the right column by column, for all taps of a column.
@@ -436,7 +424,7 @@ class WeightGradDepthwise {
         for (std::int64_t l = taps.begin; l < taps.end; ++l) {
           blas::multiply_lanes(sums + (begin * kernel_width + l) * tap, kernel_width * tap, {grad_at(i, j), grads.row},
                                {{x_at(i, j, begin, l), row_place}, down, static_cast<int>(end - begin)}, channels,
-                               depth, false);
+                               depth);
         }
       };
       add(rows.begin, rows.end - rows.begin, 0, windows.kernel_height);
