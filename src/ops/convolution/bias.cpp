@@ -22,19 +22,20 @@ ReducePlan bias_grad_plan(const TensorRef& out_grad, const TensorRef& bias_grad)
 
 }  // namespace
 
-void fill_with_bias(const Context& ctx, const TensorRef& tensor, const TensorRef& bias) {
+void fill_with_bias(const Context& ctx, const ConvolutionLabels& labels, const TensorRef& tensor,
+                    const TensorRef& bias) {
   if (!tensor || tensor.size() == 0) return;
-  static const MapLabels labels("convolution::fill");
   const TensorOrNumber value =
       bias ? TensorRef(bias.data(), bias.type(), {bias.extent(0), 1, 1}, {bias.stride(0), 0, 0}, bias.space())
            : TensorOrNumber(0.0);
   const Loop loop = make_loop(tensor.type(), tensor.extents(), std::array{&value}, std::array{&tensor});
   dispatch(ctx.backend(), tensor.type(),
-           [&]<Backend B, class T>() { BroadcastKernels<B, T>::copy(ctx, labels, loop); });
+           [&]<Backend B, class T>() { BroadcastKernels<B, T>::copy(ctx, labels.bias, loop); });
 }
 
-void sum_bias_grad(const Context& ctx, const char* op, const TensorRef& out_grad, const TensorRef& bias_grad) {
-  if (out_grad.size() == 0) return fill_with_bias(ctx, bias_grad);
+void sum_bias_grad(const Context& ctx, const char* op, const ConvolutionLabels& labels, const TensorRef& out_grad,
+                   const TensorRef& bias_grad) {
+  if (out_grad.size() == 0) return fill_with_bias(ctx, labels, bias_grad);
   const ReducePlan plan = bias_grad_plan(out_grad, bias_grad);
   dispatch(ctx.backend(), out_grad.type(),
            [&]<Backend B, class T>() { ConvolutionKernels<B, T>::bias_grad(ctx, op, plan); });

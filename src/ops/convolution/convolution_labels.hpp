@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/map/map_labels.hpp"
+
 #include <string>
 
 namespace portops::impl {
@@ -11,6 +13,7 @@ struct ConvolutionLabels {
   explicit ConvolutionLabels(const std::string& op)
       : workspace("portops::" + op + "::workspace"),
         fill("portops::" + op + "::fill"),
+        bias(op + "::bias"),
         x("portops::" + op + "::x[channels_last]"),
         weight("portops::" + op + "::weight[channels_last]"),
         packed_weight("portops::" + op + "::weight[tiles]"),
@@ -24,6 +27,7 @@ struct ConvolutionLabels {
 
   std::string workspace;
   std::string fill;
+  MapLabels bias;
   std::string x, weight;  ///< copies with the channels last
   std::string packed_weight;
   std::string columns;

@@ -137,7 +137,7 @@ void convolve_by_im2col(const Context& ctx, const Windows& windows, const Convol
       if (t.bias) {
         Extents extents = t.out.extents();
         extents[0] = count;
-        fill_with_bias(ctx,
+        fill_with_bias(ctx, labels,
                        {out.data,
                         type,
                         extents,

@@ -72,8 +72,8 @@ class OutGradRows {
   std::int64_t padding() const { return padding_; }
 
   template <Backend B, class T>
-  TensorRef rows(const Context& ctx, const std::string& label, const Windows& windows, const TensorRef& out_grad,
-                 std::int64_t first, std::int64_t count, void* memory) const {
+  TensorRef rows(const Context& ctx, const ConvolutionLabels& labels, const std::string& label, const Windows& windows,
+                 const TensorRef& out_grad, std::int64_t first, std::int64_t count, void* memory) const {
     const Matrices matrix(ctx, out_grad.type());
     const std::int64_t pixels = windows.pixels(), columns = windows.group_out_channels();
     if (!copy_) return matrix(tensor4(out_grad, first).data, count * pixels, columns, pixel_distance(out_grad));
@@ -84,7 +84,7 @@ class OutGradRows {
     what.merge_columns();
     ConvolutionKernels<B, T>::rearrange(ctx, label, what);
     if (padding_ > 0) {
-      fill_with_bias(ctx, matrix(data + windows.out_channels, count * pixels, padding_, distance));
+      fill_with_bias(ctx, labels, matrix(data + windows.out_channels, count * pixels, padding_, distance));
     }
     return matrix(data, count * pixels, columns + padding_, distance);
   }

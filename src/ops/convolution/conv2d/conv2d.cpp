@@ -65,7 +65,7 @@ void conv2d(const Context& ctx, const TensorRef& x, const TensorRef& weight, con
   if (out.size() == 0) return;
   const bool finishes = tensors.finishes() && windows.channels > 0 && impl::finishes_whole(ctx, windows, tensors);
   impl::convolve_and_finish<Conv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
-    if (windows.channels == 0) return impl::fill_with_bias(ctx, t.out, t.bias);
+    if (windows.channels == 0) return impl::fill_with_bias(ctx, impl::Conv2dConvolution::labels(), t.out, t.bias);
     impl::convolve_whole(ctx, windows, t);
   });
 }
@@ -88,9 +88,10 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const std::size_t bytes = grad_workspace(ctx, windows, tensors);
   const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", out_grad, bias_grad);
+  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", impl::Conv2dConvolution::labels(), out_grad, bias_grad);
   if (has_no_windows(windows)) {
-    for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, *result);
+    for (const TensorRef* result : {&x_grad, &weight_grad})
+      impl::fill_with_bias(ctx, impl::Conv2dConvolution::labels(), *result);
     return;
   }
   if (x_grad) impl::conv2d_x_grad(lent, windows, weight, out_grad, x_grad);

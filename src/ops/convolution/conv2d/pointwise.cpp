@@ -55,7 +55,7 @@ void convolve_by_products(const Context& ctx, const Windows& w, const Convolutio
   const bool by_pixels = are_pixels(t);
   const bool adds_bias = t.bias && by_pixels && w.groups == 1;
   const double beta = t.bias && !adds_bias ? 1.0 : 0.0;
-  if (beta != 0.0) fill_with_bias(ctx, t.out, t.bias);
+  if (beta != 0.0) fill_with_bias(ctx, Conv2dConvolution::labels(), t.out, t.bias);
   if (by_pixels) {
     blas::gemm(ctx, Transpose::no, Transpose::yes, 1.0, matrix(t.x, 0, w.images * p, k, pixel_distance(t.x)),
                matrix(t.weight, 0, m, k, row), beta, matrix(t.out, 0, w.images * p, m, pixel_distance(t.out)),

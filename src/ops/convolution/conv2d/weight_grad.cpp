@@ -163,8 +163,8 @@ void weight_grad_by_columns(const Context& ctx, const Windows& windows, const Te
         Conv2dKernels<B, T>::columns(ctx, s);
         columns = matrix(s.columns, count * windows.pixels(), windows.group_column(), windows.column());
       }
-      const TensorRef grads =
-          plan.out_grad.rows<B, T>(ctx, out_grad_label, windows, out_grad, first, count, memory.data());
+      const TensorRef grads = plan.out_grad.rows<B, T>(ctx, Conv2dConvolution::labels(), out_grad_label, windows,
+                                                       out_grad, first, count, memory.data());
       plan.weight_grad.add<B, T>(ctx, add_label, windows, first / plan.step, grads, columns, memory.data(),
                                  im2col.workspace());
     });

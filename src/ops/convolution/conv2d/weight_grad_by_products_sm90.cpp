@@ -8,6 +8,7 @@
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/bias.hpp"
+#include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
@@ -88,7 +89,7 @@ class OutGradMatrix {
              [&]<Backend B, class T>() { ConvolutionKernels<B, T>::rearrange(ctx, copy_label, what); });
     if (distance_ > channels()) {
       fill_with_bias(
-          ctx,
+          ctx, Conv2dConvolution::labels(),
           {copy + channels(), out_grad_.type(), {pixels(), distance_ - channels()}, {distance_, 1}, out_grad_.space()});
     }
     return copy;

@@ -54,7 +54,7 @@ class XGrad {
       ConvolutionKernels<B, T>::rearrange(
           ctx, label, to_channels_last(out_grad_, 0, windows_.images, channels_last_.in(memory.data())));
     });
-    if (!reaches_all()) fill_with_bias(ctx, x_grad_);
+    if (!reaches_all()) fill_with_bias(ctx, Conv2dConvolution::labels(), x_grad_);
     const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + layout_.bytes(), rest_});
     for_phases(memory.data(),
                [&](const PhaseConvolution& phase) { convolve_whole(lent, phase.windows, phase.tensors); });

@@ -96,7 +96,7 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
   const bool finishes = tensors.finishes() && windows.channels > 0 &&
                         impl::finishes_convolve<DeformConv2dConvolution>(ctx, windows, tensors);
   impl::convolve_and_finish<DeformConv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
-    if (windows.channels == 0) return impl::fill_with_bias(ctx, t.out, t.bias);
+    if (windows.channels == 0) return impl::fill_with_bias(ctx, impl::DeformConv2dConvolution::labels(), t.out, t.bias);
     impl::convolve<DeformConv2dConvolution>(ctx, windows, t, step_of(windows, params));
   });
 }
@@ -121,11 +121,12 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   const std::size_t bytes = grad_workspace(ctx, windows, tensors, params);
   const impl::Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (bias_grad) impl::sum_bias_grad(lent, "deform_conv2d_grad", out_grad, bias_grad);
+  if (bias_grad)
+    impl::sum_bias_grad(lent, "deform_conv2d_grad", impl::DeformConv2dConvolution::labels(), out_grad, bias_grad);
   if (!wants_windows(tensors)) return;
   if (has_no_windows(windows)) {
     for (const TensorRef* result : {&x_grad, &offset_grad, &weight_grad, &mask_grad}) {
-      impl::fill_with_bias(ctx, *result);
+      impl::fill_with_bias(ctx, impl::DeformConv2dConvolution::labels(), *result);
     }
     return;
   }

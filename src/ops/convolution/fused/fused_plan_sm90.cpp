@@ -127,11 +127,12 @@ void copy_x(const Context& ctx, const ConvolutionLabels& labels, const Windows& 
   Rearrangement what = to_channels_last(x, 0, windows.images, copy);
   what.to = {copy, windows.area() * pixel, 1, windows.width * pixel, pixel};
   if (padded_run == run) return ConvolutionKernels<B, T>::rearrange(ctx, labels.x, what);
-  fill_with_bias(ctx, {static_cast<T*>(copy) + run,
-                       x.type(),
-                       {windows.images, runs, windows.area(), padded_run - run},
-                       {windows.area() * pixel, padded_run, pixel, 1},
-                       x.space()});
+  fill_with_bias(ctx, labels,
+                 {static_cast<T*>(copy) + run,
+                  x.type(),
+                  {windows.images, runs, windows.area(), padded_run - run},
+                  {windows.area() * pixel, padded_run, pixel, 1},
+                  x.space()});
   what.rows = run;
   // Image by image all runs, or run by run all images: a launch for each of what there is less of.
   std::int64_t from_step = run * what.from.row, to_step = padded_run;

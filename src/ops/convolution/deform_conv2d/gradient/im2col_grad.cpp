@@ -53,8 +53,8 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
   using GradKernels = DeformConv2dGradKernels<B, T>;
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
     const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
-    const TensorRef grads =
-        plan.out_grad.rows<B, T>(ctx, out_grad_label, windows, t.out_grad, first, count, memory.data());
+    const TensorRef grads = plan.out_grad.rows<B, T>(ctx, DeformConv2dConvolution::labels(), out_grad_label, windows,
+                                                     t.out_grad, first, count, memory.data());
     const TensorRef columns = matrix(s.columns, count * windows.pixels(), k, windows.column());
     const auto add_to_weight_grad = [&] {
       plan.weight_grad.add<B, T>(ctx, add_label, windows, first / step, grads, columns, memory.data(),

@@ -60,7 +60,7 @@ void deform_conv2d_grad_by_pixels(const Context& ctx, const Windows& windows, co
         ConvolutionKernels<B, T>::zero(ctx, zero_label, sums.data,
                                        sizeof(float) * static_cast<std::size_t>(t.x_grad.size()));
       } else if (t.x_grad) {
-        fill_with_bias(ctx, t.x_grad);
+        fill_with_bias(ctx, DeformConv2dConvolution::labels(), t.x_grad);
       }
       Kernels::pixels_grad(ctx, step, tensor4(t.weight), tensor4(t.out_grad), sums, tensor4(t.offset_grad),
                            tensor4(t.mask_grad));
