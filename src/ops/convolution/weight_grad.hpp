@@ -61,11 +61,14 @@ class OutGradRows {
  public:
   OutGradRows() = default;
   OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step,
-              std::int64_t columns) {
-    if (is_matrix_of_pixels(out_grad)) return;
+              std::int64_t columns, bool is_copied) {
+    if (!is_copied) return;
     padding_ = columns - windows.out_channels;
     copy_ = TemporaryArray(layout, step * windows.pixels() * columns, size_of(out_grad.type()));
   }
+  OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step,
+              std::int64_t columns)
+      : OutGradRows(layout, windows, out_grad, step, columns, !is_matrix_of_pixels(out_grad)) {}
   OutGradRows(MemoryLayout& layout, const Windows& windows, const TensorRef& out_grad, std::int64_t step)
       : OutGradRows(layout, windows, out_grad, step, windows.out_channels) {}
 

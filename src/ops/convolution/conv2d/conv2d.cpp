@@ -88,10 +88,10 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const std::size_t bytes = grad_workspace(ctx, windows, tensors);
   const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", impl::Conv2dConvolution::labels(), out_grad, bias_grad);
+  const impl::ConvolutionLabels& labels = impl::Conv2dConvolution::labels();
+  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", labels, out_grad, bias_grad);
   if (has_no_windows(windows)) {
-    for (const TensorRef* result : {&x_grad, &weight_grad})
-      impl::fill_with_bias(ctx, impl::Conv2dConvolution::labels(), *result);
+    for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, labels, *result);
     return;
   }
   if (x_grad) impl::conv2d_x_grad(lent, windows, weight, out_grad, x_grad);

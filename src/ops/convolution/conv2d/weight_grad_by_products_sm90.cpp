@@ -7,12 +7,12 @@
 #include "core/exec/dispatch.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
-#include "ops/convolution/bias.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
+#include "ops/convolution/weight_grad.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -66,44 +66,6 @@ class ChannelsLast {
   TemporaryArray copy_;
 };
 
-/// out_grad as a matrix with a row a pixel, where it is or in a copy whose rows are filled up with zeros.
-class OutGradMatrix {
- public:
-  OutGradMatrix(MemoryLayout& layout, const TensorRef& out_grad) : out_grad_(out_grad) {
-    if (is_matrix_of_pixels(out_grad) && has_units(out_grad)) return;
-    const std::int64_t unit = unit_of(out_grad.type());
-    distance_ = ceil_div(channels(), unit) * unit;
-    copy_ = TemporaryArray(layout, pixels() * distance_, size_of(out_grad.type()));
-  }
-
-  std::int64_t distance() const { return copy_ ? distance_ : pixel_distance(out_grad_); }
-
-  const float* in(const Context& ctx, const std::string& copy_label, void* memory) const {
-    if (!copy_) return static_cast<const float*>(out_grad_.data());
-    auto* const copy = static_cast<float*>(copy_.in(memory));
-    Rearrangement what = to_channels_last(out_grad_, 0, out_grad_.extent(0), copy);
-    const std::int64_t width = out_grad_.extent(3);
-    what.to = {copy, out_grad_.extent(2) * width * distance_, 1, width * distance_, distance_};
-    what.merge_columns();
-    dispatch(ctx.backend(), out_grad_.type(),
-             [&]<Backend B, class T>() { ConvolutionKernels<B, T>::rearrange(ctx, copy_label, what); });
-    if (distance_ > channels()) {
-      fill_with_bias(
-          ctx, Conv2dConvolution::labels(),
-          {copy + channels(), out_grad_.type(), {pixels(), distance_ - channels()}, {distance_, 1}, out_grad_.space()});
-    }
-    return copy;
-  }
-
- private:
-  std::int64_t channels() const { return out_grad_.extent(1); }
-  std::int64_t pixels() const { return out_grad_.extent(0) * out_grad_.extent(2) * out_grad_.extent(3); }
-
-  const TensorRef& out_grad_;
-  std::int64_t distance_ = 0;
-  TemporaryArray copy_;
-};
-
 struct WeightProductsMemory {
   MemoryLayout layout;
   WeightProductsPlan plan;
@@ -121,7 +83,7 @@ struct WeightProductsMemory {
 struct WindowGemmMemory {
   MemoryLayout layout;
   ChannelsLast x;
-  OutGradMatrix out_grad;
+  OutGradRows out_grad;
   TemporaryArray sums;
   std::size_t gemm_bytes;
   TemporaryArray gemm;
@@ -129,10 +91,16 @@ struct WindowGemmMemory {
   WindowGemmMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
                    const TensorRef& out_grad_tensor)
       : x(layout, x_tensor),
-        out_grad(layout, out_grad_tensor),
+        out_grad(layout, windows, out_grad_tensor, windows.images, in_whole_units(windows.out_channels),
+                 !is_matrix_of_pixels(out_grad_tensor) || !has_units(out_grad_tensor)),
         sums(layout, windows.out_channels * windows.group_column(), sizeof(float)),
         gemm_bytes(window_gemm_workspace(windows, multiprocessors(ctx))),
         gemm(layout, static_cast<std::int64_t>(gemm_bytes), 1) {}
+
+  static std::int64_t in_whole_units(std::int64_t channels) {
+    const std::int64_t unit = unit_of(ElementType::f32);
+    return ceil_div(channels, unit) * unit;
+  }
 };
 
 struct CopyNames {
@@ -171,10 +139,12 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Tensor4 x_pixels = plan.x.in(ctx, copy_names().x, memory.data());
   auto* const sums = static_cast<float*>(plan.sums.in(memory.data()));
+  const TensorRef grads = plan.out_grad.rows<Backend::cuda, float>(
+      ctx, Conv2dConvolution::labels(), copy_names().out_grad, windows, out_grad, 0, windows.images, memory.data());
   const WindowGemmOperands operands{.x = static_cast<const float*>(x_pixels.data),
                                     .x_strides = in_units(x_pixels, unit_of(x.type())),
-                                    .out_grad = plan.out_grad.in(ctx, copy_names().out_grad, memory.data()),
-                                    .out_grad_distance = plan.out_grad.distance(),
+                                    .out_grad = static_cast<const float*>(grads.data()),
+                                    .out_grad_distance = grads.stride(0),
                                     .sums = sums};
   {
     const CurrentDevice device(ctx);

@@ -121,12 +121,12 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   const std::size_t bytes = grad_workspace(ctx, windows, tensors, params);
   const impl::Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
-  if (bias_grad)
-    impl::sum_bias_grad(lent, "deform_conv2d_grad", impl::DeformConv2dConvolution::labels(), out_grad, bias_grad);
+  const impl::ConvolutionLabels& labels = impl::DeformConv2dConvolution::labels();
+  if (bias_grad) impl::sum_bias_grad(lent, "deform_conv2d_grad", labels, out_grad, bias_grad);
   if (!wants_windows(tensors)) return;
   if (has_no_windows(windows)) {
     for (const TensorRef* result : {&x_grad, &offset_grad, &weight_grad, &mask_grad}) {
-      impl::fill_with_bias(ctx, impl::DeformConv2dConvolution::labels(), *result);
+      impl::fill_with_bias(ctx, labels, *result);
     }
     return;
   }

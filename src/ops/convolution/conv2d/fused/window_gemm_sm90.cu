@@ -14,12 +14,12 @@ using namespace blas::gemm_sm90;
 
 /// op(a): a row for each element of a group's windows, tap by tap, channels fastest, and the pixels of all images along
 /// the inner axis.
-class WindowRows {
+class WindowElements {
  public:
   static constexpr bool turned = true;
   static constexpr bool loads_before_product = false;
 
-  WindowRows(const Windows& windows, const float* x, const PixelStrides& strides)
+  WindowElements(const Windows& windows, const float* x, const PixelStrides& strides)
       : x_(x),
         image_(narrow(strides.image)),
         row_(narrow(strides.y)),
@@ -41,8 +41,8 @@ class WindowRows {
 
   class Fragment : public RowPairs<turned> {
    public:
-    __device__ __forceinline__ void begin(const WindowRows& a, std::int64_t product, std::int64_t, std::int64_t line,
-                                          std::int64_t k) {
+    __device__ __forceinline__ void begin(const WindowElements& a, std::int64_t product, std::int64_t,
+                                          std::int64_t line, std::int64_t k) {
       const auto element = static_cast<std::uint32_t>(line + first_row());
       const std::uint32_t tap = a.channels_.quotient(element);
       const std::uint32_t tap_y = a.kernel_width_.quotient(tap), tap_x = tap - tap_y * a.kernel_width_.value();
@@ -55,7 +55,7 @@ class WindowRows {
     }
 
     /// Each lane finds one of the step's pixels for all lanes of its warp.
-    __device__ __forceinline__ void load(const WindowRows& a) {
+    __device__ __forceinline__ void load(const WindowElements& a) {
       static_assert(depth == 32);
       const auto pixel = static_cast<std::uint32_t>(pixel_) + threadIdx.x % 32;
       const std::uint32_t image = a.pixels_.quotient(pixel), in_image = pixel - image * a.pixels_.value();
@@ -119,14 +119,14 @@ void multiply_windows(void* stream, int multiprocessors, const Windows& windows,
                           .c_row = shape.columns,
                           .c_column = 1,
                           .c_batch = shape.rows * shape.columns,
-                          .rows_in_pairs = WindowRows::turned,
+                          .rows_in_pairs = WindowElements::turned,
                           .has_pairs = shape.columns % 2 == 0,
                           .inner = shape.inner,
                           .alpha = 1.0f,
                           .beta = 0.0f};
   follow(plan, workspace.data, arguments);
-  launch<WindowRows, true, false>("portops::conv2d_grad::weight_grad[fused]", static_cast<cudaStream_t>(stream), plan,
-                                  arguments, WindowRows(windows, operands.x, operands.x_strides));
+  launch<WindowElements, true, false>("portops::conv2d_grad::weight_grad[fused]", static_cast<cudaStream_t>(stream),
+                                      plan, arguments, WindowElements(windows, operands.x, operands.x_strides));
 }
 
 }  // namespace portops::impl
