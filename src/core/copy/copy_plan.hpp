@@ -45,9 +45,6 @@ struct CopyPlan {
   bool is_small() const;
 };
 
-/// Whether a host's caches are too small to keep what is written until it is read again.
-inline bool writes_past_caches(std::int64_t bytes) { return bytes >= std::int64_t{8} << 20; }
-inline bool writes_past_caches(const CopyPlan& plan) { return writes_past_caches(plan.size * plan.word_bytes); }
 
 /// A copy between tensors of as many elements, one or more.
 CopyPlan make_copy_plan(const TensorRef& from, const TensorRef& to);

@@ -5,6 +5,7 @@
 #include "core/copy/copy_plan.hpp"
 #include "core/copy/copy_run.hpp"
 #include "core/exec/spaces.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/types/macros.hpp"
 
@@ -25,7 +26,7 @@ class CopyWordsHost {
   static constexpr int blocks = 0;  // a matter of GPUs
 
   explicit CopyWordsHost(const CopyPlan& plan)
-      : plan_(plan), streaming_(writes_past_caches(plan)), whole_lines_(streaming_ && has_whole_lines()) {
+      : plan_(plan), streaming_(exceeds_host_caches(plan.size * plan.word_bytes)), whole_lines_(streaming_ && has_whole_lines()) {
     if (whole_lines_) order_as_read();
   }
 

@@ -4,6 +4,7 @@
 
 #include "core/copy/copy_plan.hpp"
 #include "core/copy/rearrangement.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/tile_shape.hpp"
 
@@ -28,7 +29,7 @@ class RearrangeFewHost {
         length_(rows_are_few_ ? what.width : what.rows),
         plane_(plane_stride(apart_ ? what.to : what.from)),
         pieces_(ceil_div(length_, piece)),
-        streaming_(writes_past_caches(what.size() * static_cast<std::int64_t>(sizeof(Word))) && has_whole_packs()) {}
+        streaming_(exceeds_host_caches(what.size() * static_cast<std::int64_t>(sizeof(Word))) && has_whole_packs()) {}
 
   std::int64_t items() const { return what_.batches * what_.height * pieces_; }
 

@@ -4,6 +4,7 @@
 
 #include "core/copy/copy_plan.hpp"
 #include "core/copy/rearrangement.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/lanes/turn_words.hpp"
 
@@ -31,7 +32,7 @@ class RearrangeHost {
         from_line_(lines_are_rows_ ? what.from.x : what.from.row),
         tiles_down_(ceil_div(lines_, host::turned_tile)),
         tiles_across_(ceil_div(count_, host::turned_tile)),
-        streaming_(writes_past_caches(what.size() * static_cast<std::int64_t>(sizeof(Word))) && has_whole_packs()) {}
+        streaming_(exceeds_host_caches(what.size() * static_cast<std::int64_t>(sizeof(Word))) && has_whole_packs()) {}
 
   std::int64_t items() const { return what_.batches * what_.height * tiles_down_ * tiles_across_; }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/host_caches.hpp"
 #include "core/loop/axes.hpp"
 #include "core/types/tensor_ref.hpp"
 
@@ -44,8 +45,7 @@ struct Loop {
 
 /// Whether each output is too large for a host's caches to keep it until it is read again.
 inline bool writes_much(const Loop& loop) {
-  constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
-  return loop.size() * static_cast<std::int64_t>(size_of(loop.type)) >= kept_bytes;
+  return exceeds_host_caches(loop.size() * static_cast<std::int64_t>(size_of(loop.type)));
 }
 
 /// The loop over `extents`, to which all operands broadcast, in canonical form: no axes of extent 1, outputs' strides

@@ -12,7 +12,7 @@ namespace {
 
 /// A sum of more partial sums than this is done in two steps, to give more teams a share in it. Where neighbours belong
 /// to different results, fewer threads of a team share a sum.
-constexpr std::int64_t longest_sum(const SumPlan& sum) { return sum.kept_is_fastest ? 1024 : 4096; }
+constexpr std::int64_t longest_sum(const SumPlan& sum) { return sum.kept_is_fastest ? 1024 : 8192; }
 constexpr std::int64_t chunk_of_long_sum = 256;
 
 std::pair<SumPlan, SumPlan> in_two_steps(const SumPlan& sum, std::int64_t& partials) {

@@ -319,8 +319,8 @@ class DepthwiseWeightGrad {
   IndexDivisor units_, taps_;
 };
 
-/// Adds up the sums over chunks, which lie chunk by chunk in the order of weight_grad's elements: a warp a weight.
-/// Rounds once.
+/// Adds up the sums over chunks, which lie chunk by chunk in the order of weight_grad's elements: a team takes as many
+/// neighbours as memory hands out together, and its slots share the chunks. Rounds once.
 template <Backend B, class T>
 class JoinPixelsWeightGrad {
  public:
@@ -333,33 +333,34 @@ class JoinPixelsWeightGrad {
   JoinPixelsWeightGrad(const Windows& windows, std::int64_t chunks, const A* sums, const Tensor4& weight_grad)
       : windows_(windows), chunks_(chunks), sums_(sums), weight_grad_(weight_grad) {}
 
-  std::int64_t teams() const { return ceil_div(weights(), warps); }
-  static std::size_t scratch_bytes() { return 0; }
+  std::int64_t teams() const { return ceil_div(weights(), lanes); }
+  static std::size_t scratch_bytes() { return threads * sizeof(A); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    const std::int64_t index = (first_team + team.league_rank()) * warps + team.team_rank() / warp;
-    if (index >= weights()) return;  // a whole warp
-    const int lane = team.team_rank() % warp;
-    A sum(0);
-    for (std::int64_t first = lane; first < chunks_; first += chain * warp) {
-      A of_chain(0);
-      for (std::int64_t chunk = first; chunk < first + chain * warp && chunk < chunks_; chunk += warp) {
-        of_chain += sums_[chunk * weights() + index];
+    const int lane = team.team_rank() % lanes, slot = team.team_rank() / lanes;
+    const std::int64_t index = (first_team + team.league_rank()) * lanes + lane;
+    A sum[1] = {A(0)};
+    for (std::int64_t first = slot; first < chunks_ && index < weights(); first += batch * slots) {
+      A of_chunk[batch];
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) {
+        const std::int64_t chunk = first + b * slots;
+        of_chunk[b] = chunk < chunks_ ? sums_[chunk * weights() + index] : A(0);
       }
-      sum += of_chain;
+      sum[0] += sum_of(of_chunk);
     }
-    sum = sum_over_lanes(sum, warp);
-    if (lane != 0) return;
+    join_over_slots(team, scratch_of<A>(team), slots, lanes, sum, Plus());
+    if (slot != 0 || index >= weights()) return;
     const Windows& w = windows_;
     const std::int64_t line = quotient(index, w.taps()), tap = index - line * w.taps();
     const std::int64_t out = quotient(line, w.group_channels()), k = quotient(tap, w.kernel_width);
     const std::int64_t at = weight_grad_.offset(out, line - out * w.group_channels(), k, tap - k * w.kernel_width);
-    static_cast<T*>(weight_grad_.data)[at] = static_cast<T>(sum);
+    static_cast<T*>(weight_grad_.data)[at] = static_cast<T>(sum[0]);
   }
 
  private:
-  static constexpr int warp = 32, warps = threads / warp;
-  static constexpr std::int64_t chain = 64;  ///< sums that are added one after the other
+  static constexpr int lanes = 32 / static_cast<int>(sizeof(A)), slots = threads / lanes;
+  static constexpr int batch = 8;  ///< sums that are under way together
 
   PORTOPS_FUNCTION std::int64_t weights() const { return windows_.out_channels * windows_.group_column(); }
 

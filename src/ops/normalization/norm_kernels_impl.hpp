@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/launch.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "ops/normalization/norm_functions.hpp"
 #include "ops/normalization/norm_join.hpp"
 #include "ops/normalization/norm_kernels.hpp"
@@ -56,8 +57,7 @@ void launch_norm_map(const Context& ctx, const NormLabels& labels, const NormRow
     if (Dense::suits(plan)) return launch_by_items<B>(ctx, labels.dense, Dense(rows, plan));
     launch_by_items<B>(ctx, labels.normalize, NormMap<B, T, F>(rows, plan, out));
   } else {
-    constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
-    const bool streaming = plan.runs * plan.columns * static_cast<std::int64_t>(sizeof(T)) >= kept_bytes;
+    const bool streaming = exceeds_host_caches(plan.runs * plan.columns * static_cast<std::int64_t>(sizeof(T)));
     launch_by_items<B>(ctx, labels.normalize, NormMapHost<T, F>(rows, plan, out, streaming));
   }
 }

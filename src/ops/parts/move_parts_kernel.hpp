@@ -5,6 +5,7 @@
 #include "core/copy/copy_run.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divisor_of.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/types/macros.hpp"
 #include "ops/parts/parts_table.hpp"
@@ -40,7 +41,7 @@ class MoveParts {
         table_(group) {
     if constexpr (B != Backend::cuda) {
       const auto bytes = static_cast<std::int64_t>(sizeof(Word)) * size_, row = bytes / plan.rows();
-      streaming_ = bytes >= streamed_bytes;
+      streaming_ = exceeds_host_caches(bytes);
       if (form == PartsForm::runs && outer_axes_ == 1 && row <= most_row_bytes && longest_run() <= most_run_words) {
         rows_ = plan.rows();
         rows_of_item_ = std::clamp(bytes / enough_items, least_item_bytes, most_item_bytes) / row;
@@ -79,8 +80,6 @@ class MoveParts {
   static constexpr std::int64_t most_run_words = 1024 / static_cast<std::int64_t>(sizeof(Word));
   static constexpr std::int64_t least_item_bytes = std::int64_t{1} << 15, most_item_bytes = std::int64_t{1} << 18;
   static constexpr std::int64_t enough_items = 128;
-  /// From so many on, what is written is too large for a host's caches to keep it until it is read again.
-  static constexpr std::int64_t streamed_bytes = std::int64_t{8} << 20;
   static constexpr bool is_strided = form == PartsForm::strided;
 
   /// A word in its part and in the whole, and how many of the following ones lie at these strides from each other.

@@ -41,6 +41,10 @@ class GemmPlan {
 
   /// Finds the matrices, given what is copied; says of what else a copy is needed.
   std::optional<Tensors> find_matrices();
+  /// The batches that are enqueued one after the other.
+  std::int64_t launches() const;
+  /// Has c copied where this makes a batch of several, which are worth more.
+  void join_batches();
   void* data_of(Tensors tensor, void* memory) const;
   void copy(const Context& ctx, const ProductLabels& labels, Tensors tensor, void* memory) const;
   void multiply(const Context& ctx, void* memory, double beta, const TensorRef& bias) const;

@@ -9,6 +9,7 @@
 #include "core/exec/launch.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divisor_of.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/tile_shape.hpp"
 
@@ -295,7 +296,7 @@ class FillRuns : FilledWords<Word, std::int64_t> {
  public:
   static constexpr int blocks = 0;
 
-  explicit FillRuns(const FillPlan& plan) : Base(plan), streaming_(writes_past_caches(plan.size() * plan.word_bytes)) {}
+  explicit FillRuns(const FillPlan& plan) : Base(plan), streaming_(exceeds_host_caches(plan.size() * plan.word_bytes)) {}
 
   std::int64_t items() const { return ceil_div(size_, words); }
 

@@ -202,7 +202,7 @@ TEST_P(ConcatTest, keeps_the_bits_of_numbers_that_are_none) {
 }
 
 TEST_P(ConcatTest, moves_large_tensors) {
-  // Large enough for streaming stores on hosts, with runs that are no multiple of a vector.
+  // Runs that are no multiple of a vector.
   for (int axis = 0; axis < 2; ++axis) {
     PartsTensors<float> tensors(ctx, {{1031, 1033}, axis, {1031, 1, 1500}});
     tensors.fill_parts();

@@ -95,7 +95,7 @@ TEST_P(ReshapeTest, copies_a_tensor_whose_axes_are_exchanged) {
 }
 
 TEST_P(ReshapeTest, copies_images_between_layouts_past_the_caches) {
-  // 8 MB and more, which hosts write past their caches: lines that begin where they can be, and others; beside gaps.
+  // Lines that begin where they can be written past the caches, and others; beside gaps.
   struct Case {
     std::int64_t batch, rows, columns;
     bool rows_are_cut;

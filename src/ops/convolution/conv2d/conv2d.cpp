@@ -3,6 +3,8 @@
 #include "ops/convolution/conv2d/conv2d.hpp"
 
 #include "blas/gemm.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
@@ -10,8 +12,11 @@
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
 #include "ops/convolution/conv2d/weight_grad.hpp"
 #include "ops/convolution/conv2d/x_grad.hpp"
+#include "ops/convolution/convolution_kernels.hpp"
+#include "ops/convolution/layouts.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace portops {
 namespace {
@@ -45,14 +50,60 @@ bool has_no_windows(const Windows& windows) {
          windows.area() == 0;
 }
 
+/// out_grad as the gradients of x and weight read it: copied once, with its channels last, where both would copy it.
+class OutGradOfBoth {
+ public:
+  OutGradOfBoth(const Context& ctx, const Windows& windows, const GradTensors& t) : out_grad_(t.out_grad) {
+    if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || impl::is_matrix_of_pixels(out_grad_)) return;
+    const std::int64_t pixel_bytes = out_grad_.extent(1) * static_cast<std::int64_t>(size_of(out_grad_.type()));
+    if (pixel_bytes % gpu_pixel_bytes == 0 &&
+        impl::x_grad_wants_channels_last(ctx, windows, t.weight, out_grad_, t.x_grad) &&
+        impl::weight_grad_wants_channels_last(ctx, windows, t.x, out_grad_, t.weight_grad)) {
+      copy_ = impl::TemporaryArray(layout_, out_grad_.size(), size_of(out_grad_.type()));
+    }
+  }
+
+  std::size_t bytes() const { return layout_.bytes(); }
+
+  /// Without memory, one of the same extents, strides and alignment.
+  TensorRef in(void* memory) const {
+    if (!copy_) return out_grad_;
+    const Extents& extents = out_grad_.extents();
+    const std::int64_t row = extents[3] * extents[1];
+    return {copy_.in(memory), out_grad_.type(), extents, {extents[2] * row, 1, row, extents[1]}, out_grad_.space()};
+  }
+
+  TensorRef copied_to(const Context& ctx, void* memory) const {
+    static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
+    if (copy_) {
+      impl::dispatch(ctx.backend(), out_grad_.type(), [&]<Backend B, class T>() {
+        impl::ConvolutionKernels<B, T>::rearrange(
+            ctx, label, impl::to_channels_last(out_grad_, 0, out_grad_.extent(0), copy_.in(memory)));
+      });
+    }
+    return in(memory);
+  }
+
+ private:
+  /// Pixels of whole such units are read where they lie.
+  static constexpr std::int64_t gpu_pixel_bytes = 16;
+
+  TensorRef out_grad_;
+  impl::MemoryLayout layout_;
+  impl::TemporaryArray copy_;
+};
+
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t) {
   std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
   if (has_no_windows(windows)) return bytes;
-  if (t.x_grad) bytes = std::max(bytes, impl::x_grad_workspace(ctx, windows, t.weight, t.out_grad, t.x_grad));
+  const OutGradOfBoth of_both(ctx, windows, t);
+  const TensorRef out_grad = of_both.in(nullptr);
+  std::size_t of_gradients = 0;
+  if (t.x_grad) of_gradients = impl::x_grad_workspace(ctx, windows, t.weight, out_grad, t.x_grad);
   if (t.weight_grad) {
-    bytes = std::max(bytes, impl::weight_grad_workspace(ctx, windows, t.x, t.out_grad, t.weight_grad));
+    of_gradients = std::max(of_gradients, impl::weight_grad_workspace(ctx, windows, t.x, out_grad, t.weight_grad));
   }
-  return bytes;
+  return std::max(bytes, of_both.bytes() + of_gradients);
 }
 
 }  // namespace
@@ -94,8 +145,12 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
     for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, labels, *result);
     return;
   }
-  if (x_grad) impl::conv2d_x_grad(lent, windows, weight, out_grad, x_grad);
-  if (weight_grad) impl::conv2d_weight_grad(lent, windows, x, out_grad, weight_grad);
+  const OutGradOfBoth of_both(ctx, windows, tensors);
+  const TensorRef shared = of_both.copied_to(ctx, memory.data());
+  const Context rest =
+      Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + of_both.bytes(), bytes - of_both.bytes()});
+  if (x_grad) impl::conv2d_x_grad(rest, windows, weight, shared, x_grad);
+  if (weight_grad) impl::conv2d_weight_grad(rest, windows, x, shared, weight_grad);
 }
 
 std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,

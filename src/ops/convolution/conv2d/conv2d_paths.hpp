@@ -31,6 +31,20 @@ inline bool finishes_whole(const Context& ctx, const Windows& windows, const Con
   return finishes_convolve<Conv2dConvolution>(ctx, windows, tensors);
 }
 
+/// Whether it takes the fused path: which reads x with its channels last, there or in a copy, and packs a weight of any
+/// strides.
+inline bool fuses_whole(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  return ctx.products() != Products::kokkos_kernels &&
+         !suits_depthwise(ctx, windows, tensors.x, tensors.weight, tensors.out) &&
+         !suits_products(ctx, windows, tensors) && !suits_window_rows(ctx, windows, tensors) &&
+         choose_path<Conv2dConvolution>(ctx, windows, tensors) == ConvolutionPath::fused;
+}
+
+/// Whether it takes matrix products of the weight as it lies.
+inline bool multiplies_whole(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  return ctx.products() != Products::kokkos_kernels && suits_products(ctx, windows, tensors);
+}
+
 /// The workspace that it needs.
 inline std::size_t convolve_whole_workspace(const Context& ctx, const Windows& windows,
                                             const ConvolutionTensors& tensors) {

@@ -23,6 +23,17 @@ TensorRef matrix(const TensorRef& of, std::int64_t element, std::int64_t rows, s
   return {data, of.type(), {rows, columns}, {distance, 1}, of.space()};
 }
 
+/// Whether the weight of each group is a matrix of rows as it lies: of output channels, or of channels, where they are
+/// exchanged and there is one group.
+bool has_rows(const Windows& w, const TensorRef& weight) {
+  const std::int64_t k = w.group_channels();
+  return (k == 1 || weight.stride(1) == 1) && (weight.extent(0) == 1 || weight.stride(0) >= k);
+}
+bool has_exchanged_rows(const Windows& w, const TensorRef& weight) {
+  const std::int64_t m = w.out_channels;
+  return w.groups == 1 && (m == 1 || weight.stride(0) == 1) && (w.channels == 1 || weight.stride(1) >= m);
+}
+
 bool are_pixels(const ConvolutionTensors& t) { return is_matrix_of_pixels(t.x) && is_matrix_of_pixels(t.out); }
 
 bool are_planes(const ConvolutionTensors& t) {
@@ -43,13 +54,17 @@ bool suits_products(const Context& ctx, const Windows& windows, const Convolutio
   constexpr std::int64_t least = 64;
   const bool rounds = t.x.type() != ElementType::f32 || ctx.math() == Math::tf32;
   if (!rounds && std::min({m, k, windows.pixels()}) < least) return false;
-  const bool has_rows = (k == 1 || t.weight.stride(1) == 1) && (t.weight.extent(0) == 1 || t.weight.stride(0) >= k);
-  return has_rows && (are_pixels(t) || are_planes(t));
+  const bool is_matrix = has_rows(windows, t.weight) || has_exchanged_rows(windows, t.weight);
+  return is_matrix && (are_pixels(t) || are_planes(t));
 }
 
 void convolve_by_products(const Context& ctx, const Windows& w, const ConvolutionTensors& t) {
   const std::int64_t m = w.group_out_channels(), k = w.group_channels(), p = w.pixels();
-  const std::int64_t row = std::max(t.weight.stride(0), k);
+  const bool is_exchanged = !has_rows(w, t.weight);
+  const std::int64_t row = std::max(t.weight.stride(is_exchanged ? 1 : 0), is_exchanged ? m : k);
+  const auto weight_of = [&](std::int64_t group) {
+    return is_exchanged ? matrix(t.weight, 0, k, m, row) : matrix(t.weight, group * m * row, m, k, row);
+  };
   const Temporary memory(ctx, Conv2dConvolution::labels().workspace.c_str(), products_workspace(ctx));
   const Workspace workspace{memory.data(), products_workspace(ctx)};
   const bool by_pixels = are_pixels(t);
@@ -57,9 +72,10 @@ void convolve_by_products(const Context& ctx, const Windows& w, const Convolutio
   const double beta = t.bias && !adds_bias ? 1.0 : 0.0;
   if (beta != 0.0) fill_with_bias(ctx, Conv2dConvolution::labels(), t.out, t.bias);
   if (by_pixels) {
-    blas::gemm(ctx, Transpose::no, Transpose::yes, 1.0, matrix(t.x, 0, w.images * p, k, pixel_distance(t.x)),
-               matrix(t.weight, 0, m, k, row), beta, matrix(t.out, 0, w.images * p, m, pixel_distance(t.out)),
-               Batch{w.groups, k, m * row, m}, workspace, adds_bias ? t.bias : TensorRef());
+    const Transpose turns = is_exchanged ? Transpose::no : Transpose::yes;
+    blas::gemm(ctx, Transpose::no, turns, 1.0, matrix(t.x, 0, w.images * p, k, pixel_distance(t.x)), weight_of(0), beta,
+               matrix(t.out, 0, w.images * p, m, pixel_distance(t.out)), Batch{w.groups, k, m * row, m}, workspace,
+               adds_bias ? t.bias : TensorRef());
     return;
   }
   // One batch of all images of a group, or of all groups of an image, whichever are more.
@@ -67,7 +83,7 @@ void convolve_by_products(const Context& ctx, const Windows& w, const Convolutio
   const bool by_group = w.images >= w.groups;
   for (std::int64_t i = 0; i < (by_group ? w.groups : w.images); ++i) {
     const std::int64_t group = by_group ? i : 0, image = by_group ? 0 : i;
-    blas::gemm(ctx, Transpose::no, Transpose::no, 1.0, matrix(t.weight, group * m * row, m, k, row),
+    blas::gemm(ctx, is_exchanged ? Transpose::yes : Transpose::no, Transpose::no, 1.0, weight_of(group),
                matrix(t.x, image * t.x.stride(0) + group * k * x_plane, k, p, x_plane), beta,
                matrix(t.out, image * t.out.stride(0) + group * m * out_plane, m, p, out_plane),
                by_group ? Batch{w.images, 0, t.x.stride(0), t.out.stride(0)}

@@ -186,6 +186,13 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
   }
 }
 
+bool weight_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                     const TensorRef& out_grad, const TensorRef& weight_grad) {
+  if (ctx.backend() != Backend::cuda) return false;
+  const WeightGradPath path = choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad);
+  return path == WeightGradPath::products || path == WeightGradPath::columns;
+}
+
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {

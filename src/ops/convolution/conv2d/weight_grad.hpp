@@ -14,6 +14,9 @@ namespace portops::impl {
 /// in memory, some images at a time. Needs windows: no extent is 0.
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                         const TensorRef& weight_grad);
+/// Whether it reads out_grad with its channels last, on a GPU, there or in a copy.
+bool weight_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                     const TensorRef& out_grad, const TensorRef& weight_grad);
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                   const TensorRef& out_grad, const TensorRef& weight_grad);
 

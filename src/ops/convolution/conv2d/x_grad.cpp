@@ -29,12 +29,13 @@ class XGrad {
         x_grad_(x_grad),
         down_(phases_of(windows.height, windows.kernel_height, windows.stride_y, windows.top, windows.dilation_y)),
         across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)) {
-    // Hosts read the weight of a single group where it lies, and pack it as they need it.
-    if (ctx.backend() == Backend::cuda || windows.groups > 1) {
+    // The weight of a single group is read where it lies by what packs it anyway, and by matrix products.
+    const bool on_gpu = ctx.backend() == Backend::cuda;
+    if (windows.groups > 1 || (on_gpu && !takes_weight_as_it_lies(ctx))) {
       turned_ = TemporaryArray(layout_, weight.size(), size_of(weight.type()));
     }
     // What each of several convolutions would copy is copied once.
-    const bool copies = ctx.backend() == Backend::cuda && down_.size() * across_.size() > 1;
+    const bool copies = on_gpu && down_.size() * across_.size() > 1;
     if (copies && !has_channels_last(out_grad)) {
       channels_last_ = TemporaryArray(layout_, out_grad.size(), size_of(out_grad.type()));
     }
@@ -44,6 +45,12 @@ class XGrad {
   }
 
   std::size_t bytes() const { return layout_.bytes() + rest_; }
+
+  /// Whether it reads out_grad with its channels last.
+  bool wants_channels_last(const Context& ctx) const {
+    return all_phases(
+        [&](const Windows& windows, const ConvolutionTensors& tensors) { return fuses_whole(ctx, windows, tensors); });
+  }
 
   void run(const Context& ctx) const {
     static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
@@ -88,6 +95,21 @@ class XGrad {
       }
       ConvolutionKernels<B, T>::rearrange(ctx, label, what);
     }
+  }
+
+  /// Whether the condition holds for all of the convolutions, which are given a view of the weight unless it is copied.
+  template <class Condition>
+  bool all_phases(const Condition& condition) const {
+    bool all = true;
+    for_phases(nullptr, [&](const PhaseConvolution& phase) { all = all && condition(phase.windows, phase.tensors); });
+    return all;
+  }
+
+  /// Whether all of them take the weight as it lies.
+  bool takes_weight_as_it_lies(const Context& ctx) const {
+    return all_phases([&](const Windows& windows, const ConvolutionTensors& tensors) {
+      return multiplies_whole(ctx, windows, tensors) || fuses_whole(ctx, windows, tensors);
+    });
   }
 
   /// Whether each pixel of x is in some phase.
@@ -199,6 +221,13 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
     return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
   }
   XGrad(ctx, windows, weight, out_grad, x_grad).run(ctx);
+}
+
+bool x_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& weight,
+                                const TensorRef& out_grad, const TensorRef& x_grad) {
+  return !suits_depthwise(ctx, windows, x_grad, weight, out_grad) &&
+         !suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&
+         XGrad(ctx, windows, weight, out_grad, x_grad).wants_channels_last(ctx);
 }
 
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,

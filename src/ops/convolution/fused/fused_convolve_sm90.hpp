@@ -427,11 +427,7 @@ class FusedPath {
   template <class T, Precision precision>
   static void launch(const ConvolutionLabels& labels, cudaStream_t stream, const FusedArguments& arguments,
                      const FusedPlan& plan) {
-    const auto of_tap = static_cast<std::uint32_t>(plan.group_chunks * Tile<precision>::units);
-    const auto rows = static_cast<std::uint32_t>(plan.row_tiles * plan.rows);
-    const auto taps = static_cast<std::uint32_t>(arguments.windows.taps());
-    const WeightUnits units{Divisor(taps), Divisor(of_tap), Divisor(rows),
-                            static_cast<std::uint32_t>(arguments.windows.groups) * rows * of_tap * taps};
+    const WeightUnits units(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
     constexpr unsigned block = 256;
     Launch pack(dim3((units.all + block - 1) / block), block);
     pack.config.stream = stream;

@@ -5,16 +5,50 @@
 #include "core/exec/cuda/kernel_order.hpp"
 #include "ops/convolution/fused/fused_blocks_sm90.hpp"
 
+#include <cstdint>
+#include <cstdlib>
+
 // The weight as the fused kernel wants it. For _sm90.cu alone.
 
 namespace portops::impl::fused_sm90 {
 
-/// The units of 16 bytes, of each term, that a row of the packed weight has.
+/// The units of 16 bytes, of each term, of the packed weight, counted so that neighbours are read side by side.
 struct WeightUnits {
-  Divisor taps;       ///< of the kernel, fastest
+  Divisor taps;       ///< of the kernel
   Divisor of_tap;     ///< those of a tap: of all chunks of a group
   Divisor rows;       ///< of all tiles of a group
   std::uint32_t all;  ///< of all groups
+  /// Taps are counted before units; rows before both, between them or behind them, by their distance in the weight.
+  enum class Rows : std::uint8_t { first, second, last } rows_come;
+
+  WeightUnits(const FusedArguments& arguments, std::int64_t units_of_tap, std::int64_t all_rows)
+      : taps(static_cast<std::uint32_t>(arguments.windows.taps())),
+        of_tap(static_cast<std::uint32_t>(units_of_tap)),
+        rows(static_cast<std::uint32_t>(all_rows)),
+        all(static_cast<std::uint32_t>(arguments.windows.groups * all_rows * units_of_tap * arguments.windows.taps())) {
+    const auto distance = [&](int axis) { return std::abs(arguments.operands.weight.stride[axis]); };
+    rows_come = distance(0) < distance(3) ? Rows::first : distance(0) < distance(1) ? Rows::second : Rows::last;
+  }
+
+  struct Place {
+    std::uint32_t group;
+    int row, unit, tap;  ///< unit: of a tap
+  };
+  __device__ __forceinline__ Place operator()(std::uint32_t index) const {
+    const auto take = [&](const Divisor& extent) {
+      const std::uint32_t rest = extent.quotient(index), at = index - rest * extent.value();
+      index = rest;
+      return static_cast<int>(at);
+    };
+    Place place;
+    if (rows_come == Rows::first) place.row = take(rows);
+    place.tap = take(taps);
+    if (rows_come == Rows::second) place.row = take(rows);
+    place.unit = take(of_tap);
+    if (rows_come == Rows::last) place.row = take(rows);
+    place.group = index;
+    return place;
+  }
 };
 
 /// The channel, of a chunk, of an element of a 16-byte unit of a row of packed weight. A thread's columns, 16 bytes of
@@ -36,13 +70,8 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
                                           std::uint32_t index) {
   using Layout = Tile<precision>;
   constexpr int unit_channels = Layout::channels / Layout::units;
-  const std::uint32_t unit_of_all = units.taps.quotient(index);
-  const int tap = static_cast<int>(index - unit_of_all * units.taps.value());
-  const std::uint32_t row_of_all = units.of_tap.quotient(unit_of_all);
-  const int unit_of_row = static_cast<int>(unit_of_all - row_of_all * units.of_tap.value());
-  const std::uint32_t group = units.rows.quotient(row_of_all);
-  const int row = static_cast<int>(row_of_all - group * units.rows.value());
-  const int chunk = unit_of_row / Layout::units, unit = unit_of_row % Layout::units;
+  const auto [group, row, unit_of_tap, tap] = units(index);
+  const int chunk = unit_of_tap / Layout::units, unit = unit_of_tap % Layout::units;
 
   const Windows& windows = arguments.windows;
   const Tensor4& weight = arguments.operands.weight;
@@ -92,9 +121,9 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
   }
 }
 
-/// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Neighbouring threads take
-/// neighbours in the weight. Where x is copied by the kernel before, which began when all others had ended, both run at
-/// once; one block waits for it, so that it has ended too when this one does.
+/// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Where x is copied by the kernel
+/// before, which began when all others had ended, both run at once; one block waits for it, so that it has ended too
+/// when this one does.
 template <class T, Precision precision>
 __global__ void pack_weight(const __grid_constant__ FusedArguments arguments, WeightUnits units, int tile_rows) {
   if (!arguments.operands.x_is_copied) wait_for_kernel_before();

@@ -81,23 +81,17 @@ void layer_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& me
   if (!(x_grad || scale_grad || bias_grad)) return;
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     using Steps = impl::NormKernels<B, T>;
-    const auto sum_columns = [&](void* partials) {
-      if (!(scale_grad || bias_grad)) return;
-      Steps::gradient_sums(ctx, labels, t.x, t.out_grad, t.others, t.mean, t.inv_std, {}, false,
-                           {{}, t.scale_grad, t.bias_grad}, partials);
-    };
     const impl::Temporary memory(ctx, labels.partials.c_str(), impl::layer_norm_grad_memory(t, B));
     if (x.size() > 0) {
       const impl::LayerNormPlan plan = impl::make_layer_norm_grad_plan(t, B);
-      if (plan.whole) {
-        // Before out_grad may become x_grad.
-        if (plan.sums_apart) sum_columns(memory.data());
-        return impl::LayerNormKernels<B, T>::layer_norm_grad(ctx, labels, t, plan, memory.data());
-      }
+      if (plan.whole) return impl::LayerNormKernels<B, T>::layer_norm_grad(ctx, labels, t, plan, memory.data());
     }
     auto* const means_data = static_cast<std::byte*>(memory.data());
     auto* const partials = x.size() > 0 ? means_data + impl::layer_norm_means_memory(t) : nullptr;
-    sum_columns(partials);
+    if (scale_grad || bias_grad) {
+      Steps::gradient_sums(ctx, labels, t.x, t.out_grad, t.others, t.mean, t.inv_std, {}, false,
+                           {{}, t.scale_grad, t.bias_grad}, partials);
+    }
     if (!x_grad || x.size() == 0) return;
     const impl::MeansOfSums means(means_data, t.mean);
     Steps::gradient_sums(ctx, labels, t.x, t.out_grad, t.normalized, t.mean, t.inv_std, t.scale, false,

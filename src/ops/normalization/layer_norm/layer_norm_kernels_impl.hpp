@@ -4,7 +4,9 @@
 
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/launch.hpp"
+#include "core/lanes/host_caches.hpp"
 #include "ops/normalization/layer_norm/layer_norm_along.hpp"
+#include "ops/normalization/layer_norm/layer_norm_columns.hpp"
 #include "ops/normalization/layer_norm/layer_norm_host.hpp"
 #include "ops/normalization/layer_norm/layer_norm_kernels.hpp"
 #include "ops/normalization/norm_join.hpp"
@@ -13,8 +15,7 @@ namespace portops::impl {
 
 template <class T>
 bool writes_much(const ReducePlan& plan) {
-  constexpr std::int64_t kept_bytes = std::int64_t{8} << 20;
-  return plan.kept * plan.columns * static_cast<std::int64_t>(sizeof(T)) >= kept_bytes;
+  return exceeds_host_caches(plan.kept * plan.columns * static_cast<std::int64_t>(sizeof(T)));
 }
 
 template <Backend B, class T>
@@ -54,8 +55,7 @@ template <Backend B, class T>
 void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabels& labels,
                                              const LayerNormTensors& tensors, const LayerNormPlan& plan, void* memory) {
   using A = Arithmetic<T>;
-  const bool wants_sums = !plan.sums_apart && (tensors.scale_grad || tensors.bias_grad);
-  auto* const sums = static_cast<GradientSums<A>*>(wants_sums ? memory : nullptr);
+  auto* const sums = static_cast<GradientSums<A>*>(tensors.scale_grad || tensors.bias_grad ? memory : nullptr);
   if constexpr (B == Backend::cuda) {
     const auto launch = [&]<bool adds_up>() {
       using Kernel = LayerNormGradAlong<B, T, adds_up>;
@@ -65,8 +65,10 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
     };
     if (!plan.sums_apart) {
       launch.template operator()<true>();
-    } else if (tensors.x_grad) {
-      launch.template operator()<false>();
+    } else {
+      // Before out_grad may become x_grad.
+      if (sums != nullptr) launch_by_teams<B>(ctx, labels.down, LayerNormGradColumns<B, T>(tensors, plan, sums));
+      if (tensors.x_grad) launch.template operator()<false>();
     }
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormGradHost<T>(tensors, plan, sums, writes_much<T>(plan.rows)));
@@ -77,7 +79,7 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
   using Join = JoinGradientSums<double>;
   launch_by_teams<B>(
       ctx, labels.join,
-      NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.teams, 1, finish));
+      NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.parts(), 1, finish));
 }
 
 }  // namespace portops::impl

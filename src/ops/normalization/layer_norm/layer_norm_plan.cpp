@@ -23,6 +23,14 @@ int power_of_two_at_least(std::int64_t value, int most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
 }
 
+/// Rows that a team adds up where columns have a kernel of their own: enough teams for a GPU, but not for few rows
+/// each.
+std::int64_t rows_of_part(const ReducePlan& rows) {
+  constexpr std::int64_t teams = 2048, least = 64, most = 256, lanes = 32;
+  const std::int64_t parts = ceil_div(teams, ceil_div(rows.columns, lanes * rows.pack));
+  return std::clamp(ceil_div(rows.kept, parts), least, most);
+}
+
 /// Whether rows are what lies along the plan's columns.
 bool has_rows(const ReducePlan& plan) { return plan.direction == Direction::along && plan.runs == 1; }
 
@@ -113,6 +121,7 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
       plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
   plan.teams = plan.sums_apart ? plan.rows.kept
                                : std::min(steps, std::max(enough_teams, ceil_div(steps, longest_chain_of_rows)));
+  if (plan.sums_apart) plan.rows_of_team = rows_of_part(plan.rows);
   // Few rows of many columns each would leave most of a GPU without work.
   plan.whole = keeps && (steps >= enough_teams / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
   return plan;
@@ -132,8 +141,7 @@ std::size_t layer_norm_grad_memory(const LayerNormTensors& t, Backend backend) {
   const LayerNormPlan plan = make_layer_norm_grad_plan(t, backend);
   const bool sums = t.scale_grad || t.bias_grad;
   const std::size_t number = size_of(sum_type(t.x.type()));
-  if (plan.whole && plan.sums_apart) return sums ? partials_of_columns(t, backend) : 0;
-  if (plan.whole) return sums ? static_cast<std::size_t>(plan.teams * plan.rows.columns * 2) * number : 0;
+  if (plan.whole) return sums ? static_cast<std::size_t>(plan.parts() * plan.rows.columns * 2) * number : 0;
   const TensorRef means = TensorRef::without_data(sum_type(t.x.type()), t.mean.extents());
   std::size_t partials = 0;
   if (t.x_grad) {

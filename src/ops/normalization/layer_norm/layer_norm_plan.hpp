@@ -34,11 +34,14 @@ struct LayerNormPlan {
   bool whole = false;  ///< else the steps of NormKernels do it
   int lanes = 1;       ///< of a GPU's group
   KeptRow kept = KeptRow::none;
-  /// Of the gradient: whether what takes the rows leaves the sums of the columns apart, to NormKernels; else rows are
-  /// shared out to so many teams or items, each of which leaves sums of the columns.
+  /// Of the gradient: whether a kernel of their own adds up columns, part by part, and a team takes a row; else rows
+  /// are shared out to teams or items, each of which leaves sums of the columns.
   bool sums_apart = false;
   std::int64_t teams = 1;
-  std::int64_t rows_of_team = 1;
+  std::int64_t rows_of_team = 1;  ///< of a host's item, or of a part
+
+  /// That leave sums of each column.
+  std::int64_t parts() const { return sums_apart ? ceil_div(rows.kept, rows_of_team) : teams; }
 };
 
 /// Packs of a row that a GPU's thread keeps in registers: 128 bytes of the numbers that they become.
@@ -48,7 +51,7 @@ PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_byte
 inline constexpr int layer_norm_few_packs = 2;
 /// The most threads that share a row which they keep: more would have too few registers each.
 inline constexpr int layer_norm_most_lanes = 512;
-/// Elements of x, and of out_grad, that a thread keeps where the gradient leaves the sums of columns to others.
+/// Elements of x, and of out_grad, that a thread keeps where others add up the columns.
 PORTOPS_FUNCTION constexpr int layer_norm_grad_values(int element_bytes, bool sums_apart) {
   return norm_values(element_bytes) * (sums_apart ? 2 : 1);
 }

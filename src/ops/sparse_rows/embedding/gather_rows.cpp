@@ -6,6 +6,7 @@
 #include "core/copy/copy_words.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"
+#include "core/lanes/host_caches.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -172,7 +173,7 @@ class GatherWordsHost {
   explicit GatherWordsHost(const GatherPlan& plan)
       : plan_(plan),
         rows_(std::max<std::int64_t>(item_bytes / (plan.columns * std::int64_t{sizeof(Word)}), 1)),
-        streaming_(writes_past_caches(plan.rows * plan.columns * std::int64_t{sizeof(Word)})) {}
+        streaming_(exceeds_host_caches(plan.rows * plan.columns * std::int64_t{sizeof(Word)})) {}
 
   std::int64_t items() const { return ceil_div(plan_.rows, rows_); }
 

@@ -117,6 +117,22 @@ TEST_P(Conv2dPathsTest, products_of_tensors_as_they_lie_equal_the_reference) {
   }
 }
 
+TEST_P(Conv2dPathsTest, gradients_of_windows_that_are_pixels_equal_the_reference) {
+  // As many channels and pixels as f32 wants of products; the weight is taken as it lies, or copied.
+  Conv2dCase c{.channels = 96, .height = 9, .width = 8, .out_channels = 80, .kernel = {1, 1}, .padding = {0, 0}};
+  for (const std::set<std::string>& last : {std::set<std::string>{}, {"x", "x_grad", "out_grad"}}) {
+    for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::reversed, Layout::every_other}) {
+      for (const std::int64_t groups : {1, 2}) {
+        c.images = groups == 1 ? 3 : 2;
+        c.groups = groups;
+        c.channels_last = last;
+        c.layouts["weight"] = layout;
+        for_each_type([&]<class T>() { Conv2dProblem<T>(ctx, c).check_grad(ctx); });
+      }
+    }
+  }
+}
+
 TEST_P(Conv2dPathsTest, windows_are_pixels_only_where_they_are_all_of_them) {
   const auto pointwise = [&](const Conv2dCase& c) {
     return impl::is_pointwise(windows_of(Conv2dProblem<double>(ctx, c)));

@@ -8,6 +8,7 @@
 #include "ops/convolution/conv2d/depthwise/depthwise_units.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace portops::impl {
@@ -36,8 +37,7 @@ class DepthwiseStripsWeightGrad {
         chunks_(static_cast<std::uint32_t>(plan.chunks())) {}
 
   std::int64_t teams() const { return plan_.chunks() * plan_.block().blocks(); }
-  /// A row of taps at a time.
-  static std::size_t scratch_bytes() { return sizeof(A) * K * threads; }
+  static std::size_t scratch_bytes() { return rows_of_taps * bytes_of_taps; }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const auto index = static_cast<std::uint32_t>(first_team + team.league_rank());
@@ -56,22 +56,25 @@ class DepthwiseStripsWeightGrad {
       }
     }
     A* const scratch = scratch_of<A>(team);
-    for (int k = 0; k < K; ++k) {
+    for (int k = 0; k < K; k += rows_of_taps) {
+      if (k > 0) team.team_barrier();
       PORTOPS_UNROLL
       for (int row = 0; row < K; ++row) {
-        if (row != k) continue;
+        if (row < k || row >= k + rows_of_taps) continue;
         PORTOPS_UNROLL
-        for (int l = 0; l < K; ++l) scratch[l * threads + thread] = sum[row][l];
+        for (int l = 0; l < K; ++l) scratch[((row - k) * K + l) * threads + thread] = sum[row][l];
       }
       team.team_barrier();
-      write_row(team, scratch, chunk, first, k);
-      team.team_barrier();
+      write_taps(team, scratch, chunk, first, k * K, (K - k < rows_of_taps ? K - k : rows_of_taps) * K);
     }
   }
 
  private:
   static constexpr int warp_bits = 5, warp = 1 << warp_bits;
   static constexpr int rows = Plan::rows(K, shared_step(reach) > 0);
+  /// Rows of taps whose sums are in scratch together, to wait for each other rarely.
+  static constexpr std::size_t bytes_of_taps = sizeof(A) * K * threads, most_scratch_bytes = 32 << 10;
+  static constexpr int rows_of_taps = std::min<int>(K, most_scratch_bytes / bytes_of_taps);
 
   KOKKOS_FORCEINLINE_FUNCTION void add_strip(std::uint32_t unit, std::int32_t channel, A (&sum)[K][K]) const {
     const auto [plane, i, j] = plan_.units().in_plane(unit);
@@ -109,24 +112,24 @@ class DepthwiseStripsWeightGrad {
     }
   }
 
-  /// Adds up a row of taps over the threads that have the same channel, in a fixed order: a warp to a sum where these
+  /// Adds up `taps` of them over the threads that have the same channel, in a fixed order: a warp to a sum where these
   /// are many, else a thread.
-  KOKKOS_FORCEINLINE_FUNCTION void write_row(const Team& team, const A* scratch, std::int64_t chunk, std::int32_t first,
-                                             int k) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write_taps(const Team& team, const A* scratch, std::int64_t chunk,
+                                              std::int32_t first_channel, int first_tap, int taps) const {
     const ChannelBlocks& channels = plan_.block();
     const int group_bits = channels.slots() >= warp ? warp_bits : 0, group = 1 << group_bits;
-    const int lane = team.team_rank() & (group - 1), all = K << channels.pack_bits();
+    const int lane = team.team_rank() & (group - 1), all = taps << channels.pack_bits();
     // All threads of a warp go round equally often.
     for (int at = team.team_rank() >> group_bits; at < all; at += threads >> group_bits) {
-      const int l = at >> channels.pack_bits(), pack = channels.pack_of(at);
+      const int tap = at >> channels.pack_bits(), pack = channels.pack_of(at);
       A sum(0);
       for (int slot = lane; slot < channels.slots(); slot += group) {
-        sum += scratch[l * threads + (slot << channels.pack_bits()) + pack];
+        sum += scratch[tap * threads + (slot << channels.pack_bits()) + pack];
       }
       if (group == warp) sum = sum_over_lanes(sum, warp);
-      const std::int32_t channel = first + pack;
+      const std::int32_t channel = first_channel + pack;
       if (lane == 0 && channel < channels.all()) {
-        sums_[(chunk * channels.all() + channel) * (K * K) + k * K + l] = sum;
+        sums_[(chunk * channels.all() + channel) * (K * K) + first_tap + tap] = sum;
       }
     }
   }
