@@ -110,10 +110,10 @@ class Segments {
 };
 
 /// Brings the tiles of op(b) of all steps of a block, copies of the next ones on their way.
-template <int columns, bool a_turned, bool b_turned>
+template <int columns, bool a_turned, bool b_turned, Precision precision>
 __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring ring) {
   const int own = static_cast<int>(threadIdx.x) - consumers;
-  const SharedAddress copies = sm90::kept_shared_address(shared + stages * (stage_bytes<columns> + 16));
+  const SharedAddress copies = sm90::kept_shared_address(shared + stages * (stage_bytes<columns, precision> + 16));
   TileFragment<b_turned, columns, !a_turned> of_b(own);
   Segments segments(arguments);
   int step = segments.last;
@@ -136,7 +136,8 @@ __device__ void produce(const GemmArguments& arguments, char* shared, sm90::Ring
   for (std::int64_t left = arguments.begin(blockIdx.x + 1) - arguments.begin(blockIdx.x); left > 0; --left) {
     sm90::wait_for_copies<copies_ahead - 1>();
     ring.empty().wait(ring.round ^ 1);
-    of_b.split(copies + stage * copy_bytes<columns>, shared + ring.stage * stage_bytes<columns>);
+    of_b.template split<sm90::Tile<precision>::terms>(copies + stage * copy_bytes<columns>,
+                                                      shared + ring.stage * stage_bytes<columns, precision>);
     sm90::fence_products();
     __syncwarp();
     if (own % 32 == 0) ring.full().arrive();
@@ -228,17 +229,17 @@ __device__ __forceinline__ void write_row(const GemmArguments& arguments, const 
 /// c = alpha · op(a) · op(b) + beta · c + bias. A block takes one tile of c after the other: while its sums are
 /// written, those of the next one are on their way. Where whole tiles would leave blocks idle, these share the steps of
 /// all tiles.
-template <int columns, class A, bool b_turned, bool has_bias>
+template <int columns, class A, bool b_turned, bool has_bias, Precision precision>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ GemmArguments arguments,
                                                        const __grid_constant__ A a) {
   extern __shared__ __align__(1024) char shared[];
   const int thread = threadIdx.x;
-  sm90::Ring ring{sm90::shared_address(shared + stages * stage_bytes<columns>), stages};
+  sm90::Ring ring{sm90::shared_address(shared + stages * stage_bytes<columns, precision>), stages};
   if (thread == 0) ring.make(producers / 32, consumers / 128);
   __syncthreads();
   if (thread >= consumers) {
     sm90::leave_registers<56>();
-    return produce<columns, A::turned, b_turned>(arguments, shared, ring);
+    return produce<columns, A::turned, b_turned, precision>(arguments, shared, ring);
   }
   sm90::take_registers<200>();
   const int warpgroup = thread / 128;
@@ -251,9 +252,9 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
   begin(segments);
   of_a.load(a);
   for (; segments; segments.advance()) {
-    sm90::TileProduct<sm90::Precision::f32, columns> sums;
+    sm90::TileProduct<precision, columns> sums;
     for (int step = segments.first; step < segments.last; ++step) {
-      sm90::RowsInRegisters<sm90::Precision::f32> rows;
+      sm90::RowsInRegisters<precision> rows;
       of_a.split(rows);
       const auto load_next = [&] {
         if (step + 1 == segments.last) {
@@ -266,9 +267,10 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ G
       };
       if constexpr (A::loads_before_product) load_next();
       ring.full().wait(ring.round);
-      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns>), [&] {
-        if constexpr (!A::loads_before_product) load_next();
-      });
+      sums.template add<b_turned>(rows, sm90::shared_address(shared + ring.stage * stage_bytes<columns, precision>),
+                                  [&] {
+                                    if constexpr (!A::loads_before_product) load_next();
+                                  });
       if constexpr (!A::loads_before_product) rows.complete();
       if (thread % 128 == 0) ring.empty().arrive();
       ring.advance();

@@ -115,11 +115,12 @@ inline void follow(const Plan& plan, void* workspace, GemmArguments& arguments) 
   arguments.flags = plan.shares_tiles && !plan.adds_up ? static_cast<int*>(workspace) : nullptr;
 }
 
-template <int columns, class A, bool b_turned, bool has_bias>
+template <int columns, class A, bool b_turned, bool has_bias, Precision precision>
 void launch_tiles(const char* label, cudaStream_t stream, const Plan& plan, const GemmArguments& arguments,
                   const A& a) {
-  const auto kernel = multiply<columns, A, b_turned, has_bias>;
-  impl::allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<columns>, label);
+  const auto kernel = multiply<columns, A, b_turned, has_bias, precision>;
+  constexpr int bytes = shared_bytes<columns, precision>;
+  impl::allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, label);
   if (arguments.flags != nullptr) {
     impl::check_cuda(cudaMemsetAsync(arguments.flags, 0, static_cast<std::size_t>(plan.blocks) * sizeof(int), stream),
                      label, "cudaMemsetAsync");
@@ -127,7 +128,7 @@ void launch_tiles(const char* label, cudaStream_t stream, const Plan& plan, cons
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(plan.blocks);
   config.blockDim = threads;
-  config.dynamicSmemBytes = shared_bytes<columns>;
+  config.dynamicSmemBytes = bytes;
   config.stream = stream;
   impl::check_cuda(cudaLaunchKernelEx(&config, kernel, arguments, a), label, "cudaLaunchKernelEx");
   if (!plan.adds_up) return;
@@ -137,11 +138,11 @@ void launch_tiles(const char* label, cudaStream_t stream, const Plan& plan, cons
   impl::check_cuda(cudaLaunchKernelEx(&config, add_up<columns, has_bias>, arguments), label, "cudaLaunchKernelEx");
 }
 
-/// Enqueues the products of op(a) and op(b).
-template <class A, bool b_turned, bool has_bias>
+/// Enqueues the products of op(a) and op(b), whose numbers are sums of bf16 terms.
+template <class A, bool b_turned, bool has_bias, Precision precision = Precision::f32>
 void launch(const char* label, cudaStream_t stream, const Plan& plan, const GemmArguments& arguments, const A& a) {
-  plan.columns == side ? launch_tiles<side, A, b_turned, has_bias>(label, stream, plan, arguments, a)
-                       : launch_tiles<narrow_side, A, b_turned, has_bias>(label, stream, plan, arguments, a);
+  plan.columns == side ? launch_tiles<side, A, b_turned, has_bias, precision>(label, stream, plan, arguments, a)
+                       : launch_tiles<narrow_side, A, b_turned, has_bias, precision>(label, stream, plan, arguments, a);
 }
 
 }  // namespace portops::blas::gemm_sm90

@@ -21,15 +21,16 @@ constexpr int producers = 256;
 constexpr int side = 128;  ///< rows of a block's tile of c; it has as many columns, or fewer
 constexpr int stages = 4;
 constexpr int copies_ahead = 4;  ///< steps whose op(b) is on its way to shared memory
-using Layout = sm90::Tile<sm90::Precision::f32>;
-constexpr int depth = Layout::channels;  ///< of a step along the inner axis
-template <int columns>
-constexpr int stage_bytes = Layout::bytes(columns);
+using sm90::Precision;
+using Layout = sm90::Tile<Precision::f32>;  ///< but for the number of terms that of all precisions
+constexpr int depth = Layout::channels;     ///< of a step along the inner axis
+template <int columns, Precision precision>
+constexpr int stage_bytes = sm90::Tile<precision>::bytes(columns);
 template <int columns>
 constexpr int copy_bytes =
     columns * depth * static_cast<int>(sizeof(float));  ///< of a step of op(b), before it is split
-template <int columns>
-constexpr int shared_bytes = stages * (stage_bytes<columns> + 16) + copies_ahead * copy_bytes<columns>;
+template <int columns, Precision precision>
+constexpr int shared_bytes = stages * (stage_bytes<columns, precision> + 16) + copies_ahead * copy_bytes<columns>;
 template <int columns>
 constexpr int sum_packs = columns / 8;  ///< of four sums, of a thread
 
@@ -54,12 +55,14 @@ struct RowPairs {
   float2 pairs[instructions][4];
 
   /// As bf16 terms.
-  __device__ __forceinline__ void split(sm90::RowsInRegisters<sm90::Precision::f32>& rows) const {
+  template <Precision precision>
+  __device__ __forceinline__ void split(sm90::RowsInRegisters<precision>& rows) const {
+    constexpr int terms = sm90::Tile<precision>::terms;
 #pragma unroll
     for (int k = 0; k < instructions; ++k) {
 #pragma unroll
       for (int word = 0; word < 4; ++word) {
-        std::uint32_t term[3];
+        std::uint32_t term[terms];
         if constexpr (in_pairs) {
           const float2 first = pairs[k][word / 2 * 2], second = pairs[k][word / 2 * 2 + 1];
           word % 2 == 0 ? sm90::split_pair(first.x, second.x, term) : sm90::split_pair(first.y, second.y, term);
@@ -67,7 +70,7 @@ struct RowPairs {
           sm90::split_pair(pairs[k][word].x, pairs[k][word].y, term);
         }
 #pragma unroll
-        for (int i = 0; i < 3; ++i) rows.words[i][k][word] = term[i];
+        for (int i = 0; i < terms; ++i) rows.words[i][k][word] = term[i];
       }
     }
   }
@@ -186,18 +189,19 @@ class TileFragment {
   }
 
   /// As bf16 terms, for the product.
+  template <int terms>
   __device__ __forceinline__ void split(SharedAddress copies, char* tile) const {
     float4 unit[units];
 #pragma unroll
     for (int i = 0; i < units; ++i) unit[i] = sm90::read_float4(own_unit(copies, i));
 #pragma unroll
     for (int i = 0; i < units; ++i) {
-      std::uint32_t first[3], second[3];
+      std::uint32_t first[terms], second[terms];
       sm90::split_pair(unit[i].x, unit[i].y, first);
       sm90::split_pair(unit[i].z, unit[i].w, second);
       const int line = line_of(i), inner = place_of<inner_in_fours>(inner_of(i));
 #pragma unroll
-      for (int term = 0; term < 3; ++term) {
+      for (int term = 0; term < terms; ++term) {
         char* const to = tile + term * lines * Layout::row_bytes;
         if constexpr (turned) {
           *reinterpret_cast<uint2*>(to + sm90::TurnedTile::offset(line & ~7, inner) + (line & 4) * 2) =

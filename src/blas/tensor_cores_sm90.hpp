@@ -18,17 +18,26 @@ namespace portops::blas::sm90 {
 enum class Precision : std::uint8_t {
   f16,
   bf16,
-  tf32,  ///< f32 rounded to 11 significant bits
-  f32    ///< f32 as the sum of three bf16 terms, of which the products that matter are taken: the error of f32
+  tf32,   ///< f32 rounded to 11 significant bits
+  f32,    ///< f32 as the sum of three bf16 terms, of which the products that matter are taken: the error of f32
+  f32_16  ///< f32 as the sum of two: 16 significant bits
 };
+
+/// The bf16 terms that a number enters as; 1 where it enters rounded or as it is.
+template <Precision precision>
+inline constexpr int terms_of = precision == Precision::f32      ? 3
+                                : precision == Precision::f32_16 ? 2
+                                                                 : 1;
+template <Precision precision>
+inline constexpr bool is_split = terms_of<precision> > 1;
 
 /// How a tile of an operand lies in shared memory: row by row, `channels` numbers of the inner axis in each, the terms
 /// one behind the other. The 16-byte units of a row are swizzled so that neither a row nor a column of units meets the
 /// same banks. A tile begins at a multiple of 1024 bytes.
 template <Precision precision>
 struct Tile {
-  static constexpr int terms = precision == Precision::f32 ? 3 : 1;
-  static constexpr int row_bytes = precision == Precision::f32 ? 64 : 128;
+  static constexpr int terms = terms_of<precision>;
+  static constexpr int row_bytes = is_split<precision> ? 64 : 128;
   static constexpr int units = row_bytes / 16;
   static constexpr int channels = precision == Precision::f16 || precision == Precision::bf16 ? 64 : 32;
   static constexpr int instructions = row_bytes / 32;  ///< that a row takes
@@ -36,7 +45,7 @@ struct Tile {
   __host__ __device__ static constexpr int bytes(int rows) { return rows * row_bytes * terms; }
   /// Where a unit of a row of a term lies.
   __host__ __device__ static constexpr int offset(int row, int unit) {
-    return row * row_bytes + ((unit ^ (precision == Precision::f32 ? (row >> 1) & 3 : row & 7)) << 4);
+    return row * row_bytes + ((unit ^ (is_split<precision> ? (row >> 1) & 3 : row & 7)) << 4);
   }
 };
 
@@ -71,7 +80,8 @@ __device__ __forceinline__ float first_of_bf16_pair(std::uint32_t pair) { return
 __device__ __forceinline__ float second_of_bf16_pair(std::uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
 
 /// Pairs of bf16 that add up to the two numbers, the largest first: each takes 8 bits of what the last one left.
-__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&term)[3]) {
+template <int terms>
+__device__ __forceinline__ void split_pair(float first, float second, std::uint32_t (&term)[terms]) {
 #pragma unroll
   for (std::uint32_t& pair : term) {
     pair = bf16_pair(first, second);
@@ -246,7 +256,7 @@ class TileProduct {
   using Layout = Tile<precision>;
 
   /// The columns that are multiplied at once: of f32, whose latest products have registers of their own, not so many.
-  static constexpr int part_columns = precision == Precision::f32 && columns == 256 ? 64 : columns;
+  static constexpr int part_columns = is_split<precision> && columns == 256 ? 64 : columns;
   static constexpr int parts = columns / part_columns;
 
   /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does
@@ -256,7 +266,7 @@ class TileProduct {
   template <bool b_turned, class Enqueued>
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
     static_assert(parts == 1 || !b_turned);
-    constexpr Precision terms = precision == Precision::f32 ? Precision::bf16 : precision;
+    constexpr Precision terms = is_split<precision> ? Precision::bf16 : precision;
     a.complete();
     // Instructions of few columns are over before the descriptor of the next one would be ready.
     const std::uint64_t described = describe<precision, b_turned>(b);
@@ -282,14 +292,14 @@ class TileProduct {
   template <int underway>
   __device__ __forceinline__ void wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
-    if constexpr (precision == Precision::f32) {
+    if constexpr (is_split<precision>) {
       if (pending_ == most_pending) collect<0>(0);
     }
   }
 
   /// Waits for the last product.
   __device__ __forceinline__ void finish() {
-    if constexpr (precision != Precision::f32) {
+    if constexpr (!is_split<precision>) {
       wait<0>();
     } else if constexpr (parts == 1) {
       collect<0>(0);
@@ -328,15 +338,15 @@ class TileProduct {
   template <class Instruction>
   __device__ __forceinline__ void enqueue([[maybe_unused]] int part, const Instruction& instruction) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    if constexpr (precision == Precision::f32) {
+    if constexpr (is_split<precision>) {
       // Small products come first.
 #pragma unroll
-      for (int small = 2; small >= 0; --small) {
+      for (int small = Layout::terms - 1; small >= 0; --small) {
 #pragma unroll
         for (int term = 0; term <= small; ++term) {
 #pragma unroll
           for (int k = 0; k < Layout::instructions; ++k) {
-            const bool is_first = small == 2 && term == 0 && k == 0;
+            const bool is_first = small == Layout::terms - 1 && term == 0 && k == 0;
             instruction(recent_[part % buffers], term, small - term, k, !is_first ? 1 : parts == 1 ? pending_ : 0);
           }
         }
@@ -368,7 +378,7 @@ class TileProduct {
   }
 
   float sums_[columns / 2] = {};
-  float recent_[buffers][precision == Precision::f32 ? part_columns / 2 : 1];
+  float recent_[buffers][is_split<precision> ? part_columns / 2 : 1];
   int pending_ = 0;  ///< products in `recent_`, where they are not in parts
 };
 

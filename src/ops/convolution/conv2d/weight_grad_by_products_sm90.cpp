@@ -149,7 +149,7 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
   {
     const CurrentDevice device(ctx);
     const LaunchEvent event(ctx, label);
-    multiply_windows(cuda_stream(ctx), multiprocessors(ctx), windows, operands,
+    multiply_windows(cuda_stream(ctx), multiprocessors(ctx), windows, operands, ctx.math() == Math::tf32,
                      {plan.gemm.in(memory.data()), plan.gemm_bytes});
   }
   const std::int64_t outs = windows.group_out_channels(), channels = windows.group_channels();
@@ -186,7 +186,7 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
   const std::int64_t unit = unit_of(x.type());
   if (x.type() == ElementType::f32) {
     constexpr std::int64_t least_out_channels = 16;
-    return ctx.math() == Math::ieee && channels % unit == 0 && out_channels >= least_out_channels &&
+    return channels % unit == 0 && out_channels >= least_out_channels &&
            (windows.groups == 1 || out_channels % unit == 0);
   }
   constexpr std::int64_t least_channels = 32;

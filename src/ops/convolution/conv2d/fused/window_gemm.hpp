@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// weight_grad of conv2d on GPUs of compute capability 9.0 in f32, at its error: the product of gemm[sm90], which takes
-// the windows from x.
+// weight_grad of conv2d on GPUs of compute capability 9.0 in f32: the product of gemm[sm90], which takes the windows
+// from x.
 
 namespace portops::impl {
 
@@ -25,8 +25,9 @@ struct WindowGemmOperands {
 /// Of so many multiprocessors.
 std::size_t window_gemm_workspace(const Windows& windows, int multiprocessors);
 
-/// Enqueues the product. The stream is a cudaStream_t, whose device is the current one.
+/// Enqueues the product. `rounds`: numbers may be rounded to 16 significant bits, more than tf32 has; else its error is
+/// that of f32. The stream is a cudaStream_t, whose device is the current one.
 void multiply_windows(void* stream, int multiprocessors, const Windows& windows, const WindowGemmOperands& operands,
-                      Workspace workspace);
+                      bool rounds, Workspace workspace);
 
 }  // namespace portops::impl

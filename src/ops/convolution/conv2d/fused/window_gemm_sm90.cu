@@ -110,7 +110,7 @@ std::size_t window_gemm_workspace(const Windows& windows, int multiprocessors) {
 }
 
 void multiply_windows(void* stream, int multiprocessors, const Windows& windows, const WindowGemmOperands& operands,
-                      Workspace workspace) {
+                      bool rounds, Workspace workspace) {
   const Shape shape = shape_of(windows);
   const Plan plan = plan_of(shape, multiprocessors, workspace.bytes);
   GemmArguments arguments{.rows = shape.rows,
@@ -125,8 +125,10 @@ void multiply_windows(void* stream, int multiprocessors, const Windows& windows,
                           .alpha = 1.0f,
                           .beta = 0.0f};
   follow(plan, workspace.data, arguments);
-  launch<WindowElements, true, false>("portops::conv2d_grad::weight_grad[fused]", static_cast<cudaStream_t>(stream),
-                                      plan, arguments, WindowElements(windows, operands.x, operands.x_strides));
+  const auto run = rounds ? &launch<WindowElements, true, false, Precision::f32_16>
+                          : &launch<WindowElements, true, false, Precision::f32>;
+  run("portops::conv2d_grad::weight_grad[fused]", static_cast<cudaStream_t>(stream), plan, arguments,
+      WindowElements(windows, operands.x, operands.x_strides));
 }
 
 }  // namespace portops::impl
