@@ -45,7 +45,6 @@ struct CopyPlan {
   bool is_small() const;
 };
 
-
 /// A copy between tensors of as many elements, one or more.
 CopyPlan make_copy_plan(const TensorRef& from, const TensorRef& to);
 

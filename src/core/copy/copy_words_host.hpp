@@ -26,7 +26,9 @@ class CopyWordsHost {
   static constexpr int blocks = 0;  // a matter of GPUs
 
   explicit CopyWordsHost(const CopyPlan& plan)
-      : plan_(plan), streaming_(exceeds_host_caches(plan.size * plan.word_bytes)), whole_lines_(streaming_ && has_whole_lines()) {
+      : plan_(plan),
+        streaming_(exceeds_host_caches(plan.size * plan.word_bytes)),
+        whole_lines_(streaming_ && has_whole_lines()) {
     if (whole_lines_) order_as_read();
   }
 

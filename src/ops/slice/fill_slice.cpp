@@ -296,7 +296,8 @@ class FillRuns : FilledWords<Word, std::int64_t> {
  public:
   static constexpr int blocks = 0;
 
-  explicit FillRuns(const FillPlan& plan) : Base(plan), streaming_(exceeds_host_caches(plan.size() * plan.word_bytes)) {}
+  explicit FillRuns(const FillPlan& plan)
+      : Base(plan), streaming_(exceeds_host_caches(plan.size() * plan.word_bytes)) {}
 
   std::int64_t items() const { return ceil_div(size_, words); }
 
