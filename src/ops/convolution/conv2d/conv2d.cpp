@@ -54,7 +54,10 @@ bool has_no_windows(const Windows& windows) {
 class OutGradOfBoth {
  public:
   OutGradOfBoth(const Context& ctx, const Windows& windows, const GradTensors& t) : out_grad_(t.out_grad) {
-    if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || impl::is_matrix_of_pixels(out_grad_)) return;
+    if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || has_no_windows(windows) ||
+        impl::is_matrix_of_pixels(out_grad_)) {
+      return;
+    }
     const std::int64_t pixel_bytes = out_grad_.extent(1) * static_cast<std::int64_t>(size_of(out_grad_.type()));
     if (pixel_bytes % gpu_pixel_bytes == 0 &&
         impl::x_grad_wants_channels_last(ctx, windows, t.weight, out_grad_, t.x_grad) &&
@@ -93,10 +96,10 @@ class OutGradOfBoth {
   impl::TemporaryArray copy_;
 };
 
-std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t) {
-  std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
+std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t,
+                           const OutGradOfBoth& of_both) {
+  const std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
   if (has_no_windows(windows)) return bytes;
-  const OutGradOfBoth of_both(ctx, windows, t);
   const TensorRef out_grad = of_both.in(nullptr);
   std::size_t of_gradients = 0;
   if (t.x_grad) of_gradients = impl::x_grad_workspace(ctx, windows, t.weight, out_grad, t.x_grad);
@@ -136,7 +139,8 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
   const Windows windows = check_grad(ctx, tensors, params);
   // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
-  const std::size_t bytes = grad_workspace(ctx, windows, tensors);
+  const OutGradOfBoth of_both(ctx, windows, tensors);
+  const std::size_t bytes = grad_workspace(ctx, windows, tensors, of_both);
   const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
   const impl::ConvolutionLabels& labels = impl::Conv2dConvolution::labels();
@@ -145,7 +149,6 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
     for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, labels, *result);
     return;
   }
-  const OutGradOfBoth of_both(ctx, windows, tensors);
   const TensorRef shared = of_both.copied_to(ctx, memory.data());
   const Context rest =
       Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + of_both.bytes(), bytes - of_both.bytes()});
@@ -157,7 +160,8 @@ std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const 
                                   const TensorRef& out_grad, const TensorRef& x_grad, const TensorRef& weight_grad,
                                   const TensorRef& bias_grad, const Conv2dParams& params) {
   const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
-  return grad_workspace(ctx, check_grad(ctx, tensors, params), tensors);
+  const Windows windows = check_grad(ctx, tensors, params);
+  return grad_workspace(ctx, windows, tensors, OutGradOfBoth(ctx, windows, tensors));
 }
 
 }  // namespace portops
