@@ -78,6 +78,11 @@ Rearrangement from_channels_last(const TensorRef& tensor, std::int64_t first, st
   return make_rearrangement(tensor, count, channels_last(tensor, copy), side(tensor4(tensor, first)));
 }
 
+TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy) {
+  const Rearrangement::Side side = channels_last(tensor, copy);
+  return {copy, tensor.type(), tensor.extents(), {side.batch, side.row, side.y, side.x}, tensor.space()};
+}
+
 Rearrangement from_contiguous(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy) {
   const Extents strides = tensor.extents().row_major_strides();
   return make_rearrangement(tensor, count, {copy, strides[0], strides[1], strides[2], strides[3]},

@@ -34,6 +34,8 @@ std::int64_t pixel_distance(const TensorRef& tensor);
 /// on, with the channels last.
 Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);
 Rearrangement from_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);
+/// A view of the copy of all images.
+TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy);
 
 /// Between a tensor and a contiguous copy of its images as they are counted.
 Rearrangement from_contiguous(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);

@@ -70,10 +70,7 @@ class OutGradOfBoth {
 
   /// Without memory, one of the same extents, strides and alignment.
   TensorRef in(void* memory) const {
-    if (!copy_) return out_grad_;
-    const Extents& extents = out_grad_.extents();
-    const std::int64_t row = extents[3] * extents[1];
-    return {copy_.in(memory), out_grad_.type(), extents, {extents[2] * row, 1, row, extents[1]}, out_grad_.space()};
+    return copy_ ? impl::copy_with_channels_last(out_grad_, copy_.in(memory)) : out_grad_;
   }
 
   TensorRef copied_to(const Context& ctx, void* memory) const {

@@ -57,8 +57,7 @@ class ChannelsLast {
     const Rearrangement what = to_channels_last(tensor_, 0, tensor_.extent(0), copy_.in(memory));
     dispatch(ctx.backend(), tensor_.type(),
              [&]<Backend B, class T>() { ConvolutionKernels<B, T>::rearrange(ctx, copy_label, what); });
-    const std::int64_t pixel = tensor_.extent(1), row = tensor_.extent(3) * pixel;
-    return {copy_.in(memory), {tensor_.extent(2) * row, 1, row, pixel}};
+    return tensor4(copy_with_channels_last(tensor_, copy_.in(memory)));
   }
 
  private:

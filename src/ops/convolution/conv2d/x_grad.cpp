@@ -134,12 +134,9 @@ class XGrad {
     const std::int64_t images = windows_.images;
     const TensorRef turned = turned_weight(memory);
     const Extents of_turned = turned.strides();
-    const Extents of_x = x_grad_.strides(), of_out = out_grad_.extents();
+    const Extents of_x = x_grad_.strides();
     const TensorRef out_grad =
-        channels_last_
-            ? TensorRef(channels_last_.in(memory), x_grad_.type(), of_out,
-                        {of_out[1] * of_out[2] * of_out[3], 1, of_out[1] * of_out[3], of_out[1]}, x_grad_.space())
-            : out_grad_;
+        channels_last_ ? copy_with_channels_last(out_grad_, channels_last_.in(memory)) : out_grad_;
     return {
         {.images = images,
          .channels = windows_.out_channels,
