@@ -2,27 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/lanes/host_caches.hpp"
 
-#include <portops/core/runtime.hpp>
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 // Hosts write large outputs past their caches, in other ways than small ones. So that tests of few elements see both
-// ways, those on OpenMP write outputs of any size past the caches, and those on Serial, where there is OpenMP as well,
-// do not.
+// ways, those on OpenMP write outputs of any size past the caches, and those on Serial do not.
 
 namespace portops::test {
 namespace {
 
 class HostCaches : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
-    const std::vector<Backend> all = enabled_backends();
-    const bool has_openmp = std::find(all.begin(), all.end(), Backend::openmp) != all.end();
-    const std::string backend = "/" + std::string(name_of(has_openmp ? Backend::openmp : Backend::serial));
-    if (std::string(test.name()).ends_with(backend)) kept_ = impl::set_kept_by_host_caches(0);
+    if (std::string(test.name()).ends_with("/openmp")) kept_ = impl::set_kept_by_host_caches(0);
   }
   void OnTestEnd(const testing::TestInfo&) override {
     if (kept_ >= 0) impl::set_kept_by_host_caches(kept_);

@@ -198,8 +198,8 @@ class TestTensor {
   Tensor memory_;
 };
 
-/// Tests over the backends that this build has and this machine can run. (On one host backend portops_tests write past
-/// the caches what else only large outputs are: see host_caches.cpp.)
+/// Tests over the backends that this build has and this machine can run. (On OpenMP those of portops_tests write all
+/// outputs past the caches: see host_caches.cpp.)
 class OnEveryBackend : public testing::TestWithParam<Backend> {
  protected:
   Context ctx{GetParam()};
