@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/map/tile_plan.hpp"
 
+#include "core/lanes/gpu_teams.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -27,9 +29,6 @@ constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_th
 /// the sums are then final. Otherwise a slot has at least so many rows, where so many tiles remain.
 constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
 constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
-/// Where tiles that are at work on a GPU at once, two for each of an H200's multiprocessors, can have all rows, there
-/// are no others: every further round of tiles begins and ends with as much that is no sum.
-constexpr int tiles_at_once = 264;
 /// A walk down has fewer slots where each would have fewer rows than this.
 constexpr int rows_worth_a_slot = 8;
 /// A host's tiles are made wider where so many remain.
@@ -336,8 +335,10 @@ std::int64_t rows_per_slot(const TilePlan& plan, const TileShape& shape) {
   std::int64_t least = least_rows_per_slot(shape);
   if (plan.walk != Walk::none && plan.sums_rows) {
     if (tiles_of_all_rows >= least_final_tiles && slot_rows <= most_final_rows_per_slot) return slot_rows;
-    if (tiles_of_all_rows <= tiles_at_once) {
-      const std::int64_t rows_at_once = ceil_div(slot_rows, tiles_at_once / tiles_of_all_rows);
+    // Where the tiles that are at work at once can have all rows, there are no others: every further round of tiles
+    // begins and ends with as much that is no sum.
+    if (tiles_of_all_rows <= gpu_teams_at_once) {
+      const std::int64_t rows_at_once = ceil_div(slot_rows, gpu_teams_at_once / tiles_of_all_rows);
       if (rows_at_once <= most_rows_per_slot) return std::max<std::int64_t>(rows_at_once, least_summed_rows_per_slot);
     }
     if (tiles_of_all_rows * slot_rows >= least_summed_rows_per_slot * least_summing_tiles) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/reduce/reduce_plan.hpp"
 
+#include "core/lanes/gpu_teams.hpp"
 #include "core/reduce/close_rows.hpp"
 
 #include <algorithm>
@@ -15,10 +16,12 @@ constexpr std::int64_t shortest_chain = 8;
 /// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
 /// `wanted`, so that the last ones to finish are short.
 constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 256; }
-constexpr std::int64_t wanted_teams(Direction direction) { return direction == Direction::along ? 2048 : 1056; }
-/// Teams that are at work on a GPU at once, two for each of an H200's multiprocessors. Walks down that they can share
-/// without long chains are cut into no more parts: each round of teams begins and ends with as much that is no sum.
-constexpr std::int64_t teams_at_once = 264, longest_chain_at_once = longest_chain / 2;
+constexpr std::int64_t wanted_teams(Direction direction) {
+  return direction == Direction::along ? 2048 : 4 * gpu_teams_at_once;
+}
+/// Walks down that the teams at work at once can share without longer chains are cut into no more parts: each round of
+/// teams begins and ends with as much that is no sum.
+constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
 /// Threads of which more would only wait, where each result had 32.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
 constexpr int warp = 32;
@@ -66,7 +69,7 @@ bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, Eleme
 std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
   const bool has_few = teams < enough_teams(direction);
   if (direction == Direction::down && has_few) {
-    const std::int64_t at_once = ceil_div(terms, std::max<std::int64_t>(teams_at_once / teams, 1));
+    const std::int64_t at_once = ceil_div(terms, std::max<std::int64_t>(gpu_teams_at_once / teams, 1));
     if (at_once <= longest_chain_at_once * chains) return std::max(at_once, shortest_chain * chains);
   }
   const std::int64_t wanted = has_few ? ceil_div(wanted_teams(direction), teams) : 1;

@@ -175,11 +175,11 @@ std::int64_t GemmPlan::launches() const {
 }
 
 void GemmPlan::join_batches() {
+  if (is_copied_[c] || launches() == 1) return;
   // On an H200 a launch takes some 6 us, in which so much is read and written.
   constexpr std::int64_t bytes_of_launch = 16 << 20;
   const TensorRef& of_c = product_.tensor[c];
   const std::int64_t bytes = of_c.size() * static_cast<std::int64_t>(size_of(of_c.type()));
-  if (is_copied_[c] || launches() == 1) return;
   GemmPlan joined = *this;
   joined.is_copied_[c] = true;
   if (!joined.find_matrices() && (joined.launches() + 1) * bytes_of_launch + 2 * bytes < launches() * bytes_of_launch) {

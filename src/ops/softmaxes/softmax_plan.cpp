@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/softmaxes/softmax_plan.hpp"
 
+#include "core/lanes/gpu_teams.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -21,8 +23,7 @@ constexpr int few_lanes = 8;
 constexpr int lanes_of_part = 256;
 /// Threads that keep a GPU busy.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 16;
-/// Teams that keep a GPU busy: fewer than `enough` are too few, and then long rows are cut until there are `wanted`.
-constexpr std::int64_t enough_teams = 264;
+/// Teams that keep a GPU busy: fewer than work at once are too few, and then long rows are cut until there are so many.
 constexpr std::int64_t wanted_teams = 1024;
 /// A host takes rows of so few columns, of all inputs together, as columns of so few rows: side by side in its vectors.
 constexpr std::int64_t host_few_columns = 64;
@@ -43,9 +44,9 @@ void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_r
   plan.part_runs = plan.runs;
   plan.part_columns = plan.columns;
   if (packs <= batch * plan.lanes) return;
-  if (plan.kept < enough_teams) plan.lanes = lanes_of_part;
+  if (plan.kept < gpu_teams_at_once) plan.lanes = lanes_of_part;
   const std::int64_t step = std::int64_t{plan.lanes} * plan.pack;
-  const std::int64_t wanted = plan.kept < enough_teams ? ceil_div(wanted_teams, plan.kept) : 1;
+  const std::int64_t wanted = plan.kept < gpu_teams_at_once ? ceil_div(wanted_teams, plan.kept) : 1;
   const std::int64_t steps = std::clamp<std::int64_t>(ceil_div(ceil_div(plan.columns, wanted), step), 2 * batch,
                                                       longest_chain * softmax_along_step);
   plan.part_columns = std::min(steps * step, plan.columns);

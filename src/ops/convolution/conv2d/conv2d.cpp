@@ -3,16 +3,15 @@
 #include "ops/convolution/conv2d/conv2d.hpp"
 
 #include "blas/gemm.hpp"
-#include "core/exec/dispatch.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
 #include "ops/convolution/bias.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
 #include "ops/convolution/conv2d/weight_grad.hpp"
 #include "ops/convolution/conv2d/x_grad.hpp"
-#include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
 
 #include <algorithm>
@@ -50,60 +49,40 @@ bool has_no_windows(const Windows& windows) {
          windows.area() == 0;
 }
 
-/// out_grad as the gradients of x and weight read it: copied once, with its channels last, where both would copy it.
-class OutGradOfBoth {
- public:
-  OutGradOfBoth(const Context& ctx, const Windows& windows, const GradTensors& t) : out_grad_(t.out_grad) {
-    if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || has_no_windows(windows) ||
-        impl::is_matrix_of_pixels(out_grad_)) {
-      return;
-    }
-    const std::int64_t pixel_bytes = out_grad_.extent(1) * static_cast<std::int64_t>(size_of(out_grad_.type()));
-    if (pixel_bytes % gpu_pixel_bytes == 0 &&
-        impl::x_grad_wants_channels_last(ctx, windows, t.weight, out_grad_, t.x_grad) &&
-        impl::weight_grad_wants_channels_last(ctx, windows, t.x, out_grad_, t.weight_grad)) {
-      copy_ = impl::TemporaryArray(layout_, out_grad_.size(), size_of(out_grad_.type()));
-    }
+/// Whether the gradients of x and weight would both copy out_grad with its channels last.
+bool both_copy_out_grad(const Context& ctx, const Windows& windows, const GradTensors& t) {
+  if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || has_no_windows(windows) ||
+      impl::is_matrix_of_pixels(t.out_grad)) {
+    return false;
   }
+  // Pixels of whole such units are read where they lie.
+  constexpr std::int64_t unit_bytes = 16;
+  const std::int64_t pixel_bytes = t.out_grad.extent(1) * static_cast<std::int64_t>(size_of(t.out_grad.type()));
+  return pixel_bytes % unit_bytes == 0 &&
+         impl::x_grad_wants_channels_last(ctx, windows, t.weight, t.out_grad, t.x_grad) &&
+         impl::weight_grad_wants_channels_last(ctx, windows, t.x, t.out_grad, t.weight_grad);
+}
 
-  std::size_t bytes() const { return layout_.bytes(); }
+/// out_grad as the gradients of x and weight read it: copied once, where both would copy it.
+struct SharedOutGrad {
+  impl::MemoryLayout layout;
+  impl::ChannelsLast tensor;
 
-  /// Without memory, one of the same extents, strides and alignment.
-  TensorRef in(void* memory) const {
-    return copy_ ? impl::copy_with_channels_last(out_grad_, copy_.in(memory)) : out_grad_;
-  }
-
-  TensorRef copied_to(const Context& ctx, void* memory) const {
-    static const std::string label = "portops::conv2d_grad::out_grad[channels_last]";
-    if (copy_) {
-      impl::dispatch(ctx.backend(), out_grad_.type(), [&]<Backend B, class T>() {
-        impl::ConvolutionKernels<B, T>::rearrange(
-            ctx, label, impl::to_channels_last(out_grad_, 0, out_grad_.extent(0), copy_.in(memory)));
-      });
-    }
-    return in(memory);
-  }
-
- private:
-  /// Pixels of whole such units are read where they lie.
-  static constexpr std::int64_t gpu_pixel_bytes = 16;
-
-  TensorRef out_grad_;
-  impl::MemoryLayout layout_;
-  impl::TemporaryArray copy_;
+  SharedOutGrad(const Context& ctx, const Windows& windows, const GradTensors& t)
+      : tensor(layout, t.out_grad, both_copy_out_grad(ctx, windows, t)) {}
 };
 
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t,
-                           const OutGradOfBoth& of_both) {
+                           const SharedOutGrad& shared) {
   const std::size_t bytes = impl::bias_grad_workspace(t.out_grad, t.bias_grad);
   if (has_no_windows(windows)) return bytes;
-  const TensorRef out_grad = of_both.in(nullptr);
+  const TensorRef out_grad = shared.tensor.in(nullptr);
   std::size_t of_gradients = 0;
   if (t.x_grad) of_gradients = impl::x_grad_workspace(ctx, windows, t.weight, out_grad, t.x_grad);
   if (t.weight_grad) {
     of_gradients = std::max(of_gradients, impl::weight_grad_workspace(ctx, windows, t.x, out_grad, t.weight_grad));
   }
-  return std::max(bytes, of_both.bytes() + of_gradients);
+  return std::max(bytes, shared.layout.bytes() + of_gradients);
 }
 
 }  // namespace
@@ -136,8 +115,8 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
   const Windows windows = check_grad(ctx, tensors, params);
   // Taken at once for all, so that too small a workspace is refused before anything is enqueued.
-  const OutGradOfBoth of_both(ctx, windows, tensors);
-  const std::size_t bytes = grad_workspace(ctx, windows, tensors, of_both);
+  const SharedOutGrad shared(ctx, windows, tensors);
+  const std::size_t bytes = grad_workspace(ctx, windows, tensors, shared);
   const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
   const impl::ConvolutionLabels& labels = impl::Conv2dConvolution::labels();
@@ -146,11 +125,12 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
     for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, labels, *result);
     return;
   }
-  const TensorRef shared = of_both.copied_to(ctx, memory.data());
-  const Context rest =
-      Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + of_both.bytes(), bytes - of_both.bytes()});
-  if (x_grad) impl::conv2d_x_grad(rest, windows, weight, shared, x_grad);
-  if (weight_grad) impl::conv2d_weight_grad(rest, windows, x, shared, weight_grad);
+  static const std::string copy_label = "portops::conv2d_grad::out_grad[channels_last]";
+  const TensorRef grads = shared.tensor.copied_to(ctx, copy_label, memory.data());
+  const std::size_t own = shared.layout.bytes();
+  const Context rest = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, bytes - own});
+  if (x_grad) impl::conv2d_x_grad(rest, windows, weight, grads, x_grad);
+  if (weight_grad) impl::conv2d_weight_grad(rest, windows, x, grads, weight_grad);
 }
 
 std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,
@@ -158,7 +138,7 @@ std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const 
                                   const TensorRef& bias_grad, const Conv2dParams& params) {
   const GradTensors tensors{x, weight, out_grad, x_grad, weight_grad, bias_grad};
   const Windows windows = check_grad(ctx, tensors, params);
-  return grad_workspace(ctx, windows, tensors, OutGradOfBoth(ctx, windows, tensors));
+  return grad_workspace(ctx, windows, tensors, SharedOutGrad(ctx, windows, tensors));
 }
 
 }  // namespace portops

@@ -4,13 +4,12 @@
 
 #include "core/copy/strided_copy.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
-#include "core/exec/dispatch.hpp"
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
-#include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
 #include "ops/convolution/weight_grad.hpp"
 
@@ -45,26 +44,6 @@ PixelStrides in_units(const Tensor4& tensor, std::int64_t unit) {
   return {tensor.stride[0] / unit, tensor.stride[2] / unit, tensor.stride[3] / unit};
 }
 
-/// A tensor with its channels last, where it is or in a copy.
-class ChannelsLast {
- public:
-  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor) : tensor_(tensor) {
-    if (!has_units(tensor)) copy_ = TemporaryArray(layout, tensor.size(), size_of(tensor.type()));
-  }
-
-  Tensor4 in(const Context& ctx, const std::string& copy_label, void* memory) const {
-    if (!copy_) return tensor4(tensor_);
-    const Rearrangement what = to_channels_last(tensor_, 0, tensor_.extent(0), copy_.in(memory));
-    dispatch(ctx.backend(), tensor_.type(),
-             [&]<Backend B, class T>() { ConvolutionKernels<B, T>::rearrange(ctx, copy_label, what); });
-    return tensor4(copy_with_channels_last(tensor_, copy_.in(memory)));
-  }
-
- private:
-  const TensorRef& tensor_;
-  TemporaryArray copy_;
-};
-
 struct WeightProductsMemory {
   MemoryLayout layout;
   WeightProductsPlan plan;
@@ -74,8 +53,8 @@ struct WeightProductsMemory {
   WeightProductsMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
                        const TensorRef& out_grad_tensor)
       : plan(plan_weight_products(windows, multiprocessors(ctx))),
-        x(layout, x_tensor),
-        out_grad(layout, out_grad_tensor),
+        x(layout, x_tensor, !has_units(x_tensor)),
+        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor)),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
@@ -89,7 +68,7 @@ struct WindowGemmMemory {
 
   WindowGemmMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
                    const TensorRef& out_grad_tensor)
-      : x(layout, x_tensor),
+      : x(layout, x_tensor, !has_units(x_tensor)),
         out_grad(layout, windows, out_grad_tensor, windows.images, in_whole_units(windows.out_channels),
                  !is_matrix_of_pixels(out_grad_tensor) || !has_units(out_grad_tensor)),
         sums(layout, windows.out_channels * windows.group_column(), sizeof(float)),
@@ -116,8 +95,8 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
                           const TensorRef& weight_grad) {
   const WeightProductsMemory plan(ctx, windows, x, out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
-  const Tensor4 x_pixels = plan.x.in(ctx, copy_names().x, memory.data());
-  const Tensor4 out_grad_pixels = plan.out_grad.in(ctx, copy_names().out_grad, memory.data());
+  const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
+  const Tensor4 out_grad_pixels = tensor4(plan.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
   const std::int64_t unit = unit_of(x.type());
   const WeightProductsOperands operands{.x = x_pixels.data,
                                         .x_strides = in_units(x_pixels, unit),
@@ -136,7 +115,7 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
   static const CopyLabels copy_labels("conv2d_grad");
   const WindowGemmMemory plan(ctx, windows, x, out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
-  const Tensor4 x_pixels = plan.x.in(ctx, copy_names().x, memory.data());
+  const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
   auto* const sums = static_cast<float*>(plan.sums.in(memory.data()));
   const TensorRef grads = plan.out_grad.rows<Backend::cuda, float>(
       ctx, Conv2dConvolution::labels(), copy_names().out_grad, windows, out_grad, 0, windows.images, memory.data());

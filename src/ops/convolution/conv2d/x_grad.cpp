@@ -3,6 +3,7 @@
 #include "ops/convolution/conv2d/x_grad.hpp"
 
 #include "ops/convolution/bias.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
 #include "ops/convolution/conv2d/x_grad_by_columns.hpp"
 #include "ops/convolution/layouts.hpp"
@@ -25,10 +26,10 @@ class XGrad {
         const TensorRef& x_grad)
       : windows_(windows),
         weight_(weight),
-        out_grad_(out_grad),
         x_grad_(x_grad),
         down_(phases_of(windows.height, windows.kernel_height, windows.stride_y, windows.top, windows.dilation_y)),
-        across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)) {
+        across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)),
+        channels_last_(layout_, out_grad, false) {
     // The weight of a single group is read where it lies by what packs it anyway, and by matrix products.
     const bool on_gpu = ctx.backend() == Backend::cuda;
     if (windows.groups > 1 || (on_gpu && !takes_weight_as_it_lies(ctx))) {
@@ -36,9 +37,7 @@ class XGrad {
     }
     // What each of several convolutions would copy is copied once.
     const bool copies = on_gpu && down_.size() * across_.size() > 1;
-    if (copies && !has_channels_last(out_grad)) {
-      channels_last_ = TemporaryArray(layout_, out_grad.size(), size_of(out_grad.type()));
-    }
+    channels_last_ = ChannelsLast(layout_, out_grad, copies && !has_channels_last(out_grad));
     for_phases(nullptr, [&](const PhaseConvolution& phase) {
       rest_ = std::max(rest_, convolve_whole_workspace(ctx, phase.windows, phase.tensors));
     });
@@ -57,10 +56,8 @@ class XGrad {
     const Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes());
     dispatch(ctx.backend(), x_grad_.type(), [&]<Backend B, class T>() {
       if (turned_) turn_weight<B, T>(ctx, tensor4(weight_), turned_.in(memory.data()));
-      if (!channels_last_) return;
-      ConvolutionKernels<B, T>::rearrange(
-          ctx, label, to_channels_last(out_grad_, 0, windows_.images, channels_last_.in(memory.data())));
     });
+    channels_last_.copied_to(ctx, label, memory.data());
     if (!reaches_all()) fill_with_bias(ctx, Conv2dConvolution::labels(), x_grad_);
     const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + layout_.bytes(), rest_});
     for_phases(memory.data(),
@@ -108,7 +105,7 @@ class XGrad {
   /// Whether all of them take the weight as it lies.
   bool takes_weight_as_it_lies(const Context& ctx) const {
     return all_phases([&](const Windows& windows, const ConvolutionTensors& tensors) {
-      return multiplies_whole(ctx, windows, tensors) || fuses_whole(ctx, windows, tensors);
+      return choose_whole_path(ctx, windows, tensors) == WholePath::products || fuses_whole(ctx, windows, tensors);
     });
   }
 
@@ -135,8 +132,6 @@ class XGrad {
     const TensorRef turned = turned_weight(memory);
     const Extents of_turned = turned.strides();
     const Extents of_x = x_grad_.strides();
-    const TensorRef out_grad =
-        channels_last_ ? copy_with_channels_last(out_grad_, channels_last_.in(memory)) : out_grad_;
     return {
         {.images = images,
          .channels = windows_.out_channels,
@@ -152,7 +147,7 @@ class XGrad {
          .dilation_y = down.dilation,
          .dilation_x = across.dilation,
          .groups = windows_.groups},
-        {.x = out_grad,
+        {.x = channels_last_.in(memory),
          .offset = {},
          .weight = moved(turned, down.tap * of_turned[2] + across.tap * of_turned[3],
                          {windows_.channels, windows_.group_out_channels(), down.taps, across.taps},
@@ -179,11 +174,12 @@ class XGrad {
   }
 
   Windows windows_;
-  TensorRef weight_, out_grad_, x_grad_;
+  TensorRef weight_, x_grad_;
   std::vector<Phase> down_, across_;
   MemoryLayout layout_;
-  TemporaryArray turned_, channels_last_;
-  std::size_t rest_ = 0;  ///< what the convolutions need
+  TemporaryArray turned_;
+  ChannelsLast channels_last_;  ///< out_grad
+  std::size_t rest_ = 0;        ///< what the convolutions need
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ class LayerNormGradColumns {
   }
 
  private:
-  static constexpr int lanes = 32, slots = threads / lanes;
+  static constexpr int lanes = layer_norm_column_lanes, slots = threads / lanes;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
   /// What all columns of a row have in common.

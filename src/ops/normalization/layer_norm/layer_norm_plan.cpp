@@ -3,6 +3,7 @@
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 
 #include "core/check/check.hpp"
+#include "core/lanes/gpu_teams.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +13,6 @@ namespace portops::impl {
 namespace {
 
 constexpr int warp = 32;
-/// Teams that keep a GPU busy: two for each of the multiprocessors that the largest ones have.
-constexpr std::int64_t enough_teams = 264;
 /// Rows whose terms are added one after the other in the sums of a column.
 constexpr std::int64_t longest_chain_of_rows = 128;
 /// Of a host: rows that are enough for its threads, and columns that stay in a cache of each.
@@ -26,8 +25,8 @@ int power_of_two_at_least(std::int64_t value, int most) {
 /// Rows that a team adds up where columns have a kernel of their own: enough teams for a GPU, but not for few rows
 /// each.
 std::int64_t rows_of_part(const ReducePlan& rows) {
-  constexpr std::int64_t teams = 2048, least = 64, most = 256, lanes = 32;
-  const std::int64_t parts = ceil_div(teams, ceil_div(rows.columns, lanes * rows.pack));
+  constexpr std::int64_t teams = 2048, least = 64, most = 256;
+  const std::int64_t parts = ceil_div(teams, ceil_div(rows.columns, layer_norm_column_lanes * rows.pack));
   return std::clamp(ceil_div(rows.kept, parts), least, most);
 }
 
@@ -92,7 +91,7 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
   } else {
     plan.kept = packs <= layer_norm_few_packs * warp ? KeptRow::few : KeptRow::packs;
   }
-  plan.whole = plan.kept != KeptRow::none || plan.rows.kept >= enough_teams;
+  plan.whole = plan.kept != KeptRow::none || plan.rows.kept >= gpu_teams_at_once;
   return plan;
 }
 
@@ -120,10 +119,10 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
   const std::int64_t steps =
       plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
   plan.teams = plan.sums_apart ? plan.rows.kept
-                               : std::min(steps, std::max(enough_teams, ceil_div(steps, longest_chain_of_rows)));
+                               : std::min(steps, std::max(gpu_teams_at_once, ceil_div(steps, longest_chain_of_rows)));
   if (plan.sums_apart) plan.rows_of_team = rows_of_part(plan.rows);
   // Few rows of many columns each would leave most of a GPU without work.
-  plan.whole = keeps && (steps >= enough_teams / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
+  plan.whole = keeps && (steps >= gpu_teams_at_once / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
   return plan;
 }
 

@@ -51,6 +51,8 @@ PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_byte
 inline constexpr int layer_norm_few_packs = 2;
 /// The most threads that share a row which they keep: more would have too few registers each.
 inline constexpr int layer_norm_most_lanes = 512;
+/// The threads side by side, a pack of columns each, of a team that adds up columns apart.
+inline constexpr int layer_norm_column_lanes = 32;
 /// Elements of x, and of out_grad, that a thread keeps where others add up the columns.
 PORTOPS_FUNCTION constexpr int layer_norm_grad_values(int element_bytes, bool sums_apart) {
   return norm_values(element_bytes) * (sums_apart ? 2 : 1);

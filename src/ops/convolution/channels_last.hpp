@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/context.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/types/tensor_ref.hpp"
+
+#include <string>
+
+namespace portops::impl {
+
+/// A tensor with its channels last: as it lies, or in a copy of all its images in temporary memory.
+class ChannelsLast {
+ public:
+  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied);
+
+  bool is_copied() const { return static_cast<bool>(copy_); }
+
+  /// Without memory, one of the same extents, strides and alignment.
+  TensorRef in(void* memory) const;
+
+  /// The same, once the copy, if there is one, is enqueued.
+  TensorRef copied_to(const Context& ctx, const std::string& label, void* memory) const;
+
+ private:
+  TensorRef tensor_;
+  TemporaryArray copy_;
+};
+
+}  // namespace portops::impl
