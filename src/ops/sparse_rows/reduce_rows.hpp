@@ -4,17 +4,42 @@
 
 #include "core/exec/launch.hpp"
 #include "core/exec/workspace.hpp"
+#include "ops/sparse_rows/few_rows.hpp"
 #include "ops/sparse_rows/sparse_rows_memory.hpp"
 #include "ops/sparse_rows/sum_crossings.hpp"
 #include "ops/sparse_rows/sum_rows.hpp"
 #include "ops/sparse_rows/sum_runs.hpp"
+#include "portops/core/config.hpp"
+#if defined(PORTOPS_HAS_CUDA)
+#include "ops/sparse_rows/few_rows_cuda.hpp"
+#include "ops/sparse_rows/row_order_cuda.hpp"
+#endif
 
 #include <string>
 #include <type_traits>
 
 namespace portops::impl {
 
-/// Enqueues all levels.
+#if defined(PORTOPS_HAS_CUDA)
+/// Enqueues the sums of few rows on a GPU, after the kernels that number their places if those are wanted.
+template <class T, class Index, int N, class Sink>
+void sum_few_rows(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
+                  const SparseRowsMemory& memory, void* data, const NumberedPlaces* numbered, const Sink& sink) {
+  std::int32_t* numbers = nullptr;
+  if (numbered != nullptr) {
+    numbers = static_cast<std::int32_t*>(memory.order.numbers.in(data));
+    auto* const firsts = static_cast<Index*>(memory.order.places[0].in(data));
+    number_few_on_cuda(ctx, labels.order, sparse, firsts, numbers, *numbered);
+  }
+  if (sparse.empty()) return;
+  using Sums = SumFewRows<T, N, Sink>;
+  const Sums sums(sparse, numbers, sink);
+  launch_all_teams<Backend::cuda, Sums::threads>(ctx, labels.sum, sums, sums.teams(), Sums::threads,
+                                                 sums.scratch_bytes());
+}
+#endif
+
+/// Enqueues all levels of the sums of many rows.
 template <Backend B, class T, class Index, int N, class Sink>
 void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
                 const SparseRowsMemory& memory, void* data, const RowOrder<Index>& order, const Index* places,
@@ -33,8 +58,8 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
   RowColumns columns(sparse);
   const auto sum_rows = [&]<class Functor>() {
     launch_by_items<B>(ctx, labels.sum,
-                       Functor(columns, sparse.n, sparse.chunk(), RowTensor<const T>(sparse.operand[0]), order.position,
-                               places, none, sums_of(1), sink));
+                       Functor(columns, sparse.n, SparseRows::chunk, RowTensor<const T>(sparse.operand[0]),
+                               order.position, places, none, sums_of(1), sink));
   };
   if constexpr (is_cuda) {
     // Of more rows, threads that begin no run cost more than those that wait.
@@ -76,8 +101,13 @@ template <Backend B, class T, class Sink>
 void reduce_rows(const Context& ctx, const SparseRowsLabels& labels, const SparseRows& sparse,
                  const SparseRowsTemporary& temporary, const NumberedPlaces* numbered, const Sink& sink) {
   const SparseRowsMemory& memory = temporary.memory;
-  const auto reduce = [&]<class Index>() {
-    void* const data = temporary.temporary.data();
+  void* const data = temporary.temporary.data();
+  const auto reduce = [&]<class Index, int N>() {
+    if constexpr (B == Backend::cuda) {
+#if defined(PORTOPS_HAS_CUDA)
+      if (sparse.is_few()) return sum_few_rows<T, Index, N>(ctx, labels, sparse, memory, data, numbered, sink);
+#endif
+    }
     const RowOrder<Index> order = order_rows<Index>(ctx, labels.order, sparse, memory.order, data);
     const Index* places = order.places;
     auto none = static_cast<Index>(sparse.height);
@@ -87,11 +117,18 @@ void reduce_rows(const Context& ctx, const SparseRowsLabels& labels, const Spars
       none = none_of<Index>;
     }
     if (sparse.empty()) return;
-    sparse.has_packs(B)
-        ? sum_levels<B, T, Index, row_pack<B, T>>(ctx, labels, sparse, memory, data, order, places, none, sink)
-        : sum_levels<B, T, Index, 1>(ctx, labels, sparse, memory, data, order, places, none, sink);
+    if constexpr (B != Backend::cuda) {
+      if (sparse.is_few()) {
+        const SumSortedRows<B, T, Index, N, Sink> sums(sparse, order.position, places, none, sink);
+        return launch_by_items<B>(ctx, labels.sum, sums);
+      }
+    }
+    sum_levels<B, T, Index, N>(ctx, labels, sparse, memory, data, order, places, none, sink);
   };
-  sparse.narrow() ? reduce.template operator()<std::uint32_t>() : reduce.template operator()<std::uint64_t>();
+  const auto choose = [&]<class Index>() {
+    sparse.has_packs(B) ? reduce.template operator()<Index, row_pack<B, T>>() : reduce.template operator()<Index, 1>();
+  };
+  sparse.narrow() ? choose.template operator()<std::uint32_t>() : choose.template operator()<std::uint64_t>();
 }
 
 }  // namespace portops::impl

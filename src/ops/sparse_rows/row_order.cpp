@@ -15,7 +15,7 @@ namespace {
 std::size_t sorter_bytes_of([[maybe_unused]] const Context& ctx, const SparseRows& sparse,
                             [[maybe_unused]] bool numbered) {
 #if defined(PORTOPS_HAS_CUDA)
-  if (ctx.backend() == Backend::cuda) return cuda_sorter_bytes(ctx, sparse, numbered);
+  if (ctx.backend() == Backend::cuda) return sparse.is_few() ? 0 : cuda_sorter_bytes(ctx, sparse, numbered);
 #endif
   return sparse.merged() ? 0 : host_sorter_bytes(sparse);
 }
@@ -25,6 +25,12 @@ std::size_t sorter_bytes_of([[maybe_unused]] const Context& ctx, const SparseRow
 RowOrderMemory::RowOrderMemory(MemoryLayout& layout, const Context& ctx, const SparseRows& sparse, bool numbered)
     : sorter_bytes(sorter_bytes_of(ctx, sparse, numbered)) {
   const std::size_t index = sparse.narrow() ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
+  if (ctx.backend() == Backend::cuda && sparse.is_few()) {
+    if (!numbered) return;
+    places[0] = TemporaryArray(layout, sparse.n, index);
+    numbers = TemporaryArray(layout, sparse.n, sizeof(std::int32_t));
+    return;
+  }
   places[0] = TemporaryArray(layout, sparse.n, index);
   if (!sparse.merged()) {
     places[1] = TemporaryArray(layout, sparse.n, index);
@@ -46,14 +52,6 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
   RowOrder<Index> order{places[0], nullptr, nullptr};
   if (sparse.n > 0) {
     dispatch_backend(ctx.backend(), [&]<Backend B>() {
-#if defined(PORTOPS_HAS_CUDA)
-      if constexpr (B == Backend::cuda) {
-        if (is_ranked_on_cuda(sparse)) {
-          order = rank_on_cuda(ctx, labels, sparse, places[0], positions[0]);
-          return;
-        }
-      }
-#endif
       read_places<B>(ctx, labels, sparse, places[0], positions[0]);
       if (sparse.merged()) return;
       if constexpr (B == Backend::cuda) {

@@ -34,7 +34,7 @@ struct RowOrderLabels {
   std::string write;
 };
 
-/// Memory for ordering rows.
+/// Memory for ordering rows. A GPU sorts only what is not few: few_rows_cuda.hpp.
 struct RowOrderMemory {
   TemporaryArray places[2];
   TemporaryArray positions[2];

@@ -5,7 +5,7 @@
 #include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/lanes/lanes.hpp"
-#include "ops/sparse_rows/row_order_functors.hpp"
+#include "ops/sparse_rows/few_rows_cuda.hpp"
 
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -44,126 +44,128 @@ cudaError_t number(void* sorter, std::size_t& bytes, const SparseRows& sparse, c
                                        stream);
 }
 
-/// scratch[i] = read(i), by a team, several under way at once.
-template <int threads, class Index, class Read>
-KOKKOS_FORCEINLINE_FUNCTION void read_to_scratch(Index* scratch, int n, int rank, const Read& read) {
-  constexpr int batch = 8;
-  for (int first = rank; first < n; first += batch * threads) {
-    Index values[batch];
-    PORTOPS_UNROLL
-    for (int k = 0; k < batch; ++k) {
-      if (first + k * threads < n) values[k] = read(first + k * threads);
-    }
-    PORTOPS_UNROLL
-    for (int k = 0; k < batch; ++k) {
-      if (first + k * threads < n) scratch[first + k * threads] = values[k];
-    }
-  }
-}
-
-/// Counts for each row those that come before it in a stable order of the places. A team has all places in its scratch;
-/// a warp takes some neighbouring rows, so that each place that it reads is compared with several.
+/// firsts[i] = the place of row i where it is the first that has that place. A team has a bucket.
 template <class Index>
-struct RankPlaces {
-  using Team = typename Kokkos::TeamPolicy<SpaceOf<Backend::cuda>>::member_type;
-  static constexpr int blocks = 4;
-  static constexpr int threads = 256;
-  static constexpr int warp = 32;
-  static constexpr int rows_of_warp = 4;
-  static constexpr int rows_of_team = threads / warp * rows_of_warp;
+class FindFirsts {
+  using Bucket = BucketOfRows<32>;
 
-  ReadPlaces<Index> read;  ///< with room for the sorted places and positions
+ public:
+  using Team = typename Bucket::Team;
+  static constexpr int blocks = 1;
+  static constexpr int threads = Bucket::threads;
+  /// What firsts are instead: of rows that are not the first, and of those that the table does not have.
+  static constexpr Index none = none_of<Index>, outside = none - 1;
   std::int64_t first_team = 0;
 
-  std::int64_t teams() const { return ceil_div(read.n, rows_of_team); }
-  std::size_t scratch_bytes() const { return static_cast<std::size_t>(read.n) * sizeof(Index); }
+  FindFirsts(const SparseRows& sparse, Index* firsts)
+      : places_(sparse), firsts_(firsts), buckets_(ceil_div(sparse.n, rows_of_bucket)) {}
+
+  std::int64_t teams() const { return buckets_; }
+  std::size_t scratch_bytes() const { return Bucket::scratch_bytes(places_.n); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto* const place = scratch_of<Index>(team);
-    const auto n = static_cast<int>(read.n);
-    read_to_scratch<threads>(place, n, team.team_rank(), [&](int i) { return read.place_of(i, read.locate(i)); });
-    team.team_barrier();
-    const int lane = team.team_rank() % warp;
-    const int first =
-        static_cast<int>(first_team + team.league_rank()) * rows_of_team + team.team_rank() / warp * rows_of_warp;
-    if (first >= n) return;
-    // Equal places come before a row where they come first in the call: below `first` all, behind it none.
-    Index own[rows_of_warp], below[rows_of_warp];
-    int before[rows_of_warp] = {};
-    PORTOPS_UNROLL
-    for (int r = 0; r < rows_of_warp; ++r) {
-      own[r] = first + r < n ? place[first + r] : 0;
-      below[r] = own[r] + 1;
-    }
-    count(before, below, place + lane, first - lane);
-    if (lane < rows_of_warp && first + lane < n) {
-      PORTOPS_UNROLL
-      for (int r = 0; r < rows_of_warp; ++r) before[r] += place[first + lane] < (lane < r ? below[r] : own[r]) ? 1 : 0;
-    }
-    const int behind = first + rows_of_warp + lane;
-    count(before, own, place + behind, n - behind);
-    PORTOPS_UNROLL
-    for (int r = 0; r < rows_of_warp; ++r) {
-      before[r] = sum_over_lanes(before[r], warp);
-      if (lane != r || first + r >= n) continue;
-      read.places[before[r]] = own[r];
-      read.positions[before[r]] = static_cast<Index>(read.locate(first + r).row);
+    Bucket bucket(team, places_, scratch_of<char>(team));
+    const auto index = static_cast<std::uint32_t>(first_team + team.league_rank());
+    bucket.list(team, index, static_cast<std::uint32_t>(buckets_), [&](int row, std::int64_t place) {
+      if (index == 0 && place >= places_.height) firsts_[row] = place == places_.outside ? outside : none;
+    });
+    for (int at = team.team_rank(); at < bucket.size(); at += threads) {
+      const std::int64_t place = bucket.place(at);
+      firsts_[bucket.row(at)] = bucket.is_first(at, place) ? static_cast<Index>(place) : none;
     }
   }
 
  private:
-  /// Counts, of every 32nd of so many places, those that are less than the bounds.
-  KOKKOS_FORCEINLINE_FUNCTION static void count(int (&before)[rows_of_warp], const Index (&bounds)[rows_of_warp],
-                                                const Index* place, int places) {
-    constexpr int batch = 4;
-    int j = 0;
-    PORTOPS_NO_UNROLL
-    for (; j + (batch - 1) * warp < places; j += batch * warp) {
-      Index values[batch];
-      PORTOPS_UNROLL
-      for (int k = 0; k < batch; ++k) values[k] = place[j + k * warp];
-      PORTOPS_UNROLL
-      for (int k = 0; k < batch; ++k) {
-        PORTOPS_UNROLL
-        for (int r = 0; r < rows_of_warp; ++r) before[r] += values[k] < bounds[r] ? 1 : 0;
-      }
-    }
-    PORTOPS_NO_UNROLL
-    for (; j < places; j += warp) {
-      PORTOPS_UNROLL
-      for (int r = 0; r < rows_of_warp; ++r) before[r] += place[j] < bounds[r] ? 1 : 0;
-    }
-  }
+  static constexpr std::int64_t rows_of_bucket = 76;
+
+  PlacesOfRows places_;
+  Index* firsts_;
+  std::int64_t buckets_;
 };
 
-/// numbers[i], i ≤ n: how many places occur up to row i, by one team. Each thread counts the firsts of some
-/// neighbouring rows.
+/// The number of a place is how many of the firsts are less. A team counts for a warp's neighbouring rows: it sorts
+/// their firsts, finds between which of them each of all firsts is, and adds up.
 template <class Index>
-struct NumberFewPlaces {
+class NumberFewRows {
+ public:
   using Team = typename Kokkos::TeamPolicy<SpaceOf<Backend::cuda>>::member_type;
-  static constexpr int threads = 1024;
+  static constexpr int blocks = 4;
+  static constexpr int threads = 256;
+  std::int64_t first_team = 0;
 
-  IsFirst<Index> of_all;
-  Index* numbers;
+  NumberFewRows(const SparseRows& sparse, const Index* firsts, std::int32_t* numbers, const NumberedPlaces& out)
+      : places_(sparse), firsts_(firsts), numbers_(numbers), out_(out) {}
 
-  std::size_t scratch_bytes() const { return static_cast<std::size_t>(of_all.n) * sizeof(Index); }
+  std::int64_t teams() const { return std::max<std::int64_t>(ceil_div(places_.n, rows), 1); }
+  std::size_t scratch_bytes() const { return sizeof(Scratch); }
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    auto* const place = scratch_of<Index>(team);
-    const auto n = static_cast<int>(of_all.n);
-    read_to_scratch<threads>(place, n, team.team_rank(), [&](int i) { return of_all.places[i]; });
-    team.team_barrier();
-    const IsFirst<Index> is_first{place, of_all.height, n};
-    const int each = (n + threads) / threads;  // of rows and, behind them, what counts them all
-    const int begin = team.team_rank() * each, end = Kokkos::min(begin + each, n + 1);
-    Index count = 0;
-    for (int i = begin; i < end; ++i) count += is_first(i);
-    Index number = team.team_scan(count);
-    for (int i = begin; i < end; ++i) {
-      number += is_first(i);
-      numbers[i] = number;
+    auto* const scratch = scratch_of<Scratch>(team);
+    const auto n = static_cast<int>(places_.n);
+    const int rank = team.team_rank(), lane = rank % rows;
+    const int row = static_cast<int>(first_team + team.league_rank()) * rows + lane;
+    // Every warp finds the order of the team's firsts.
+    const Index own = row < n ? firsts_[row] : none;
+    int before = 0;
+    PORTOPS_NO_UNROLL
+    for (int k = 0; k < rows; ++k) {
+      const auto other = static_cast<Index>(of_lane(static_cast<std::int64_t>(own), k));
+      before += other < own || (other == own && k < lane) ? 1 : 0;
     }
+    if (rank < rows) scratch->sorted[before] = own;
+    if (rank <= rows) scratch->between[rank] = 0;
+    if (rank == 0) scratch->first_outside = n;
+    team.team_barrier();
+    PORTOPS_NO_UNROLL
+    for (int first = rank; first < n; first += batch * threads) {
+      Index values[batch];
+      PORTOPS_UNROLL
+      for (int k = 0; k < batch; ++k) values[k] = first + k * threads < n ? firsts_[first + k * threads] : none;
+      PORTOPS_UNROLL
+      for (int k = 0; k < batch; ++k) {
+        if (values[k] < FindFirsts<Index>::outside) {
+          int at = 0;  // how many of the team's are not greater
+          PORTOPS_UNROLL
+          for (int half = rows / 2; half > 0; half /= 2) at += scratch->sorted[at + half - 1] <= values[k] ? half : 0;
+          at += scratch->sorted[at] <= values[k] ? 1 : 0;
+          Kokkos::atomic_inc(&scratch->between[at]);
+        } else if (values[k] == FindFirsts<Index>::outside) {
+          Kokkos::atomic_min(&scratch->first_outside, first + k * threads);
+        }
+      }
+    }
+    team.team_barrier();
+    if (rank >= rows) return;
+    int number = 0, total = 0;
+    PORTOPS_NO_UNROLL
+    for (int k = 0; k <= rows; ++k) {
+      total += scratch->between[k];
+      if (k <= before) number += scratch->between[k];
+    }
+    if (row < n) {
+      numbers_[row] = number;
+      if (own < FindFirsts<Index>::outside) out_.places[number * out_.places_stride] = static_cast<std::int64_t>(own);
+      if (row >= total) out_.places[row * out_.places_stride] = places_.height;
+    }
+    if (row > 0) return;
+    *out_.count = scratch->first_outside < n ? -1 - places_.locate(scratch->first_outside).row : total;
   }
+
+ private:
+  static constexpr Index none = none_of<Index>;
+  static constexpr int batch = 4;
+  static constexpr int rows = 32;
+
+  struct Scratch {
+    Index sorted[rows];
+    int between[rows + 1];  ///< how many firsts are not less than so many of the team's
+    int first_outside;
+  };
+
+  PlacesOfRows places_;
+  const Index* firsts_;
+  std::int32_t* numbers_;
+  NumberedPlaces out_;
 };
 
 template <class Index>
@@ -172,10 +174,10 @@ std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
   std::size_t number_bytes = 0;
   cub::DoubleBuffer<Index> places;
   cub::DoubleBuffer<Index> positions;
-  if (!sparse.merged() && !is_ranked_on_cuda(sparse)) {
+  if (!sparse.merged()) {
     call_cub("cub::SortPairs", [&] { return sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr); });
   }
-  if (numbered && !is_ranked_on_cuda(sparse)) {
+  if (numbered) {
     call_cub("cub::InclusiveSum", [&] { return number<Index>(nullptr, number_bytes, sparse, {}, nullptr); });
   }
   return std::max(sort_bytes, number_bytes);
@@ -188,18 +190,16 @@ std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool
   return sparse.narrow() ? bytes_of<std::uint32_t>(sparse, numbered) : bytes_of<std::uint64_t>(sparse, numbered);
 }
 
-bool is_ranked_on_cuda(const SparseRows& sparse) {
-  // The numbers that come before each of so many rows are soon counted, and a team's scratch has all places.
-  constexpr std::int64_t most_bytes = 40000;
-  const auto size = static_cast<std::int64_t>(sparse.narrow() ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
-  return !sparse.merged() && sparse.n * size <= most_bytes;
-}
-
 template <class Index>
-RowOrder<Index> rank_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
-                             Index* positions) {
-  launch_by_teams<Backend::cuda>(ctx, labels.sort, RankPlaces<Index>{make_read_places(sparse, places, positions)});
-  return {places, positions, nullptr};
+void number_few_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* firsts,
+                        std::int32_t* numbers, const NumberedPlaces& out) {
+  if (sparse.n > 0) {
+    using Find = FindFirsts<Index>;
+    const Find find(sparse, firsts);
+    launch_all_teams<Backend::cuda, Find::threads>(ctx, labels.count, find, find.teams(), Find::threads,
+                                                   find.scratch_bytes());
+  }
+  launch_by_teams<Backend::cuda>(ctx, labels.write, NumberFewRows<Index>(sparse, firsts, numbers, out));
 }
 
 template <class Index>
@@ -218,23 +218,16 @@ RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, c
 template <class Index>
 void number_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                     const RowOrder<Index>& order, void* sorter, std::size_t sorter_bytes) {
-  if (is_ranked_on_cuda(sparse)) {
-    using Functor = NumberFewPlaces<Index>;
-    const Functor functor{{order.places, static_cast<Index>(sparse.height), sparse.n}, order.numbers};
-    launch_teams<Backend::cuda, 1, Functor::threads>(ctx, labels.count, functor, 1, Functor::threads,
-                                                     functor.scratch_bytes());
-    return;
-  }
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, labels.count.c_str());
   const cudaStream_t stream = instance<Backend::cuda>(ctx).cuda_stream();
   call_cub("cub::InclusiveSum", [&] { return number<Index>(sorter, sorter_bytes, sparse, order, stream); });
 }
 
-template RowOrder<std::uint32_t> rank_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint32_t*,
-                                              std::uint32_t*);
-template RowOrder<std::uint64_t> rank_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint64_t*,
-                                              std::uint64_t*);
+template void number_few_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint32_t*,
+                                 std::int32_t*, const NumberedPlaces&);
+template void number_few_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&, std::uint64_t*,
+                                 std::int32_t*, const NumberedPlaces&);
 template RowOrder<std::uint32_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,
                                               std::uint32_t* (&)[2], std::uint32_t* (&)[2], void*, std::size_t);
 template RowOrder<std::uint64_t> sort_on_cuda(const Context&, const RowOrderLabels&, const SparseRows&,

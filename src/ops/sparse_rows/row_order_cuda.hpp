@@ -6,12 +6,11 @@
 
 namespace portops::impl {
 
-/// Whether rows are so few that each one's rank is counted, and their places are numbered by one team.
-bool is_ranked_on_cuda(const SparseRows& sparse);
-/// Reads the places and sorts them, in one kernel: a row's rank is the number of those that come before it.
+/// number_places of few rows, which are not sorted: numbers[i] = the number of the place whose first row is row i,
+/// other numbers nothing. `firsts` is room for the places of rows that are the first of their place.
 template <class Index>
-RowOrder<Index> rank_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
-                             Index* positions);
+void number_few_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* firsts,
+                        std::int32_t* numbers, const NumberedPlaces& out);
 
 /// The bytes that CUB needs to sort the rows, and to number them.
 std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered);

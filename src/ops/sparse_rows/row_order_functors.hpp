@@ -11,10 +11,17 @@
 
 namespace portops::impl {
 
-/// places[i] = the place of row i, the height where that is the padding, or `outside` where the table does not have it;
-/// positions[i] = where the row lies, which is i along one axis.
-template <class Index>
-struct ReadPlaces {
+/// The places of a call's rows.
+struct PlacesOfRows {
+  explicit PlacesOfRows(const SparseRows& sparse)
+      : given(sparse.places),
+        axes(sparse.axes),
+        n(sparse.n),
+        height(sparse.height),
+        padding(sparse.padding),
+        outside(sparse.outside),
+        count(sparse.count) {}
+
   const std::int64_t* given;
   RowAxes axes;
   std::int64_t n;
@@ -22,14 +29,6 @@ struct ReadPlaces {
   std::int64_t padding;
   std::int64_t outside;
   const std::int64_t* count;
-  Index* places;
-  Index* positions;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    const At at = locate(i);
-    places[i] = place_of(i, at);
-    if (positions != nullptr) positions[i] = static_cast<Index>(at.row);
-  }
 
   /// Where row i has its place, and where it lies.
   struct At {
@@ -41,10 +40,33 @@ struct ReadPlaces {
     return at;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Index place_of(std::int64_t i, const At& at) const {
-    const std::int64_t end = count != nullptr && *count >= 0 && *count < n ? *count : n;
-    const std::int64_t place = i < end ? given[at.place] : height;
-    return static_cast<Index>(place < 0 || place >= height ? outside : place == padding ? height : place);
+  /// The place of row i, the height where that is the padding, or `outside` where the table does not have it.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t i) const { return place_of(i, locate(i)); }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t i, const At& at) const {
+    return i < end() ? counted_as(given[at.place]) : outside;
+  }
+
+  /// The rows that are merged, or all.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t end() const {
+    return count != nullptr && *count >= 0 && *count < n ? *count : n;
+  }
+  /// What place_of() makes of a given place.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t counted_as(std::int64_t place) const {
+    return place < 0 || place >= height ? outside : place == padding ? height : place;
+  }
+};
+
+/// places[i] = the place of row i; positions[i] = where the row lies, which is i along one axis.
+template <class Index>
+struct ReadPlaces {
+  PlacesOfRows rows;
+  Index* places;
+  Index* positions;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const PlacesOfRows::At at = rows.locate(i);
+    places[i] = static_cast<Index>(rows.place_of(i, at));
+    if (positions != nullptr) positions[i] = static_cast<Index>(at.row);
   }
 };
 
@@ -100,17 +122,10 @@ inline int bits_of_places(const SparseRows& sparse) {
   return std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(sparse.outside))), 1);
 }
 
-/// The functor ReadPlaces of a call.
-template <class Index>
-ReadPlaces<Index> make_read_places(const SparseRows& sparse, Index* places, Index* positions) {
-  return {sparse.places,  sparse.axes,  sparse.n, sparse.height, sparse.padding,
-          sparse.outside, sparse.count, places,   positions};
-}
-
 template <Backend B, class Index>
 void read_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* places,
                  Index* positions) {
-  launch_items<B, 0>(ctx, labels.places, make_read_places(sparse, places, positions), sparse.n);
+  launch_items<B, 0>(ctx, labels.places, ReadPlaces<Index>{PlacesOfRows(sparse), places, positions}, sparse.n);
 }
 
 template <Backend B, class Index>

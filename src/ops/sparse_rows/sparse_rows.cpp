@@ -141,15 +141,15 @@ void check_places(std::string_view op, const Context& ctx, const SparseRows& spa
   }
 }
 
-SumLevels::SumLevels(const SparseRows& sparse) : chunk_(sparse.chunk()) {
+SumLevels::SumLevels(const SparseRows& sparse) {
   rows[0] = sparse.n;
   count = 1;
-  if (sparse.merged()) return;  // no two rows have one place
+  if (sparse.is_few() || sparse.merged()) return;  // of merged rows no two have one place
   for (; chunks(count - 1) > 1; ++count) rows[static_cast<std::size_t>(count)] = 2 * chunks(count - 1);
 }
 
 std::int64_t SumLevels::chunks(int level) const {
-  return ceil_div(rows[static_cast<std::size_t>(level)], level == 0 ? chunk_ : SparseRows::crossing_chunk);
+  return ceil_div(rows[static_cast<std::size_t>(level)], level == 0 ? SparseRows::chunk : SparseRows::crossing_chunk);
 }
 
 }  // namespace portops::impl

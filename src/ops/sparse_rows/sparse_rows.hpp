@@ -26,10 +26,12 @@ struct SparseOperand {
 /// A call's sparse rows in a canonical form, and the other tensors that have rows of the same columns.
 struct SparseRows {
   static constexpr int most_operands = 8;
-  /// Sorted rows are added up in chunks of so many, and what crosses these in chunks of crossing_chunk, on as many
-  /// levels as it takes: a tree. Few rows have short chunks, because a chunk's batches wait for one another.
-  std::int64_t chunk() const { return n <= few_rows ? 16 : 64; }
-  static constexpr std::int64_t few_rows = 16384;
+  /// So few rows are added up place by place, few_rows.hpp: what a GPU's team can list in its scratch.
+  static constexpr std::int64_t few_rows = 10000;
+  bool is_few() const { return n <= few_rows; }
+  /// More are added up in chunks of so many sorted rows, and what crosses these in chunks of crossing_chunk, on as many
+  /// levels as it takes: a tree.
+  static constexpr std::int64_t chunk = 64;
   /// Crossing sums are few, and waiting for memory takes a level's time: all of a chunk are loaded at once.
   static constexpr std::int64_t crossing_chunk = 16;
   /// Of other rows so many are loaded at once and added up before they enter a chunk's sum.
@@ -68,16 +70,13 @@ SparseRows make_sparse_rows(ElementType type, const TensorRef& rows, std::int64_
 /// not read, nothing is checked.
 void check_places(std::string_view op, const Context& ctx, const SparseRows& sparse);
 
-/// The sizes of the tree that adds up rows: the rows themselves, then two sums for each chunk of the level below.
+/// The sizes of the tree that adds up many rows: the rows themselves, then two sums for each chunk of the level below.
 struct SumLevels {
   explicit SumLevels(const SparseRows& sparse);
   static constexpr int most = 24;
   std::array<std::int64_t, most> rows{};
   int count = 0;
   std::int64_t chunks(int level) const;
-
- private:
-  std::int64_t chunk_;  ///< of the rows themselves
 };
 
 }  // namespace portops::impl

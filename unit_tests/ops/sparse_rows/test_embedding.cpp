@@ -310,9 +310,9 @@ TEST_P(EmbeddingTest, accepts_tensors_without_elements) {
 }
 
 TEST_P(EmbeddingTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
-  const Places places = uneven_places(3000, 200);
-  const TestTensor<std::int64_t> ids = ids_of(places, {30, 100});
-  TestTensor<float> out_grad(ctx, {30, 100, 8}), weight_grad(ctx, {200, 8}), lent(ctx, {200, 8});
+  const Places places = uneven_places(12000, 200);
+  const TestTensor<std::int64_t> ids = ids_of(places, {120, 100});
+  TestTensor<float> out_grad(ctx, {120, 100, 8}), weight_grad(ctx, {200, 8}), lent(ctx, {200, 8});
   out_grad.fill_randomly(1);
   embedding_grad(ctx, weight_for(weight_grad), ids, out_grad, weight_grad);
   const std::size_t bytes = embedding_grad_workspace(ctx, weight_for(lent), ids, out_grad, lent);

@@ -91,20 +91,24 @@ class MergeRowsTest : public OnEveryBackend {
 PORTOPS_ON_EVERY_BACKEND(MergeRowsTest);
 
 TEST_P(MergeRowsTest, adds_up_the_rows_of_each_place) {
-  // 16 or 64 rows are a chunk; columns that fill packs, that do not, and that are several tiles of a host.
+  // Columns that fill packs, that do not, and that are several tiles of a host and of a GPU.
   for (const std::int64_t n : {1, 2, 63, 64, 65, 128, 1000, 5000}) {
     for (const std::int64_t columns : {1, 7, 64}) check_types(random_places(n, 300), columns, 300);
   }
-  // Of up to 10000 rows a GPU counts the ranks, up to 16384 are few.
-  for (const std::int64_t n : {4095, 9999, 10000, 10001, 16384, 16385}) check_types(random_places(n, 700), 8, 700);
+  // Up to 10000 rows are few.
+  for (const std::int64_t n : {2047, 2048, 2049, 4095, 9999, 10000, 10001, 16384}) {
+    check_types(random_places(n, 700), 8, 700);
+  }
   check_types(random_places(500, 90), 1000, 90);
   check_types(random_places(500, 90), 24, 90);
 }
 
 TEST_P(MergeRowsTest, of_one_place) {
-  // The last needs three levels of sums.
-  for (const std::int64_t n : {1, 7, 64, 65, 127, 129, 511, 512, 513, 2048, 2049, 4096, 4097, 70000})
+  // Of few rows 32 are a block and 256 a group of blocks; the last needs three levels of sums.
+  for (const std::int64_t n : {1, 7, 31, 32, 33, 64, 65, 255, 256, 257, 513, 2048, 2049, 9999, 10000, 10001, 70000})
     check_types(Places(static_cast<std::size_t>(n), 5), 8, 9);
+  check<float>(Places(700, 5), 300, 9);
+  check<f16>(Places(700, 5), 1000, 9);
   check<float>(Places(300, 0), 3, 1);
   check<double>(Places(200000, 41), 2, 42);
 }
@@ -130,6 +134,20 @@ TEST_P(MergeRowsTest, of_places_that_all_differ) {
   Places places(3000);
   std::iota(places.rbegin(), places.rend(), 10);
   check_types(places, 64, 4000);
+}
+
+/// A GPU deals places out by a hash, and has a table of those that are a team's.
+TEST_P(MergeRowsTest, of_more_places_than_a_table_holds) {
+  Places places;
+  for (std::int64_t i = 0; i < 1500; ++i) places.push_back(i * 7 % 1300);
+  check<f16>(places, 4225, 1300);  // so many columns that all places are one team's
+}
+
+TEST_P(MergeRowsTest, of_places_whose_hashes_are_neighbours) {
+  constexpr std::uint32_t inverse = 0xe8b2f51;  // of the hash's factor
+  Places places;
+  for (std::uint32_t i = 0; i < 900; ++i) places.push_back(i % 600 * inverse);
+  check_types(places, 8, std::int64_t{1} << 32);
 }
 
 TEST_P(MergeRowsTest, gives_the_row_itself_where_there_is_one) {
@@ -217,7 +235,8 @@ TEST_P(MergeRowsTest, of_halves_is_rounded_once) {
 TEST_P(MergeRowsTest, has_the_same_bits_on_every_run_and_backend) {
   for_each_type([&]<class T>() {
     // The last has sums that cross chunks on more levels than a GPU joins in one kernel.
-    for (const auto& [n, columns] : {std::pair{9000, 1}, {9000, 7}, {9000, 64}, {13000, 8}, {140000, 4}}) {
+    for (const auto& [n, columns] :
+         {std::pair{9000, 1}, {9000, 7}, {9000, 64}, {3000, 300}, {10001, 8}, {13000, 8}, {140000, 4}}) {
       const Places places = uneven_places(n, 400);
       Merge<T> first(ctx, places, {n, columns}, 400);
       first.call();

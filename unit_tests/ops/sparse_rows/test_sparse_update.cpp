@@ -260,13 +260,14 @@ TEST_P(SparseUpdateTest, has_the_same_bits_on_every_run_and_backend) {
 }
 
 TEST_P(SparseUpdateTest, uses_a_lent_workspace_of_the_size_that_it_names) {
-  Update<float> update(ctx, Step::adam, uneven_places(3000, 200), 200, {0, 8});
+  Update<float> update(ctx, Step::adam, uneven_places(12000, 200), 200, {0, 8});
   const std::vector<TensorRef> out = update.refs(update.after);
   const std::size_t bytes = sparse_adam_workspace(ctx, update.before[0], update.rows, update.values, update.before[1],
                                                   update.before[2], out[0], out[1], out[2], {});
   ASSERT_EQ(bytes, sparse_sgd_workspace(ctx, update.before[0], update.rows, update.values, out[0], {}));
   ASSERT_EQ(bytes, sparse_momentum_workspace(ctx, update.before[0], update.rows, update.values, update.before[1],
                                              out[0], out[1], {}));
+  ASSERT_GT(bytes, 0u);
   LentMemory memory(ctx, bytes);
   update.call(Context(ctx).workspace(memory.workspace()), out, update.rows, update.values);
   update.check(update.after, update.before);

@@ -14,12 +14,6 @@
 namespace portops::impl {
 namespace {
 
-/// One of the convolutions.
-struct PhaseConvolution {
-  Windows windows;
-  ConvolutionTensors tensors;
-};
-
 class XGrad {
  public:
   XGrad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
@@ -38,7 +32,11 @@ class XGrad {
     // What each of several convolutions would copy is copied once.
     const bool copies = on_gpu && down_.size() * across_.size() > 1;
     channels_last_ = ChannelsLast(layout_, out_grad, copies && !has_channels_last(out_grad));
-    for_phases(nullptr, [&](const PhaseConvolution& phase) {
+    if (run_together(ctx)) {
+      rest_ = fused_workspace(ctx, Conv2dConvolution::fused(), all_calls(nullptr));
+      return;
+    }
+    for_phases(nullptr, [&](const FusedCall& phase) {
       rest_ = std::max(rest_, convolve_whole_workspace(ctx, phase.windows, phase.tensors));
     });
   }
@@ -60,8 +58,8 @@ class XGrad {
     channels_last_.copied_to(ctx, label, memory.data());
     if (!reaches_all()) fill_with_bias(ctx, Conv2dConvolution::labels(), x_grad_);
     const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + layout_.bytes(), rest_});
-    for_phases(memory.data(),
-               [&](const PhaseConvolution& phase) { convolve_whole(lent, phase.windows, phase.tensors); });
+    if (run_together(lent)) return convolve_fused(lent, Conv2dConvolution::fused(), all_calls(memory.data()));
+    for_phases(memory.data(), [&](const FusedCall& phase) { convolve_whole(lent, phase.windows, phase.tensors); });
   }
 
  private:
@@ -98,7 +96,7 @@ class XGrad {
   template <class Condition>
   bool all_phases(const Condition& condition) const {
     bool all = true;
-    for_phases(nullptr, [&](const PhaseConvolution& phase) { all = all && condition(phase.windows, phase.tensors); });
+    for_phases(nullptr, [&](const FusedCall& phase) { all = all && condition(phase.windows, phase.tensors); });
     return all;
   }
 
@@ -119,6 +117,15 @@ class XGrad {
     return pixels(down_) == windows_.height && pixels(across_) == windows_.width;
   }
 
+  /// Whether several convolutions are launched together.
+  bool run_together(const Context& ctx) const { return down_.size() * across_.size() > 1 && wants_channels_last(ctx); }
+
+  std::vector<FusedCall> all_calls(void* memory) const {
+    std::vector<FusedCall> calls;
+    for_phases(memory, [&](const FusedCall& call) { calls.push_back(call); });
+    return calls;
+  }
+
   template <class Action>
   void for_phases(void* memory, const Action& action) const {
     for (const Phase& down : down_) {
@@ -127,7 +134,7 @@ class XGrad {
   }
 
   /// Without memory, one of the same extents, strides and alignment.
-  PhaseConvolution convolution(const Phase& down, const Phase& across, void* memory) const {
+  FusedCall convolution(const Phase& down, const Phase& across, void* memory) const {
     const std::int64_t images = windows_.images;
     const TensorRef turned = turned_weight(memory);
     const Extents of_turned = turned.strides();

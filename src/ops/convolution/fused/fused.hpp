@@ -34,8 +34,8 @@ struct FusedKernels {
   std::span<const BlockTime> (*block_times)(ElementType type, bool tf32);
   /// How many groups of blocks that share the inner axis the current device runs at once.
   int (*clusters_at_once)(const FusedPlan& plan);
-  /// Packs the weight, and then computes, both on `stream`. Throws Error where the launch fails.
-  void (*run)(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands);
+  /// Packs the weights, and then computes, both on `stream`. Throws Error where a launch fails.
+  void (*run)(void* stream, std::span<const FusedConvolution> convolutions);
 };
 
 /// Whether runs of channels fill half of their chunks, which have 128 bytes.
@@ -56,12 +56,28 @@ struct FusedForm {
 std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
                                    ElementType type);
 
-/// In the form that is expected to be the fastest, or in that one.
-void convolve_fused(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                    const ConvolutionTensors& tensors, const std::optional<FusedForm>& form = {});
+/// A call of the path.
+struct FusedCall {
+  Windows windows;
+  ConvolutionTensors tensors;
+};
+
+/// In the form that is expected to be the fastest, or in that one. Several calls have one x, and as many output
+/// channels and groups each: they are launched together, where each alone would leave much of a GPU idle.
+void convolve_fused(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls,
+                    const std::optional<FusedForm>& form = {});
+inline void convolve_fused(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                           const ConvolutionTensors& tensors, const std::optional<FusedForm>& form = {}) {
+  const FusedCall call{windows, tensors};
+  convolve_fused(ctx, kernels, std::span(&call, 1), form);
+}
 
 /// The workspace that it needs.
-std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                            const ConvolutionTensors& tensors);
+std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls);
+inline std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
+                                   const ConvolutionTensors& tensors) {
+  const FusedCall call{windows, tensors};
+  return fused_workspace(ctx, kernels, std::span(&call, 1));
+}
 
 }  // namespace portops::impl

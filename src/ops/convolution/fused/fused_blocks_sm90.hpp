@@ -24,12 +24,39 @@ constexpr int most_splits = FusedPlan::most_splits;
 /// How many warpgroups share the steps of a block with so many pixels.
 __host__ __device__ constexpr int shares_of(int pixels) { return warpgroups * 64 / pixels; }
 
-/// What kernels know of a call.
+/// What kernels know of a convolution.
 struct FusedArguments {
   Windows windows;
   FusedOperands operands;
   int splits, run_bytes, run_chunks, group_chunks, deformable_chunks, phase_taps, steps, row_tiles;
   Divisor kernel_width;
+};
+
+/// The convolutions of a launch, up to so many, whose blocks are neighbours along the grid's first axis.
+template <int most>
+struct FusedBatch {
+  FusedArguments arguments[most];
+  std::uint32_t first_block[most];
+  int count = 0;
+
+  void add(const FusedArguments& its, std::uint32_t blocks) {
+    arguments[count] = its;
+    first_block[count++] = blocks_;
+    blocks_ += blocks;
+  }
+  std::uint32_t blocks() const { return blocks_; }
+
+  /// That of this block.
+  __device__ __forceinline__ int index() const {
+    int i = 0;
+    if constexpr (most > 1) {
+      while (i + 1 < count && blockIdx.x >= first_block[i + 1]) ++i;
+    }
+    return i;
+  }
+
+ private:
+  std::uint32_t blocks_ = 0;
 };
 
 /// A pixel of out. They are counted image by image, and in it in strips of 16 columns, so that those of a block lie
@@ -57,8 +84,9 @@ struct BlockTile {
   int channels;                    ///< output channels of the tile that there are
   std::int64_t first_out_channel;  ///< of all groups'
 
-  __device__ BlockTile(const FusedArguments& arguments, int rows, int pixels)
-      : first_pixel(static_cast<std::int64_t>(blockIdx.x) * pixels),
+  /// `block` counts along the first axis of the grid, in the convolution.
+  __device__ BlockTile(const FusedArguments& arguments, std::uint32_t block, int rows, int pixels)
+      : first_pixel(static_cast<std::int64_t>(block) * pixels),
         group(static_cast<int>(blockIdx.y) / arguments.row_tiles),
         split(static_cast<int>(blockIdx.z)),
         first_step(arguments.steps * split / arguments.splits),

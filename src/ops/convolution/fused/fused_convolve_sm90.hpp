@@ -9,6 +9,9 @@
 #include "ops/convolution/fused/fused_columns_sm90.hpp"
 #include "ops/convolution/fused/fused_weight_sm90.hpp"
 
+#include <algorithm>
+#include <span>
+
 // The fused kernel and its launches. For _sm90.cu alone, which say how samples are found: see fused_columns_sm90.hpp.
 
 namespace portops::impl::fused_sm90 {
@@ -219,7 +222,9 @@ __device__ void prepare_output(const FusedArguments& arguments, const BlockTile&
 /// multiplies.
 template <class Samples, class T, Precision precision, int rows, int pixels, bool has_part>
 __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convolve(
-    const __grid_constant__ FusedArguments arguments) {
+    const __grid_constant__ FusedBatch<Samples::most_convolutions> batch) {
+  const int its = batch.index();
+  const FusedArguments& arguments = batch.arguments[its];
   constexpr int stages = stages_of<precision>(rows), stage_bytes = Tile<precision>::bytes(rows);
   constexpr int shares = shares_of(pixels);
   using Product = blas::sm90::TileProduct<precision, rows>;
@@ -233,7 +238,7 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
   auto* const biases = reinterpret_cast<float*>(shared + layout.biases);
   const SharedAddress memory = blas::sm90::kept_shared_address(shared);
   const int thread = threadIdx.x;
-  const BlockTile tile(arguments, rows, pixels);
+  const BlockTile tile(arguments, blockIdx.x - batch.first_block[its], rows, pixels);
 
   // The i-th step of this block uses stage i % stages, for the i / stages-th time.
   const auto full = [&](unsigned i) { return blas::sm90::Barrier(memory + layout.barriers + i % stages * 16); };
@@ -323,10 +328,9 @@ struct Launch {
     config.attrs = attributes;
     config.numAttrs = 1;
   }
-  /// Of a convolution.
-  Launch(const FusedPlan& plan, unsigned groups, int shared_bytes)
-      : Launch(dim3(static_cast<unsigned>(plan.pixel_tiles), groups * static_cast<unsigned>(plan.row_tiles),
-                    static_cast<unsigned>(plan.splits)),
+  /// Of convolutions with so many tiles of pixels.
+  Launch(const FusedPlan& plan, unsigned pixel_tiles, unsigned groups, int shared_bytes)
+      : Launch(dim3(pixel_tiles, groups * static_cast<unsigned>(plan.row_tiles), static_cast<unsigned>(plan.splits)),
                threads) {
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     attributes[1].id = cudaLaunchAttributeClusterDimension;
@@ -357,8 +361,8 @@ class FusedPath {
     return with_precision(plan, [&]<class T, Precision precision>() {
       return with_kernel<T, precision>(plan, [&](auto* kernel) {
         FusedPlan one = plan;
-        one.pixel_tiles = one.row_tiles = 1;
-        const Launch launch(one, 1, shared_bytes<precision>(plan));
+        one.row_tiles = 1;
+        const Launch launch(one, 1, 1, shared_bytes<precision>(plan));
         int count = 0;
         prepare<precision>(labels, kernel, plan);
         check_cuda(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), labels.fused,
@@ -368,9 +372,21 @@ class FusedPath {
     });
   }
 
-  static void run(const ConvolutionLabels& labels, void* stream, const Windows& windows, const FusedPlan& plan,
-                  const FusedOperands& operands) {
-    const FusedArguments arguments{
+  static void run(const ConvolutionLabels& labels, void* stream, std::span<const FusedConvolution> convolutions) {
+    for (std::size_t first = 0; first < convolutions.size(); first += most) {
+      const std::size_t count = std::min<std::size_t>(convolutions.size() - first, most);
+      with_precision(convolutions.front().plan, [&]<class T, Precision precision>() {
+        launch<T, precision>(labels, static_cast<cudaStream_t>(stream), convolutions.subspan(first, count));
+      });
+    }
+  }
+
+ private:
+  static constexpr int most = Samples::most_convolutions;  ///< of a launch
+
+  static FusedArguments arguments_of(const FusedConvolution& convolution) {
+    const auto& [windows, plan, operands] = convolution;
+    return {
         .windows = windows,
         .operands = operands,
         .splits = plan.splits,
@@ -382,12 +398,8 @@ class FusedPath {
         .steps = plan.steps,
         .row_tiles = plan.row_tiles,
         .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
-    with_precision(plan, [&]<class T, Precision precision>() {
-      launch<T, precision>(labels, static_cast<cudaStream_t>(stream), arguments, plan);
-    });
   }
 
- private:
   /// Calls action(kernel) with the one that the plan is for.
   template <class T, Precision precision, class Action>
   static auto with_kernel(const FusedPlan& plan, const Action& action) {
@@ -425,19 +437,32 @@ class FusedPath {
   }
 
   template <class T, Precision precision>
-  static void launch(const ConvolutionLabels& labels, cudaStream_t stream, const FusedArguments& arguments,
-                     const FusedPlan& plan) {
-    const WeightUnits units(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
+  static void launch(const ConvolutionLabels& labels, cudaStream_t stream,
+                     std::span<const FusedConvolution> convolutions) {
     constexpr unsigned block = 256;
-    Launch pack(dim3((units.all + block - 1) / block), block);
+    const FusedPlan& form = convolutions.front().plan;
+    FusedBatch<most> packed, batch;
+    WeightUnitsOf<most> units;
+    int bytes = 0;
+    for (const FusedConvolution& convolution : convolutions) {
+      const FusedPlan& plan = convolution.plan;
+      const FusedArguments arguments = arguments_of(convolution);
+      const WeightUnits own(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
+      units.of[packed.count] = own;
+      packed.add(arguments, (own.all + block - 1) / block);
+      batch.add(arguments, static_cast<std::uint32_t>(plan.pixel_tiles));
+      bytes = std::max(bytes, shared_bytes<precision>(plan));
+    }
+    Launch pack(dim3(packed.blocks()), block);
     pack.config.stream = stream;
-    check_cuda(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision>, arguments, units, plan.rows), labels.fused,
-               "cudaLaunchKernelEx (packing the weight)");
-    with_kernel<T, precision>(plan, [&](auto* kernel) {
-      prepare<precision>(labels, kernel, plan);
-      Launch convolution(plan, static_cast<unsigned>(arguments.windows.groups), shared_bytes<precision>(plan));
-      convolution.config.stream = stream;
-      check_cuda(cudaLaunchKernelEx(&convolution.config, kernel, arguments), labels.fused,
+    check_cuda(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision, most>, packed, units, form.rows),
+               labels.fused, "cudaLaunchKernelEx (packing the weight)");
+    with_kernel<T, precision>(form, [&](auto* kernel) {
+      prepare<precision>(labels, kernel, form);
+      const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
+      Launch convolve(form, batch.blocks(), groups, bytes);
+      convolve.config.stream = stream;
+      check_cuda(cudaLaunchKernelEx(&convolve.config, kernel, batch), labels.fused,
                  "cudaLaunchKernelEx (the convolution)");
     });
   }

@@ -15,11 +15,11 @@ std::vector<FusedForm> fused_forms(const Context& /*ctx*/, const FusedKernels& /
   return {};
 }
 
-void convolve_fused(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
-                    const ConvolutionTensors& /*tensors*/, const std::optional<FusedForm>& /*form*/) {}
+void convolve_fused(const Context& /*ctx*/, const FusedKernels& /*kernels*/, std::span<const FusedCall> /*calls*/,
+                    const std::optional<FusedForm>& /*form*/) {}
 
-std::size_t fused_workspace(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
-                            const ConvolutionTensors& /*tensors*/) {
+std::size_t fused_workspace(const Context& /*ctx*/, const FusedKernels& /*kernels*/,
+                            std::span<const FusedCall> /*calls*/) {
   return 0;
 }
 

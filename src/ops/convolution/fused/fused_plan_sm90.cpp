@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace portops::impl {
 namespace {
@@ -73,20 +75,49 @@ FusedPlan with_form(FusedPlan plan, const Windows& windows, const FusedForm& for
   return plan;
 }
 
-FusedPlan make_plan(const Context& ctx, const FusedKernels& kernels, const Windows& windows, ElementType type) {
-  const FusedPlan steps = plan_steps(ctx, windows, type);
-  FusedPlan best;
+/// Those of calls that are launched together, in one form.
+using FusedPlans = std::vector<FusedPlan>;
+
+FusedPlans with_form(FusedPlans plans, std::span<const FusedCall> calls, const FusedForm& form) {
+  for (std::size_t i = 0; i < plans.size(); ++i) plans[i] = with_form(plans[i], calls[i].windows, form);
+  return plans;
+}
+
+/// What they take, in nanoseconds.
+std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> calls, const BlockTime& block,
+                           std::int64_t at_once) {
+  std::int64_t all = 0, longest = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const FusedPlan& plan = plans[i];
+    const std::int64_t time =
+        block.fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * block.step_time;
+    const std::int64_t tiles = plan.row_tiles * calls[i].windows.groups * plan.pixel_tiles;
+    if (plans.size() == 1) return ceil_div(tiles, at_once) * time;
+    all += tiles * time;
+    longest = std::max(longest, time);
+  }
+  return std::max(longest, all / at_once);
+}
+
+FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls,
+                      const std::optional<FusedForm>& form = {}) {
+  const ElementType type = calls.front().tensors.x.type();
+  FusedPlans steps;
+  int most_splits = FusedPlan::most_splits;
+  for (const FusedCall& call : calls) {
+    steps.push_back(plan_steps(ctx, call.windows, type));
+    most_splits = std::min(most_splits, steps.back().steps);
+  }
+  if (form) return with_form(steps, calls, *form);
+  FusedPlans best;
   std::int64_t least = INT64_MAX;
-  for (const BlockTime& block : kernels.block_times(type, steps.tf32)) {
-    for (int splits = 1; splits <= std::min(FusedPlan::most_splits, steps.steps); splits *= 2) {
-      const FusedPlan plan = with_form(steps, windows, {block.rows, block.pixels, splits});
-      const std::int64_t waves =
-          ceil_div(plan.row_tiles * windows.groups * plan.pixel_tiles, at_once(ctx, kernels, plan, block));
-      const std::int64_t time =
-          waves * (block.fixed_time + (splits - 1) * split_time + ceil_div(plan.steps, splits) * block.step_time);
+  for (const BlockTime& block : kernels.block_times(type, steps.front().tf32)) {
+    for (int splits = 1; splits <= most_splits; splits *= 2) {
+      FusedPlans plans = with_form(steps, calls, {block.rows, block.pixels, splits});
+      const std::int64_t time = expected_time(plans, calls, block, at_once(ctx, kernels, plans.front(), block));
       if (time >= least) continue;
       least = time;
-      best = plan;
+      best = std::move(plans);
     }
   }
   return best;
@@ -104,14 +135,17 @@ bool is_ready(const TensorRef& x, const Windows& windows) {
 
 struct FusedMemory {
   MemoryLayout layout;
-  FusedPlan plan;
-  TemporaryArray weight;
+  FusedPlans plans;
+  std::vector<TemporaryArray> weights;
   TemporaryArray x;  ///< where the tensor cannot be read as it lies
 
-  FusedMemory(const Windows& windows, const ConvolutionTensors& t, const FusedPlan& how)
-      : plan(how), weight(layout, static_cast<std::int64_t>(plan.weight_bytes(windows)), 1) {
-    if (!is_ready(t.x, windows)) {
-      x = TemporaryArray(layout, windows.images * windows.area() * plan.pixel_bytes(windows), 1);
+  FusedMemory(std::span<const FusedCall> calls, FusedPlans how) : plans(std::move(how)) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      weights.emplace_back(layout, static_cast<std::int64_t>(plans[i].weight_bytes(calls[i].windows)), 1);
+    }
+    const auto& [windows, tensors] = calls.front();
+    if (!is_ready(tensors.x, windows)) {
+      x = TemporaryArray(layout, windows.images * windows.area() * plans.front().pixel_bytes(windows), 1);
     }
   }
 };
@@ -186,44 +220,52 @@ std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kerne
   return forms;
 }
 
-void convolve_fused(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                    const ConvolutionTensors& t, const std::optional<FusedForm>& form) {
-  const ElementType type = t.x.type();
-  const FusedMemory plan(
-      windows, t,
-      form ? with_form(plan_steps(ctx, windows, type), windows, *form) : make_plan(ctx, kernels, windows, type));
+void convolve_fused(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls,
+                    const std::optional<FusedForm>& form) {
+  const FusedMemory plan(calls, make_plans(ctx, kernels, calls, form));
   const Temporary memory(ctx, kernels.labels.workspace.c_str(), plan.layout.bytes());
-  FusedOperands operands{.x = t.x.data(),
-                         .offset = tensor4(t.offset),
-                         .mask = tensor4(t.mask),
-                         .weight = tensor4(t.weight),
-                         .out = tensor4(t.out),
-                         .bias = t.bias ? t.bias.data() : nullptr,
-                         .bias_stride = t.bias ? t.bias.stride(0) : 0,
-                         .packed_weight = plan.weight.in(memory.data())};
-  const std::int64_t width = pack_channels(type);
+  const auto& [windows, t] = calls.front();
+  const ElementType type = t.x.type();
+  FusedOperands common;
   if (plan.x) {
     void* const copy = plan.x.in(memory.data());
-    operands.x = copy;
-    operands.x_is_copied = true;
-    operands.x_pixel = plan.plan.pixel_bytes(windows) / 16;
-    operands.x_row = windows.width * operands.x_pixel;
-    operands.x_image = windows.area() * operands.x_pixel;
-    dispatch_type(type,
-                  [&]<class T>() { copy_x<Backend::cuda, T>(ctx, kernels.labels, windows, t.x, plan.plan, copy); });
+    common.x = copy;
+    common.x_is_copied = true;
+    common.x_pixel = plan.plans.front().pixel_bytes(windows) / 16;
+    common.x_row = windows.width * common.x_pixel;
+    common.x_image = windows.area() * common.x_pixel;
+    dispatch_type(type, [&]<class T>() {
+      copy_x<Backend::cuda, T>(ctx, kernels.labels, windows, t.x, plan.plans.front(), copy);
+    });
   } else {
-    operands.x_image = t.x.stride(0) / width;
-    operands.x_row = t.x.stride(2) / width;
-    operands.x_pixel = t.x.stride(3) / width;
+    const std::int64_t width = pack_channels(type);
+    common.x = t.x.data();
+    common.x_image = t.x.stride(0) / width;
+    common.x_row = t.x.stride(2) / width;
+    common.x_pixel = t.x.stride(3) / width;
   }
+  std::vector<FusedConvolution> convolutions;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const ConvolutionTensors& its = calls[i].tensors;
+    FusedOperands operands = common;
+    operands.offset = tensor4(its.offset);
+    operands.mask = tensor4(its.mask);
+    operands.weight = tensor4(its.weight);
+    operands.out = tensor4(its.out);
+    operands.bias = its.bias ? its.bias.data() : nullptr;
+    operands.bias_stride = its.bias ? its.bias.stride(0) : 0;
+    operands.packed_weight = plan.weights[i].in(memory.data());
+    convolutions.push_back({calls[i].windows, plan.plans[i], operands});
+  }
+  // Blocks that take longest begin first.
+  std::ranges::stable_sort(convolutions, std::greater(), [](const FusedConvolution& its) { return its.plan.steps; });
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, kernels.labels.fused.c_str());
-  kernels.run(cuda_stream(ctx), windows, plan.plan, operands);
+  kernels.run(cuda_stream(ctx), convolutions);
 }
 
-std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                            const ConvolutionTensors& t) {
-  return FusedMemory(windows, t, make_plan(ctx, kernels, windows, t.x.type())).layout.bytes();
+std::size_t fused_workspace(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls) {
+  return FusedMemory(calls, make_plans(ctx, kernels, calls)).layout.bytes();
 }
 
 }  // namespace portops::impl

@@ -61,4 +61,12 @@ struct FusedOperands {
   void* packed_weight = nullptr;  ///< FusedPlan::weight_bytes(), aligned to 256 bytes
 };
 
+/// One of the convolutions that are launched together. Their plans differ in steps and tiles of pixels alone, their
+/// windows neither in channels nor in groups.
+struct FusedConvolution {
+  Windows windows;
+  FusedPlan plan;
+  FusedOperands operands;
+};
+
 }  // namespace portops::impl

@@ -21,6 +21,7 @@ struct WeightUnits {
   /// Taps are counted before units; rows before both, between them or behind them, by their distance in the weight.
   enum class Rows : std::uint8_t { first, second, last } rows_come;
 
+  WeightUnits() = default;
   WeightUnits(const FusedArguments& arguments, std::int64_t units_of_tap, std::int64_t all_rows)
       : taps(static_cast<std::uint32_t>(arguments.windows.taps())),
         of_tap(static_cast<std::uint32_t>(units_of_tap)),
@@ -49,6 +50,11 @@ struct WeightUnits {
     place.group = index;
     return place;
   }
+};
+
+template <int most>
+struct WeightUnitsOf {
+  WeightUnits of[most];
 };
 
 /// The channel, of a chunk, of an element of a 16-byte unit of a row of packed weight. A thread's columns, 16 bytes of
@@ -124,12 +130,15 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Where x is copied by the kernel
 /// before, which began when all others had ended, both run at once; one block waits for it, so that it has ended too
 /// when this one does.
-template <class T, Precision precision>
-__global__ void pack_weight(const __grid_constant__ FusedArguments arguments, WeightUnits units, int tile_rows) {
+template <class T, Precision precision, int most>
+__global__ void pack_weight(const __grid_constant__ FusedBatch<most> batch,
+                            const __grid_constant__ WeightUnitsOf<most> units, int tile_rows) {
+  const int its = batch.index();
+  const FusedArguments& arguments = batch.arguments[its];
   if (!arguments.operands.x_is_copied) wait_for_kernel_before();
   let_next_kernel_start();
-  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
-  if (index < units.all) pack_unit<T, precision>(arguments, units, tile_rows, index);
+  const std::uint32_t index = (blockIdx.x - batch.first_block[its]) * blockDim.x + threadIdx.x;
+  if (index < units.of[its].all) pack_unit<T, precision>(arguments, units.of[its], tile_rows, index);
   if (arguments.operands.x_is_copied && blockIdx.x == 0) wait_for_kernel_before();
 }
 

@@ -32,8 +32,8 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
 
 int clusters_at_once(const FusedPlan& plan) { return Path::clusters_at_once(Conv2dConvolution::labels(), plan); }
 
-void run(void* stream, const Windows& windows, const FusedPlan& plan, const FusedOperands& operands) {
-  Path::run(Conv2dConvolution::labels(), stream, windows, plan, operands);
+void run(void* stream, std::span<const FusedConvolution> convolutions) {
+  Path::run(Conv2dConvolution::labels(), stream, convolutions);
 }
 
 }  // namespace

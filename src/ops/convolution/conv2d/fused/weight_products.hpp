@@ -24,7 +24,9 @@ struct WeightProductsPlan {
   int parts = 1;         ///< sums of each element: with 64 rows a block leaves two
   int tap_chunks = 1;    ///< of 64 channels, of which the last one need not be full
 
+  /// Of parts; a single one is the result.
   std::size_t sums_bytes(const Windows& windows) const {
+    if (parts == 1) return 0;
     return static_cast<std::size_t>(parts) * static_cast<std::size_t>(windows.out_channels * windows.group_column()) *
            sizeof(float);
   }

@@ -23,6 +23,7 @@ constexpr int column_lines = columns / line_channels;
 /// A line of channels of all pixels of a stage: their channels are neighbours, so the product takes it turned.
 constexpr int line_bytes = step_pixels * 128;
 constexpr int unit_channels = 8;  ///< of 16 bytes
+constexpr int stages = 4;
 constexpr const char* label = "portops::conv2d_grad::weight_grad[fused]";
 
 constexpr __host__ __device__ int row_lines(int rows) { return rows / line_channels; }
@@ -82,6 +83,19 @@ __device__ __forceinline__ void find_pixels(const Arguments& arguments, std::int
   places[threadIdx.x] = place;
 }
 
+/// What a line of x in a tile is: some channels of a tap. Taps are counted before channels, so that those of a tile are
+/// neighbours.
+struct Line {
+  int tap, first_channel;  ///< not less than the group's channels where there is no such line
+
+  __device__ __forceinline__ Line(const Arguments& arguments, const Block& block, int line) {
+    const int chunk = block.column_tile * column_lines + line, taps = static_cast<int>(arguments.windows.taps());
+    const int of_channels = chunk / taps;
+    tap = chunk - of_channels * taps;
+    first_channel = of_channels * line_channels;
+  }
+};
+
 /// A unit of x, of a line of the tile: what one thread reads of pixel after pixel.
 struct UnitOfX {
   std::int32_t offset;
@@ -91,13 +105,12 @@ struct UnitOfX {
   UnitOfX() = default;
   __device__ UnitOfX(const Arguments& arguments, const Block& block, int line, int unit) {
     const Windows& w = arguments.windows;
-    const int chunk = block.column_tile * column_lines + line;
-    const int tap = chunk / arguments.plan.tap_chunks;
-    const int channel = (chunk - tap * arguments.plan.tap_chunks) * line_channels + unit * unit_channels;
+    const Line its(arguments, block, line);
+    const int tap = its.tap, channel = its.first_channel + unit * unit_channels;
     const int y = tap / static_cast<int>(w.kernel_width), x = tap - y * static_cast<int>(w.kernel_width);
     row = static_cast<std::int16_t>(y * w.dilation_y);
     column = static_cast<std::int16_t>(x * w.dilation_x);
-    exists = tap < w.taps() && channel < w.group_channels();
+    exists = channel < w.group_channels();
     offset = static_cast<std::int32_t>((block.group * w.group_channels() + channel) / unit_channels +
                                        row * arguments.operands.x_strides.y + column * arguments.operands.x_strides.x);
   }
@@ -164,36 +177,90 @@ struct WarpgroupShare {
   __device__ __forceinline__ int first_instruction() const { return rows == 64 ? index * instructions : 0; }
 };
 
+/// Calls action(row, column, sum, the next column's sum) for a thread's sums of a tile.
+template <int rows, class Action>
+__device__ __forceinline__ void for_sums(const float (&sums)[columns / 2], const Action& action) {
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = (rows == 64 ? 0 : warpgroup * 64) + warp * 16 + half * 8 + lane / 4;
+#pragma unroll
+    for (int i = 0; i < columns / 8; ++i) {
+      action(row, lane % 4 * 2 + 8 * i, sums[4 * i + 2 * half], sums[4 * i + 2 * half + 1]);
+    }
+  }
+}
+
 /// Leaves a warpgroup's sums: part by part [output channel][tap][channel].
 template <int rows>
 __device__ __forceinline__ void leave_sums(const Arguments& arguments, const Block& block,
                                            const float (&sums)[columns / 2]) {
   const Windows& w = arguments.windows;
-  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
-  const int part = rows == 64 ? 2 * block.share + warpgroup : block.share;
+  const int part = rows == 64 ? 2 * block.share + static_cast<int>(threadIdx.x) / 128 : block.share;
   const std::int64_t row_elements = w.group_column();
   float* const to =
-      arguments.operands.sums + (part * w.out_channels + block.group * w.group_out_channels()) * row_elements;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = block.first_out_channel + (rows == 64 ? 0 : warpgroup * 64) + warp * 16 + half * 8 + lane / 4;
-    if (row >= w.group_out_channels()) continue;
-#pragma unroll
-    for (int line = 0; line < column_lines; ++line) {
-      const int chunk = block.column_tile * column_lines + line;
-      const int tap = chunk / arguments.plan.tap_chunks;
-      const int first_channel = (chunk - tap * arguments.plan.tap_chunks) * line_channels;
-      if (tap >= w.taps()) continue;
-      float* const of_line = to + row * row_elements + tap * w.group_channels() + first_channel;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int channel = lane % 4 * 2 + 8 * i, at = 4 * (line * 8 + i) + 2 * half;
-        if (first_channel + channel < w.group_channels()) {
-          *reinterpret_cast<float2*>(of_line + channel) = make_float2(sums[at], sums[at + 1]);
-        }
-      }
+      arguments.operands.sums +
+      (part * w.out_channels + block.group * w.group_out_channels() + block.first_out_channel) * row_elements;
+  for_sums<rows>(sums, [&](int row, int column, float first, float second) {
+    const Line line(arguments, block, column / line_channels);
+    const int channel = line.first_channel + column % line_channels;
+    if (block.first_out_channel + row >= w.group_out_channels() || channel >= w.group_channels()) return;
+    *reinterpret_cast<float2*>(to + row * row_elements + line.tap * w.group_channels() + channel) =
+        make_float2(first, second);
+  });
+}
+
+/// Writes sums that have one part, by way of shared memory: 16 bytes of channels a thread, or, where channels are not
+/// neighbours, elements that lie close together by neighbouring threads.
+template <class T>
+__device__ __forceinline__ void write_sums(const Arguments& arguments, const Block& block,
+                                           const float (&sums)[columns / 2], char* shared) {
+  constexpr int rows = 128, stride = columns + 8;  // which spreads what a warp writes over the banks
+  static_assert(rows * stride * sizeof(T) <= static_cast<std::size_t>(stages) * tile_bytes(rows));
+  T* const tile = reinterpret_cast<T*>(shared);
+  __syncthreads();
+  for_sums<rows>(sums, [&](int row, int column, float first, float second) {
+    const T pair[] = {static_cast<T>(first), static_cast<T>(second)};
+    memcpy(tile + row * stride + column, pair, sizeof(pair));
+  });
+  __syncthreads();
+  const Windows& w = arguments.windows;
+  const Tensor4& to = arguments.operands.weight_grad;
+  T* const data =
+      static_cast<T*>(to.data) + (block.group * w.group_out_channels() + block.first_out_channel) * to.stride[0];
+  const int out_channels = min(rows, static_cast<int>(w.group_out_channels()) - block.first_out_channel);
+  const auto width = static_cast<int>(w.kernel_width);
+  const auto address = [&](int row, const Line& line, int channel) {
+    const int y = line.tap / width;
+    return data + to.offset(row, line.first_channel + channel, y, line.tap - y * width);
+  };
+  const auto is_aligned = [&](std::int64_t elements) { return elements % unit_channels == 0; };
+  if (to.stride[1] == 1 && is_aligned(to.stride[0]) && is_aligned(to.stride[2]) && is_aligned(to.stride[3]) &&
+      reinterpret_cast<std::uintptr_t>(to.data) % 16 == 0) {
+    constexpr int units = columns / unit_channels;
+    for (int i = static_cast<int>(threadIdx.x); i < out_channels * units; i += threads) {
+      const int row = i / units, column = (i - row * units) * unit_channels;
+      const Line line(arguments, block, column / line_channels);
+      const int channel = column % line_channels;
+      if (line.first_channel + channel >= w.group_channels()) continue;
+      *reinterpret_cast<uint4*>(address(row, line, channel)) =
+          *reinterpret_cast<const uint4*>(tile + row * stride + column);
     }
+    return;
+  }
+  if (threadIdx.x >= columns) return;
+  const int channel = static_cast<int>(threadIdx.x) / column_lines,
+            of_tile = static_cast<int>(threadIdx.x) % column_lines;
+  const Line line(arguments, block, of_tile);
+  if (line.first_channel + channel >= w.group_channels()) return;
+  const T* from = tile + of_tile * line_channels + channel;
+  T* at = address(0, line, channel);
+#pragma unroll 8
+  for (int row = 0; row < out_channels; ++row) {
+    *at = *from;
+    at += to.stride[0];
+    from += stride;
   }
 }
 
@@ -232,13 +299,12 @@ void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows
                   static_cast<unsigned>(plan.shares));
   kernel<<<grid, threads, static_cast<std::size_t>(shared_bytes), stream>>>(arguments);
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel");
+  if (plan.parts == 1) return;
   const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
   add_up<T><<<(elements + threads - 1) / threads, threads, 0, stream>>>(
       arguments, elements, divisor(windows.group_channels()), divisor(windows.taps()));
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel (the sums of parts)");
 }
-
-constexpr int stages = 4;
 
 constexpr __host__ __device__ int places_at(int rows) { return stages * tile_bytes(rows); }
 constexpr int shared_bytes(int rows) {
@@ -246,7 +312,7 @@ constexpr int shared_bytes(int rows) {
 }
 
 /// The sums of a tile over some pixels. All threads copy, some steps ahead, and multiply.
-template <Precision precision, int rows>
+template <class T, Precision precision, int rows>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Arguments arguments) {
   extern __shared__ __align__(1024) char shared[];
   auto* const places = reinterpret_cast<PixelPlace*>(shared + places_at(rows));
@@ -306,6 +372,9 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
     find(step + ahead + 1);
   }
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  if constexpr (rows == 128) {
+    if (arguments.plan.parts == 1) return write_sums<T>(arguments, block, sums, shared);
+  }
   leave_sums<rows>(arguments, block, sums);
 }
 
@@ -319,15 +388,16 @@ WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocess
   plan.tap_chunks = static_cast<int>(ceil_div(windows.group_channels(), line_channels));
   plan.column_tiles = static_cast<int>(ceil_div(windows.taps() * plan.tap_chunks, column_lines));
   plan.steps = static_cast<int>(ceil_div(windows.images * windows.pixels(), step_pixels));
-  // In steps' time: what a block takes besides, and what adding up a part of the sums takes, for as many tiles as there
-  // are multiprocessors.
-  constexpr double fixed = 8.0, of_part = 3.0;
+  // In steps' time: what a block takes besides, and what adding up a part of the sums takes, and writing the result,
+  // for as many tiles as there are multiprocessors. A single part is the result.
+  constexpr double fixed = 8.0, of_part = 3.0, of_result = 8.0;
   const std::int64_t tiles = std::int64_t{plan.column_tiles} * plan.row_tiles * windows.groups;
   double least = 0;
   for (int shares = 1; shares <= std::min(plan.steps, 128); ++shares) {
     const auto waves = static_cast<double>(ceil_div(tiles * shares, multiprocessors));
+    const bool is_result = plan.rows == 128 && shares == 1;
     const double time = waves * (static_cast<double>(ceil_div(plan.steps, shares)) + fixed) +
-                        of_part * shares * static_cast<double>(tiles) / multiprocessors;
+                        (is_result ? 0.0 : of_part * shares + of_result) * static_cast<double>(tiles) / multiprocessors;
     if (shares > 1 && time >= least) continue;
     least = time;
     plan.shares = shares;
@@ -339,7 +409,7 @@ WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocess
 void multiply_for_weight(void* stream, ElementType type, const Windows& windows, const WeightProductsPlan& plan,
                          const WeightProductsOperands& operands) {
   const auto enqueue = [&]<class T, Precision precision>() {
-    auto* const kernel = plan.rows == 64 ? multiply<precision, 64> : multiply<precision, 128>;
+    auto* const kernel = plan.rows == 64 ? multiply<T, precision, 64> : multiply<T, precision, 128>;
     launch<T>(kernel, shared_bytes(plan.rows), static_cast<cudaStream_t>(stream), windows, plan, operands);
   };
   if (type == ElementType::f16) return enqueue.template operator()<f16, Precision::f16>();

@@ -11,6 +11,8 @@ namespace portops::impl::fused_sm90 {
 /// Pixels of x, or 0.
 struct WholeSamples {
   static constexpr int corner_count = 1;
+  /// Of a launch: a gradient with a stride of 2 has so many.
+  static constexpr int most_convolutions = 4;
   /// Few sums leave registers for two: one begins or writes its sums while the other one multiplies.
   static constexpr int blocks_at_once(int rows) { return rows == 64 ? 2 : 1; }
 

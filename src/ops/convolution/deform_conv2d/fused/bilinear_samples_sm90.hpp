@@ -34,6 +34,7 @@ __device__ inline void write_sample(const FusedOperands& operands, const Sample<
 /// Blended of the four pixels around each.
 struct BilinearSamples {
   static constexpr int corner_count = corners;
+  static constexpr int most_convolutions = 1;  ///< of a launch
   static constexpr int blocks_at_once(int /*rows*/) { return 1; }
 
   /// Finds those of a phase, for the block's pixels.
