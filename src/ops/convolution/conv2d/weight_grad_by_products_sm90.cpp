@@ -10,6 +10,7 @@
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
+#include "ops/convolution/conv2d/pointwise.hpp"
 #include "ops/convolution/layouts.hpp"
 #include "ops/convolution/weight_grad.hpp"
 
@@ -40,6 +41,23 @@ bool has_units(const TensorRef& tensor) {
          reach / unit < most_units;
 }
 
+/// Whether planes can be read where they lie: each is whole units of 16 bytes.
+bool has_units_of_planes(const TensorRef& tensor) {
+  const std::int64_t unit = unit_of(tensor.type());
+  std::int64_t reach = tensor.extent(2) * tensor.extent(3);
+  if (!is_matrix_of_planes(tensor) || reach % unit != 0) return false;
+  for (const int axis : {0, 1}) {
+    if (tensor.extent(axis) <= 1) continue;
+    if (tensor.stride(axis) % unit != 0 || tensor.stride(axis) < 0) return false;
+    reach += (tensor.extent(axis) - 1) * tensor.stride(axis);
+  }
+  return reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 == 0 && reach / unit < most_units;
+}
+
+bool reads_planes(const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
+  return is_pointwise(windows) && has_units_of_planes(x) && has_units_of_planes(out_grad);
+}
+
 PixelStrides in_units(const Tensor4& tensor, std::int64_t unit) {
   return {tensor.stride[0] / unit, tensor.stride[2] / unit, tensor.stride[3] / unit};
 }
@@ -52,9 +70,9 @@ struct WeightProductsMemory {
 
   WeightProductsMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
                        const TensorRef& out_grad_tensor)
-      : plan(plan_weight_products(windows, multiprocessors(ctx))),
-        x(layout, x_tensor, !has_units(x_tensor)),
-        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor)),
+      : plan(plan_weight_products(windows, reads_planes(windows, x_tensor, out_grad_tensor), multiprocessors(ctx))),
+        x(layout, x_tensor, !plan.of_planes && !has_units(x_tensor)),
+        out_grad(layout, out_grad_tensor, !plan.of_planes && !has_units(out_grad_tensor)),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
@@ -100,8 +118,10 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
   const std::int64_t unit = unit_of(x.type());
   const WeightProductsOperands operands{.x = x_pixels.data,
                                         .x_strides = in_units(x_pixels, unit),
+                                        .x_plane = x_pixels.stride[1] / unit,
                                         .out_grad = out_grad_pixels.data,
                                         .out_grad_strides = in_units(out_grad_pixels, unit),
+                                        .out_grad_plane = out_grad_pixels.stride[1] / unit,
                                         .sums = static_cast<float*>(plan.sums.in(memory.data())),
                                         .weight_grad = tensor4(weight_grad)};
   const CurrentDevice device(ctx);

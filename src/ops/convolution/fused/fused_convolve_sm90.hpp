@@ -220,9 +220,9 @@ __device__ void prepare_output(const FusedArguments& arguments, const BlockTile&
 /// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
 /// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
 /// multiplies.
-template <class Samples, class T, Precision precision, int rows, int pixels, bool has_part>
+template <class Samples, class T, Precision precision, int rows, int pixels, bool has_part, int most>
 __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convolve(
-    const __grid_constant__ FusedBatch<Samples::most_convolutions> batch) {
+    const __grid_constant__ FusedBatch<most> batch) {
   const int its = batch.index();
   const FusedArguments& arguments = batch.arguments[its];
   constexpr int stages = stages_of<precision>(rows), stage_bytes = Tile<precision>::bytes(rows);
@@ -359,7 +359,7 @@ class FusedPath {
  public:
   static int clusters_at_once(const ConvolutionLabels& labels, const FusedPlan& plan) {
     return with_precision(plan, [&]<class T, Precision precision>() {
-      return with_kernel<T, precision>(plan, [&](auto* kernel) {
+      return with_kernel<T, precision, 1>(plan, [&](auto* kernel) {
         FusedPlan one = plan;
         one.row_tiles = 1;
         const Launch launch(one, 1, 1, shared_bytes<precision>(plan));
@@ -373,17 +373,19 @@ class FusedPath {
   }
 
   static void run(const ConvolutionLabels& labels, void* stream, std::span<const FusedConvolution> convolutions) {
-    for (std::size_t first = 0; first < convolutions.size(); first += most) {
-      const std::size_t count = std::min<std::size_t>(convolutions.size() - first, most);
-      with_precision(convolutions.front().plan, [&]<class T, Precision precision>() {
-        launch<T, precision>(labels, static_cast<cudaStream_t>(stream), convolutions.subspan(first, count));
-      });
-    }
+    with_precision(convolutions.front().plan, [&]<class T, Precision precision>() {
+      auto* const on = static_cast<cudaStream_t>(stream);
+      // One alone has kernels that know at compile time where its arguments are.
+      if (convolutions.size() == 1) return launch<T, precision, 1>(labels, on, convolutions);
+      constexpr std::size_t most = Samples::most_convolutions;
+      for (std::size_t first = 0; first < convolutions.size(); first += most) {
+        const std::size_t count = std::min(convolutions.size() - first, most);
+        launch<T, precision, most>(labels, on, convolutions.subspan(first, count));
+      }
+    });
   }
 
  private:
-  static constexpr int most = Samples::most_convolutions;  ///< of a launch
-
   static FusedArguments arguments_of(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     return {
@@ -401,22 +403,22 @@ class FusedPath {
   }
 
   /// Calls action(kernel) with the one that the plan is for.
-  template <class T, Precision precision, class Action>
+  template <class T, Precision precision, int most, class Action>
   static auto with_kernel(const FusedPlan& plan, const Action& action) {
-    if (plan.run_bytes % chunk_bytes == 0) return with_form<T, precision, false>(plan, action);
-    return with_form<T, precision, true>(plan, action);
+    if (plan.run_bytes % chunk_bytes == 0) return with_form<T, precision, false, most>(plan, action);
+    return with_form<T, precision, true, most>(plan, action);
   }
-  template <class T, Precision precision, bool has_part, class Action>
+  template <class T, Precision precision, bool has_part, int most, class Action>
   static auto with_form(const FusedPlan& plan, const Action& action) {
     if (plan.rows == 256) {
-      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 256, 64, has_part>)
-                               : action(convolve<Samples, T, precision, 256, 128, has_part>);
+      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 256, 64, has_part, most>)
+                               : action(convolve<Samples, T, precision, 256, 128, has_part, most>);
     }
     if (plan.rows == 128) {
-      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 128, 64, has_part>)
-                               : action(convolve<Samples, T, precision, 128, 128, has_part>);
+      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 128, 64, has_part, most>)
+                               : action(convolve<Samples, T, precision, 128, 128, has_part, most>);
     }
-    return action(convolve<Samples, T, precision, 64, 128, has_part>);
+    return action(convolve<Samples, T, precision, 64, 128, has_part, most>);
   }
 
   template <Precision precision>
@@ -436,7 +438,7 @@ class FusedPath {
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<precision>(plan), labels.fused);
   }
 
-  template <class T, Precision precision>
+  template <class T, Precision precision, int most>
   static void launch(const ConvolutionLabels& labels, cudaStream_t stream,
                      std::span<const FusedConvolution> convolutions) {
     constexpr unsigned block = 256;
@@ -457,7 +459,7 @@ class FusedPath {
     pack.config.stream = stream;
     check_cuda(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision, most>, packed, units, form.rows),
                labels.fused, "cudaLaunchKernelEx (packing the weight)");
-    with_kernel<T, precision>(form, [&](auto* kernel) {
+    with_kernel<T, precision, most>(form, [&](auto* kernel) {
       prepare<precision>(labels, kernel, form);
       const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
       Launch convolve(form, batch.blocks(), groups, bytes);

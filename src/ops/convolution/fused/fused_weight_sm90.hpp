@@ -18,8 +18,9 @@ struct WeightUnits {
   Divisor of_tap;     ///< those of a tap: of all chunks of a group
   Divisor rows;       ///< of all tiles of a group
   std::uint32_t all;  ///< of all groups
-  /// Taps are counted before units; rows before both, between them or behind them, by their distance in the weight.
-  enum class Rows : std::uint8_t { first, second, last } rows_come;
+  /// Taps are counted before units, but behind them where channels lie closer together; rows before taps, between these
+  /// and units or behind both, by their distance in the weight.
+  enum class Order : std::uint8_t { rows_first, rows_second, rows_last, units_first } order;
 
   WeightUnits() = default;
   WeightUnits(const FusedArguments& arguments, std::int64_t units_of_tap, std::int64_t all_rows)
@@ -28,7 +29,10 @@ struct WeightUnits {
         rows(static_cast<std::uint32_t>(all_rows)),
         all(static_cast<std::uint32_t>(arguments.windows.groups * all_rows * units_of_tap * arguments.windows.taps())) {
     const auto distance = [&](int axis) { return std::abs(arguments.operands.weight.stride[axis]); };
-    rows_come = distance(0) < distance(3) ? Rows::first : distance(0) < distance(1) ? Rows::second : Rows::last;
+    order = distance(0) < distance(3)   ? Order::rows_first
+            : distance(0) < distance(1) ? Order::rows_second
+            : distance(3) < distance(1) ? Order::rows_last
+                                        : Order::units_first;
   }
 
   struct Place {
@@ -42,11 +46,12 @@ struct WeightUnits {
       return static_cast<int>(at);
     };
     Place place;
-    if (rows_come == Rows::first) place.row = take(rows);
+    if (order == Order::rows_first) place.row = take(rows);
+    if (order == Order::units_first) place.unit = take(of_tap);
     place.tap = take(taps);
-    if (rows_come == Rows::second) place.row = take(rows);
-    place.unit = take(of_tap);
-    if (rows_come == Rows::last) place.row = take(rows);
+    if (order == Order::rows_second) place.row = take(rows);
+    if (order != Order::units_first) place.unit = take(of_tap);
+    if (order == Order::rows_last || order == Order::units_first) place.row = take(rows);
     place.group = index;
     return place;
   }
@@ -70,6 +75,31 @@ __device__ __forceinline__ int channel_of(int unit, int element) {
   return vector * of_vector + word * of_word + element % of_word;
 }
 
+/// Reads the elements of a unit of a row of which there are so many channels, zeros behind them. Of 16-bit types both
+/// of a word are read at once where they are neighbours.
+template <class T, Precision precision, int unit_channels>
+__device__ __forceinline__ void read_unit(float (&element)[unit_channels], const T* from, std::int64_t stride, int unit,
+                                          int channels) {
+  if constexpr (sizeof(T) == 2) {
+    if (stride == 1 && channels % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint32_t) == 0) {
+#pragma unroll
+      for (int i = 0; i < unit_channels; i += 2) {
+        const int channel = channel_of<T, precision>(unit, i);
+        T pair[2] = {};
+        if (channel < channels) memcpy(pair, __builtin_assume_aligned(from + channel, sizeof(pair)), sizeof(pair));
+        element[i] = static_cast<float>(pair[0]);
+        element[i + 1] = static_cast<float>(pair[1]);
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < unit_channels; ++i) {
+    const int channel = channel_of<T, precision>(unit, i);
+    element[i] = channel < channels ? static_cast<float>(from[channel * stride]) : 0.0f;
+  }
+}
+
 /// Packs a unit of all.
 template <class T, Precision precision>
 __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const WeightUnits& units, int tile_rows,
@@ -90,11 +120,7 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
                         weight.offset(group * windows.group_out_channels() + row, first_channel, tap_y, tap_x);
   const int channels = row < windows.group_out_channels() ? run - in_run : 0;
   float element[unit_channels];
-#pragma unroll
-  for (int i = 0; i < unit_channels; ++i) {
-    const int channel = channel_of<T, precision>(unit, i);
-    element[i] = channel < channels ? static_cast<float>(from[channel * weight.stride[1]]) : 0.0f;
-  }
+  read_unit<T, precision>(element, from, weight.stride[1], unit, channels);
 
   const int first_tap = tap / arguments.phase_taps * arguments.phase_taps;
   const int taps = min(arguments.phase_taps, static_cast<int>(windows.taps()) - first_tap);

@@ -19,10 +19,11 @@ struct WeightProductsPlan {
   int rows = 128;        ///< 64 or 128
   int row_tiles = 1;     ///< of a group
   int column_tiles = 1;  ///< of a group
-  int steps = 1;         ///< of 64 pixels
+  int steps = 1;         ///< of 64 pixels, of planes those of one image
   int shares = 1;        ///< of the steps
   int parts = 1;         ///< sums of each element: with 64 rows a block leaves two
   int tap_chunks = 1;    ///< of 64 channels, of which the last one need not be full
+  bool of_planes = false;
 
   /// Of parts; a single one is the result.
   std::size_t sums_bytes(const Windows& windows) const {
@@ -32,18 +33,21 @@ struct WeightProductsPlan {
   }
 };
 
-/// Both tensors with their channels last, those of a pixel at multiples of 16 bytes; strides count units of 16 bytes.
+/// Both tensors with their channels last, those of a pixel at multiples of 16 bytes; or, of windows that are pixels,
+/// both in planes, which begin and end at multiples of 16 bytes. Strides count units of 16 bytes.
 struct WeightProductsOperands {
   const void* x = nullptr;
-  PixelStrides x_strides{};
+  PixelStrides x_strides{};  ///< of planes that of images alone
+  std::int64_t x_plane = 0;  ///< from one to the next
   const void* out_grad = nullptr;
   PixelStrides out_grad_strides{};
+  std::int64_t out_grad_plane = 0;
   float* sums = nullptr;  ///< part by part [output channel][tap][channel of the group]
   Tensor4 weight_grad;
 };
 
 /// Of so many multiprocessors.
-WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocessors);
+WeightProductsPlan plan_weight_products(const Windows& windows, bool of_planes, int multiprocessors);
 
 /// Enqueues the products, and the sums of their parts in a fixed order, rounded once. `type` is f16 or bf16; the stream
 /// is a cudaStream_t, whose device is the current one.

@@ -7,6 +7,7 @@
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace portops::impl {
 namespace {
@@ -20,7 +21,8 @@ constexpr int step_pixels = 64;    ///< of a stage
 constexpr int line_channels = 64;  ///< 128 bytes of 16-bit numbers
 constexpr int columns = 192;       ///< of a tile: a 3 by 3 window of 64 channels is three tiles
 constexpr int column_lines = columns / line_channels;
-/// A line of channels of all pixels of a stage: their channels are neighbours, so the product takes it turned.
+/// A line of channels of all pixels of a stage: their channels are neighbours, so the product takes it turned. Of
+/// planes it is the pixels of all its channels, as products want them.
 constexpr int line_bytes = step_pixels * 128;
 constexpr int unit_channels = 8;  ///< of 16 bytes
 constexpr int stages = 4;
@@ -42,7 +44,7 @@ struct Arguments {
   WeightProductsOperands operands;
   WeightProductsPlan plan;
   std::int64_t all_pixels;
-  Divisor by_pixels, by_width;
+  Divisor by_pixels, by_width, by_steps_of_image;
 };
 
 /// What a block computes.
@@ -142,7 +144,8 @@ struct Units {
   UnitOfOutGrad out_grad[row_lines(rows)];
   UnitOfX x[column_lines];
 
-  __device__ Units(const Arguments& arguments, const Block& block, int unit) {
+  __device__ Units(const Arguments& arguments, const Block& block) {
+    const int unit = static_cast<int>(threadIdx.x) % (line_channels / unit_channels);
 #pragma unroll
     for (int line = 0; line < row_lines(rows); ++line) out_grad[line] = {arguments, block, line, unit};
 #pragma unroll
@@ -167,6 +170,63 @@ struct Units {
   }
 };
 
+/// What a thread copies of the planes of a stage: the same 16 bytes of pixels of every 32nd channel of each line.
+template <int rows>
+struct PlaneUnits {
+  static constexpr int lines = row_lines(rows) + column_lines;
+  static constexpr int line_units = step_pixels / unit_channels, together = threads / line_units;
+  static constexpr int of_line = line_channels / together;
+  int unit = static_cast<int>(threadIdx.x) % line_units, first_channel = static_cast<int>(threadIdx.x) / line_units;
+  std::int32_t offset[lines][of_line];  ///< of the channel, or -1 where there is none
+
+  __device__ PlaneUnits(const Arguments& arguments, const Block& block) {
+    const Windows& w = arguments.windows;
+    const auto outs = static_cast<int>(w.group_out_channels()), channels = static_cast<int>(w.group_channels());
+#pragma unroll
+    for (int line = 0; line < lines; ++line) {
+#pragma unroll
+      for (int k = 0; k < of_line; ++k) {
+        const int in_line = first_channel + k * together;
+        if (line < row_lines(rows)) {
+          const int channel = block.first_out_channel + line * line_channels + in_line;
+          offset[line][k] =
+              channel < outs
+                  ? static_cast<std::int32_t>((block.group * outs + channel) * arguments.operands.out_grad_plane)
+                  : -1;
+        } else {
+          const int channel = Line(arguments, block, line - row_lines(rows)).first_channel + in_line;
+          offset[line][k] =
+              channel < channels
+                  ? static_cast<std::int32_t>((block.group * channels + channel) * arguments.operands.x_plane)
+                  : -1;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void copy(const Arguments& arguments, int step, SharedAddress stage) const {
+    const std::uint32_t image = arguments.by_steps_of_image.quotient(static_cast<std::uint32_t>(step));
+    const auto in_image = static_cast<int>(step - image * arguments.by_steps_of_image.value());
+    const int at = in_image * line_units + unit;
+    const bool is_there = at < static_cast<int>(arguments.windows.pixels()) / unit_channels;
+    const auto* const out_grad =
+        static_cast<const uint4*>(arguments.operands.out_grad) + image * arguments.operands.out_grad_strides.image + at;
+    const auto* const x =
+        static_cast<const uint4*>(arguments.operands.x) + image * arguments.operands.x_strides.image + at;
+#pragma unroll
+    for (int line = 0; line < lines; ++line) {
+#pragma unroll
+      for (int k = 0; k < of_line; ++k) {
+        const int channel = first_channel + k * together;
+        const bool exists = is_there && offset[line][k] >= 0;
+        const uint4* const from = (line < row_lines(rows) ? out_grad : x) + offset[line][k];
+        blas::sm90::copy_unit(stage + line * line_bytes + channel * 128 + ((unit ^ (channel % 8)) << 4),
+                              exists ? from : static_cast<const uint4*>(arguments.operands.x), exists);
+      }
+    }
+  }
+};
+
 /// Of 64 rows each warpgroup takes half of the pixels of a stage, of 128 half of the rows.
 template <int rows>
 struct WarpgroupShare {
@@ -177,7 +237,7 @@ struct WarpgroupShare {
   __device__ __forceinline__ int first_instruction() const { return rows == 64 ? index * instructions : 0; }
 };
 
-/// Calls action(row, column, sum, the next column's sum) for a thread's sums of a tile.
+/// Calls action(row, line, column of the line, sum, the next column's sum) for a thread's sums of a tile.
 template <int rows, class Action>
 __device__ __forceinline__ void for_sums(const float (&sums)[columns / 2], const Action& action) {
   const int warpgroup = static_cast<int>(threadIdx.x) / 128;
@@ -186,8 +246,12 @@ __device__ __forceinline__ void for_sums(const float (&sums)[columns / 2], const
   for (int half = 0; half < 2; ++half) {
     const int row = (rows == 64 ? 0 : warpgroup * 64) + warp * 16 + half * 8 + lane / 4;
 #pragma unroll
-    for (int i = 0; i < columns / 8; ++i) {
-      action(row, lane % 4 * 2 + 8 * i, sums[4 * i + 2 * half], sums[4 * i + 2 * half + 1]);
+    for (int line = 0; line < column_lines; ++line) {
+#pragma unroll
+      for (int i = 0; i < line_channels / 8; ++i) {
+        const int at = 4 * (line * line_channels / 8 + i) + 2 * half;
+        action(row, line, lane % 4 * 2 + 8 * i, sums[at], sums[at + 1]);
+      }
     }
   }
 }
@@ -199,15 +263,22 @@ __device__ __forceinline__ void leave_sums(const Arguments& arguments, const Blo
   const Windows& w = arguments.windows;
   const int part = rows == 64 ? 2 * block.share + static_cast<int>(threadIdx.x) / 128 : block.share;
   const std::int64_t row_elements = w.group_column();
+  const auto channels = static_cast<int>(w.group_channels());
+  const int out_channels = static_cast<int>(w.group_out_channels()) - block.first_out_channel;
   float* const to =
       arguments.operands.sums +
       (part * w.out_channels + block.group * w.group_out_channels() + block.first_out_channel) * row_elements;
-  for_sums<rows>(sums, [&](int row, int column, float first, float second) {
-    const Line line(arguments, block, column / line_channels);
-    const int channel = line.first_channel + column % line_channels;
-    if (block.first_out_channel + row >= w.group_out_channels() || channel >= w.group_channels()) return;
-    *reinterpret_cast<float2*>(to + row * row_elements + line.tap * w.group_channels() + channel) =
-        make_float2(first, second);
+  std::int64_t line_begin[column_lines];
+  int line_channels_left[column_lines];
+#pragma unroll
+  for (int line = 0; line < column_lines; ++line) {
+    const Line its(arguments, block, line);
+    line_begin[line] = its.tap * std::int64_t{channels} + its.first_channel;
+    line_channels_left[line] = channels - its.first_channel;
+  }
+  for_sums<rows>(sums, [&](int row, int line, int channel, float first, float second) {
+    if (row >= out_channels || channel >= line_channels_left[line]) return;
+    *reinterpret_cast<float2*>(to + row * row_elements + line_begin[line] + channel) = make_float2(first, second);
   });
 }
 
@@ -220,9 +291,9 @@ __device__ __forceinline__ void write_sums(const Arguments& arguments, const Blo
   static_assert(rows * stride * sizeof(T) <= static_cast<std::size_t>(stages) * tile_bytes(rows));
   T* const tile = reinterpret_cast<T*>(shared);
   __syncthreads();
-  for_sums<rows>(sums, [&](int row, int column, float first, float second) {
+  for_sums<rows>(sums, [&](int row, int line, int channel, float first, float second) {
     const T pair[] = {static_cast<T>(first), static_cast<T>(second)};
-    memcpy(tile + row * stride + column, pair, sizeof(pair));
+    memcpy(tile + row * stride + line * line_channels + channel, pair, sizeof(pair));
   });
   __syncthreads();
   const Windows& w = arguments.windows;
@@ -282,6 +353,9 @@ __global__ void add_up(const __grid_constant__ Arguments arguments, std::uint32_
   static_cast<T*>(to.data)[to.offset(out, channel, tap / width, tap % width)] = static_cast<T>(sum);
 }
 
+/// Of planes.
+std::int64_t steps_of_image(const Windows& windows) { return (windows.pixels() + step_pixels - 1) / step_pixels; }
+
 /// Enqueues the products by a kernel with so much shared memory, and the sums of their parts.
 template <class T, class Kernel>
 void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows& windows,
@@ -292,7 +366,8 @@ void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows
                             .plan = plan,
                             .all_pixels = windows.images * windows.pixels(),
                             .by_pixels = divisor(windows.pixels()),
-                            .by_width = divisor(windows.out_width)};
+                            .by_width = divisor(windows.out_width),
+                            .by_steps_of_image = divisor(steps_of_image(windows))};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes, label);
   const dim3 grid(static_cast<unsigned>(plan.column_tiles),
                   static_cast<unsigned>(windows.groups) * static_cast<unsigned>(plan.row_tiles),
@@ -312,30 +387,34 @@ constexpr int shared_bytes(int rows) {
 }
 
 /// The sums of a tile over some pixels. All threads copy, some steps ahead, and multiply.
-template <class T, Precision precision, int rows>
+template <class T, Precision precision, int rows, bool of_planes>
 __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ Arguments arguments) {
   extern __shared__ __align__(1024) char shared[];
   auto* const places = reinterpret_cast<PixelPlace*>(shared + places_at(rows));
   const SharedAddress memory = blas::sm90::kept_shared_address(shared);
   const Block block(arguments, rows);
-  const int thread = static_cast<int>(threadIdx.x);
   // A thread has the same unit of each line, and every 32nd pixel.
   constexpr int line_units = line_channels / unit_channels, together = threads / line_units;
-  const int unit = thread % line_units, first_pixel = thread / line_units;
-  const Units<rows> units(arguments, block, unit);
+  const int unit = static_cast<int>(threadIdx.x) % line_units, first_pixel = static_cast<int>(threadIdx.x) / line_units;
+  const std::conditional_t<of_planes, PlaneUnits<rows>, Units<rows>> units(arguments, block);
 
   const auto find = [&](int step) {
+    if constexpr (of_planes) return;
     find_pixels(arguments, std::int64_t{block.first_step} + step, places + step % stages * step_pixels);
   };
   const auto copy = [&](int step) {
     const SharedAddress stage = memory + step % stages * tile_bytes(rows);
+    if constexpr (of_planes) {
+      units.copy(arguments, block.first_step + step, stage);
+    } else {
 #pragma unroll
-    for (int pixel = first_pixel; pixel < step_pixels; pixel += together) {
-      const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
-      units.for_lines(arguments, places[step % stages * step_pixels + pixel],
-                      [&](int line, const void* from, bool is_there) {
-                        blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
-                      });
+      for (int pixel = first_pixel; pixel < step_pixels; pixel += together) {
+        const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
+        units.for_lines(arguments, places[step % stages * step_pixels + pixel],
+                        [&](int line, const void* from, bool is_there) {
+                          blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
+                        });
+      }
     }
   };
 
@@ -356,13 +435,14 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
     blas::sm90::fence_products();
     __syncthreads();
     const SharedAddress stage = memory + step % stages * tile_bytes(rows);
-    const std::uint64_t a = blas::sm90::describe<precision, true, line_bytes>(stage + own.row_offset());
-    const std::uint64_t b = blas::sm90::describe<precision, true, line_bytes>(stage + row_lines(rows) * line_bytes);
+    constexpr bool turned = !of_planes;
+    const std::uint64_t a = blas::sm90::describe<precision, turned, line_bytes>(stage + own.row_offset());
+    const std::uint64_t b = blas::sm90::describe<precision, turned, line_bytes>(stage + row_lines(rows) * line_bytes);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
     for (int k = 0; k < own.instructions; ++k) {
-      const std::uint64_t at = blas::sm90::instruction_offset<precision, true>(0, own.first_instruction() + k);
-      blas::sm90::multiply_32_bytes<precision, columns, true, true>(sums, a + at, b + at, 1);
+      const std::uint64_t at = blas::sm90::instruction_offset<precision, turned>(0, own.first_instruction() + k);
+      blas::sm90::multiply_32_bytes<precision, columns, turned, turned>(sums, a + at, b + at, 1);
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     // Of the product before, this warpgroup's part is over; of the one before that, both are, and its stage is free.
@@ -380,14 +460,16 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
 
 }  // namespace
 
-WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocessors) {
+WeightProductsPlan plan_weight_products(const Windows& windows, bool of_planes, int multiprocessors) {
   constexpr auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   WeightProductsPlan plan;
   plan.rows = windows.group_out_channels() <= 64 ? 64 : 128;
   plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), plan.rows));
   plan.tap_chunks = static_cast<int>(ceil_div(windows.group_channels(), line_channels));
   plan.column_tiles = static_cast<int>(ceil_div(windows.taps() * plan.tap_chunks, column_lines));
-  plan.steps = static_cast<int>(ceil_div(windows.images * windows.pixels(), step_pixels));
+  plan.of_planes = of_planes;
+  plan.steps = static_cast<int>(of_planes ? windows.images * steps_of_image(windows)
+                                          : ceil_div(windows.images * windows.pixels(), step_pixels));
   // In steps' time: what a block takes besides, and what adding up a part of the sums takes, and writing the result,
   // for as many tiles as there are multiprocessors. A single part is the result.
   constexpr double fixed = 8.0, of_part = 3.0, of_result = 8.0;
@@ -409,7 +491,9 @@ WeightProductsPlan plan_weight_products(const Windows& windows, int multiprocess
 void multiply_for_weight(void* stream, ElementType type, const Windows& windows, const WeightProductsPlan& plan,
                          const WeightProductsOperands& operands) {
   const auto enqueue = [&]<class T, Precision precision>() {
-    auto* const kernel = plan.rows == 64 ? multiply<T, precision, 64> : multiply<T, precision, 128>;
+    auto* const kernel =
+        plan.of_planes ? (plan.rows == 64 ? multiply<T, precision, 64, true> : multiply<T, precision, 128, true>)
+                       : (plan.rows == 64 ? multiply<T, precision, 64, false> : multiply<T, precision, 128, false>);
     launch<T>(kernel, shared_bytes(plan.rows), static_cast<cudaStream_t>(stream), windows, plan, operands);
   };
   if (type == ElementType::f16) return enqueue.template operator()<f16, Precision::f16>();
