@@ -201,6 +201,13 @@ void register_cases(Backend backend) {
     register_case(backend, adam(ElementType::f32, shape));
   }
   register_case(backend, adam(ElementType::bf16, mark));
+  // Few rows.
+  for (const Shape& shape : {Shape{2000, 512, 50000, Spread::uniform}, Shape{10000, 64, 200000, Spread::zipf},
+                             Shape{10000, 64, 200000, Spread::one}}) {
+    register_case(backend, merge(ElementType::f32, shape));
+    register_case(backend, sgd(ElementType::f32, shape));
+  }
+  register_case(backend, sgd(ElementType::f16, {4000, 256, 20000, Spread::zipf}));
 
   const Shape words{262144, 64, 200000, Spread::uniform};
   register_host_time(backend, lookup(ElementType::f32, tiny));

@@ -45,20 +45,35 @@ class SumSortedRows {
     const std::int64_t column = (item - first * packs_) * N;
     const int count = static_cast<int>(std::min<std::int64_t>(columns_.count - column, N));
     const T* const source = values_.at(columns_, column);
-    A sum[N], of_group[N], of_block[N], values[N] = {};
+    const auto target = sink_.at(column);
+    const auto has = [&](std::int64_t k) { return first + k < rows_ && places_[first + k] == place; };
+    const auto read = [&](A(&to)[N], std::int64_t k) {
+      const std::int64_t row = position_ != nullptr ? static_cast<std::int64_t>(position_[first + k]) : first + k;
+      read_columns<B, T, N>(to, source + row * values_.row_stride, values_.column_stride[0], count);
+    };
+    // Most places have one row, or few.
+    A of_block[N] = {}, values[N] = {};
+    std::int64_t k = 0;
+    const auto add_block = [&] {
+      read(of_block, k++);
+      for (; k % FewRowsTree::block != 0 && has(k); ++k) {
+        read(values, k);
+        for (int i = 0; i < N; ++i) of_block[i] += values[i];
+      }
+    };
+    add_block();
+    if (!has(k)) return sink_(target, static_cast<std::int64_t>(place), of_block, count);
+    A sum[N], of_group[N];
     clear(sum);
     clear(of_group);
-    clear(of_block);
-    for (std::int64_t k = 0; first + k < rows_ && places_[first + k] == place; ++k) {
-      if (k > 0 && k % FewRowsTree::block == 0) take_batch(of_group, of_block);
-      if (k > 0 && k % (FewRowsTree::block * FewRowsTree::group) == 0) take_batch(sum, of_group);
-      const std::int64_t row = position_ != nullptr ? static_cast<std::int64_t>(position_[first + k]) : first + k;
-      read_columns<B, T, N>(values, source + row * values_.row_stride, values_.column_stride[0], count);
-      for (int i = 0; i < N; ++i) of_block[i] += values[i];
-    }
     take_batch(of_group, of_block);
+    while (has(k)) {
+      add_block();
+      take_batch(of_group, of_block);
+      if (k % (FewRowsTree::block * FewRowsTree::group) == 0) take_batch(sum, of_group);
+    }
     take_batch(sum, of_group);
-    sink_(sink_.at(column), static_cast<std::int64_t>(place), sum, count);
+    sink_(target, static_cast<std::int64_t>(place), sum, count);
   }
 
  private:
