@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/spaces.hpp"
+#include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/lanes.hpp"
 #include "ops/sparse_rows/few_rows.hpp"
 #include "ops/sparse_rows/row_order_functors.hpp"
@@ -92,7 +93,7 @@ class BucketOfRows {
         const bool is_its = place[k] < places_.height && bucket_of(place[k], buckets) == bucket;
         const unsigned taken = lanes_where(is_its);
         if (is_its) {
-          const int at = begin + found + bits_in(taken & ((1u << lane_) - 1));
+          const int at = begin + found + lanes_before(taken);
           rows_[at] = static_cast<std::uint16_t>(first + k * warp + lane_);
         }
         found += bits_in(taken);
@@ -152,12 +153,7 @@ class BucketOfRows {
     PORTOPS_NO_UNROLL
     for (int first = at; first < size_ && found < most; first += together * warp) {
       find_lanes(lanes, first, size_, place);
-      PORTOPS_UNROLL
-      for (int k = 0; k < together; ++k) {
-        const int to = found + bits_in(lanes[k] & ((1u << lane_) - 1));
-        if ((lanes[k] >> lane_ & 1u) != 0 && to < most) rows[to] = rows_[first + k * warp + lane_];
-        found += bits_in(lanes[k]);
-      }
+      write_rows(lanes, first, found, rows, most);
     }
     warp_barrier();
     return found < most ? found : most;
@@ -189,13 +185,7 @@ class BucketOfRows {
     PORTOPS_NO_UNROLL
     for (int first = begin; first < end && to < most; first += together * warp) {
       find_lanes(lanes, first, end, place);
-      PORTOPS_UNROLL
-      for (int k = 0; k < together; ++k) {
-        const int own_to = to + bits_in(lanes[k] & ((1u << lane_) - 1));
-        const bool is_its = (lanes[k] >> lane_ & 1u) != 0;
-        if (is_its && own_to >= 0 && own_to < most) rows[own_to] = rows_[first + k * warp + lane_];
-        to += bits_in(lanes[k]);
-      }
+      write_rows(lanes, first, to, rows, most);
     }
     team.team_barrier();
     return found;
@@ -228,6 +218,23 @@ class BucketOfRows {
     read_given(its, [&](int k) { return static_cast<int>(rows_[Kokkos::min(first + k * warp + lane_, end - 1)]); });
     PORTOPS_UNROLL
     for (int k = 0; k < together; ++k) lanes[k] = lanes_where(first + k * warp + lane_ < end && its[k] == place);
+  }
+
+  /// How many of some lanes are before this one.
+  KOKKOS_FORCEINLINE_FUNCTION int lanes_before(unsigned lanes) const { return bits_in(lanes & ((1u << lane_) - 1)); }
+
+  /// Writes rows of the list, those of the lanes from `first` on, from rows[to] on, but none before rows[0] and behind
+  /// rows[most - 1]; moves `to` behind the last of them.
+  template <int together>
+  KOKKOS_FORCEINLINE_FUNCTION void write_rows(const unsigned (&lanes)[together], int first, int& to,
+                                              std::uint16_t* rows, int most) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < together; ++k) {
+      const int own_to = to + lanes_before(lanes[k]);
+      const bool is_its = (lanes[k] >> lane_ & 1u) != 0;
+      if (is_its && own_to >= 0 && own_to < most) rows[own_to] = rows_[first + k * warp + lane_];
+      to += bits_in(lanes[k]);
+    }
   }
 
   static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t hash_of(std::int64_t place) {
@@ -356,8 +363,8 @@ class SumFewRows {
 
   /// A team for each multiprocessor, but with some rows each.
   static std::int64_t buckets(std::int64_t n, std::int64_t tiles) {
-    constexpr std::int64_t rows_of_bucket = 16, enough_teams = 132;
-    return std::clamp<std::int64_t>(enough_teams / tiles, 1, ceil_div(n, rows_of_bucket));
+    constexpr std::int64_t rows_of_bucket = 16;
+    return std::clamp<std::int64_t>(gpu_teams_at_once / 2 / tiles, 1, ceil_div(n, rows_of_bucket));
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void clear(A (&sum)[N]) {

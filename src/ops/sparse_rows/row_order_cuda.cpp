@@ -123,13 +123,13 @@ class NumberFewRows {
       for (int k = 0; k < batch; ++k) values[k] = first + k * threads < n ? firsts_[first + k * threads] : none;
       PORTOPS_UNROLL
       for (int k = 0; k < batch; ++k) {
-        if (values[k] < FindFirsts<Index>::outside) {
+        if (values[k] < outside) {
           int at = 0;  // how many of the team's are not greater
           PORTOPS_UNROLL
           for (int half = rows / 2; half > 0; half /= 2) at += scratch->sorted[at + half - 1] <= values[k] ? half : 0;
           at += scratch->sorted[at] <= values[k] ? 1 : 0;
           Kokkos::atomic_inc(&scratch->between[at]);
-        } else if (values[k] == FindFirsts<Index>::outside) {
+        } else if (values[k] == outside) {
           Kokkos::atomic_min(&scratch->first_outside, first + k * threads);
         }
       }
@@ -144,7 +144,7 @@ class NumberFewRows {
     }
     if (row < n) {
       numbers_[row] = number;
-      if (own < FindFirsts<Index>::outside) out_.places[number * out_.places_stride] = static_cast<std::int64_t>(own);
+      if (own < outside) out_.places[number * out_.places_stride] = static_cast<std::int64_t>(own);
       if (row >= total) out_.places[row * out_.places_stride] = places_.height;
     }
     if (row > 0) return;
@@ -152,7 +152,7 @@ class NumberFewRows {
   }
 
  private:
-  static constexpr Index none = none_of<Index>;
+  static constexpr Index none = FindFirsts<Index>::none, outside = FindFirsts<Index>::outside;
   static constexpr int batch = 4;
   static constexpr int rows = 32;
 

@@ -41,7 +41,6 @@ struct PlacesOfRows {
   }
 
   /// The place of row i, the height where that is the padding, or `outside` where the table does not have it.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t i) const { return place_of(i, locate(i)); }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t i, const At& at) const {
     return i < end() ? counted_as(given[at.place]) : outside;
   }

@@ -32,7 +32,8 @@ class XGrad {
     // What each of several convolutions would copy is copied once.
     const bool copies = on_gpu && down_.size() * across_.size() > 1;
     channels_last_ = ChannelsLast(layout_, out_grad, copies && !has_channels_last(out_grad));
-    if (run_together(ctx)) {
+    together_ = down_.size() * across_.size() > 1 && wants_channels_last(ctx);
+    if (together_) {
       rest_ = fused_workspace(ctx, Conv2dConvolution::fused(), all_calls(nullptr));
       return;
     }
@@ -58,7 +59,7 @@ class XGrad {
     channels_last_.copied_to(ctx, label, memory.data());
     if (!reaches_all()) fill_with_bias(ctx, Conv2dConvolution::labels(), x_grad_);
     const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + layout_.bytes(), rest_});
-    if (run_together(lent)) return convolve_fused(lent, Conv2dConvolution::fused(), all_calls(memory.data()));
+    if (together_) return convolve_fused(lent, Conv2dConvolution::fused(), all_calls(memory.data()));
     for_phases(memory.data(), [&](const FusedCall& phase) { convolve_whole(lent, phase.windows, phase.tensors); });
   }
 
@@ -116,9 +117,6 @@ class XGrad {
     };
     return pixels(down_) == windows_.height && pixels(across_) == windows_.width;
   }
-
-  /// Whether several convolutions are launched together.
-  bool run_together(const Context& ctx) const { return down_.size() * across_.size() > 1 && wants_channels_last(ctx); }
 
   std::vector<FusedCall> all_calls(void* memory) const {
     std::vector<FusedCall> calls;
@@ -186,6 +184,7 @@ class XGrad {
   MemoryLayout layout_;
   TemporaryArray turned_;
   ChannelsLast channels_last_;  ///< out_grad
+  bool together_ = false;       ///< whether several convolutions are launched together
   std::size_t rest_ = 0;        ///< what the convolutions need
 };
 
