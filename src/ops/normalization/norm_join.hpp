@@ -40,7 +40,9 @@ class NormJoin {
         by_plane_(plane),
         finish_(finish) {
     if (B != Backend::cuda) return;
-    const std::int64_t most_lanes = plane == 1 ? 32 : 8;
+    // A result's columns are neighbours: few results have a team each.
+    constexpr std::int64_t enough_teams = 256;
+    const std::int64_t most_lanes = plane == 1 ? 32 : std::clamp<std::int64_t>(results / enough_teams, 1, 8);
     lanes_ = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(results, most_lanes))));
     // Few parts leave room for more results.
     while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts_) lanes_ *= 2;
