@@ -92,21 +92,20 @@ class ColumnsGradTiles {
   static constexpr int key_bits = Scratch::key_bits, unknown_key = Scratch::unknown_key;
   static constexpr int flag_bits = Scratch::flag_bits;
   static constexpr Flag steps_right = Scratch::steps_right, steps_down = Scratch::steps_down;
-  static constexpr Flag is_outside = Scratch::is_outside, is_missing = Scratch::is_missing;
+  static constexpr Flag is_outside = Scratch::is_outside;
   static constexpr int slots = threads / vectors;  ///< samples, or pixels of x, that a team takes at once
   static constexpr int own_samples = (ColumnsGradTilesPlan::most_samples + slots - 1) / slots;
   using Vector = Word<T, vector>;
 
   struct Place {
     std::int64_t image, y, x;  ///< the tile's first pixel
+    int width, height;         ///< its pixels
     int group;                 ///< deformable
     int first_tap, taps;       ///< of the phase
     int share;
     std::int64_t window_y, window_x;  ///< where the window begins in x, perhaps outside
-  };
-  struct Index {
-    SampleIndex sample;
-    bool exists;
+
+    KOKKOS_FUNCTION int samples() const { return width * height * taps; }
   };
   KOKKOS_FUNCTION Place locate(std::int64_t index) const {
     Place place{};
@@ -122,28 +121,27 @@ class ColumnsGradTiles {
     place.first_tap = static_cast<int>(next(plan_.phases)) * plan_.phase_taps;
     place.group = static_cast<int>(next(windows_.deformable_groups));
     place.image = index;
-    const int taps_left = static_cast<int>(windows_.taps()) - place.first_tap;
-    place.taps = taps_left < plan_.phase_taps ? taps_left : plan_.phase_taps;
+    const auto at_most = [](int most, std::int64_t left) { return left < most ? static_cast<int>(left) : most; };
+    place.width = at_most(plan_.width, windows_.out_width - place.x);
+    place.height = at_most(plan_.height, windows_.out_height - place.y);
+    place.taps = at_most(plan_.phase_taps, windows_.taps() - place.first_tap);
     // The window's middle is that of what the tile samples with offsets of 0.
     const auto begin = [](std::int64_t first, std::int64_t pixels, std::int64_t stride, std::int64_t padding,
                           std::int64_t kernel, std::int64_t dilation, int window) {
       return first * stride - padding + ((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2;
     };
-    place.window_y = begin(place.y, plan_.height, windows_.stride_y, windows_.top, windows_.kernel_height,
+    place.window_y = begin(place.y, place.height, windows_.stride_y, windows_.top, windows_.kernel_height,
                            windows_.dilation_y, window_rows);
-    place.window_x = begin(place.x, plan_.width, windows_.stride_x, windows_.left, windows_.kernel_width,
+    place.window_x = begin(place.x, place.width, windows_.stride_x, windows_.left, windows_.kernel_width,
                            windows_.dilation_x, window_columns);
     return place;
   }
 
   /// The i-th sample of a team: pixels fastest, then taps.
-  KOKKOS_FUNCTION Index index(const Place& place, int i) const {
-    const int of_row = i & (plan_.width - 1);
-    const int row = i / plan_.width & (plan_.height - 1);
-    const int tap = i / (plan_.width * plan_.height);
-    const std::int64_t y = place.y + row, x = place.x + of_row;
-    const SampleIndex at{place.image, y * windows_.out_width + x, place.group, place.first_tap + tap};
-    return {at, tap < place.taps && y < windows_.out_height && x < windows_.out_width};
+  KOKKOS_FUNCTION SampleIndex index(const Place& place, int i) const {
+    const int line = i / place.width, tap = line / place.height;
+    const std::int64_t y = place.y + line - tap * place.height, x = place.x + i - line * place.width;
+    return {place.image, y * windows_.out_width + x, place.group, place.first_tap + tap};
   }
 
   /// Calls action(key, pixel, weight) for the corners of a sample; the key is negative outside of the window.
@@ -170,10 +168,8 @@ class ColumnsGradTiles {
     for (int i = team.team_rank(); i < chunk; i += threads) scratch.grads[plan_.samples() * chunk + i] = T(0.0f);
     if (team.team_rank() == 0) *scratch.stray_count = 0;
     team.team_barrier();
-    for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
-      // What is read for one that is missing does not matter.
-      const Index at = index(place, i);
-      scratch.records[i] = at.exists ? record_of(place, scratch, at.sample) : Record{{}, is_missing, 0, 0, 0};
+    for (int i = team.team_rank(); i < place.samples(); i += threads) {
+      scratch.records[i] = record_of(place, scratch, index(place, i));
     }
     team.team_barrier();
   }
@@ -238,7 +234,7 @@ class ColumnsGradTiles {
     }
     team.team_barrier();
     const int entries = *scratch.entry_count, targets = *scratch.target_count;
-    for (int i = team.team_rank(); i < plan_.samples(); i += threads) {
+    for (int i = team.team_rank(); i < place.samples(); i += threads) {
       const Record& record = scratch.records[i];
       if (record.key != unknown_key) {
         const int right = (record.pixel & steps_right) != 0 ? 1 : 0;
@@ -251,7 +247,7 @@ class ColumnsGradTiles {
         }
         continue;
       }
-      for_corners(place, sampler_(index(place, i).sample), [&](int key, std::uint32_t pixel, A weight) {
+      for_corners(place, sampler_(index(place, i)), [&](int key, std::uint32_t pixel, A weight) {
         int to = 0;
         if (key >= 0) {
           to = Kokkos::atomic_fetch_add(scratch.counters + key, 1);
@@ -284,6 +280,9 @@ class ColumnsGradTiles {
     const T* const x = static_cast<const T*>(x_.data) + place.image * x_.stride[0] + pack.channel + channel;
     T* const column_grads = column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
     const bool reads_x = products_ != nullptr || makes_columns_;
+    // All threads of a warp add their halves, those without a sample too: of nothing.
+    constexpr int of_warp = 32 / vectors;
+    const int count = place.samples(), end = (count + of_warp - 1) / of_warp * of_warp;
     // So many samples are on their way at once.
     constexpr int together = 2;
     PORTOPS_UNROLL
@@ -292,7 +291,12 @@ class ColumnsGradTiles {
       PORTOPS_UNROLL
       for (int j = 0; j < together; ++j) {
         const int i = slot + (first + j) * slots;
-        if (first + j >= own_samples || i >= plan_.samples()) continue;
+        if (first + j >= own_samples || i >= end) continue;
+        if (i >= count) {
+          grad[j] = Vector{};
+          for (Vector& each : corner[j]) each = Vector{};
+          continue;
+        }
         const Record& record = scratch.records[i];
         const std::uint32_t place_in_x = record.pixel;
         const T* const from = column_grads + static_cast<std::uint64_t>(record.column) * vector;
@@ -311,9 +315,11 @@ class ColumnsGradTiles {
       PORTOPS_UNROLL
       for (int j = 0; j < together; ++j) {
         const int s = first + j, i = slot + s * slots;
-        if (s >= own_samples || i >= plan_.samples()) continue;
-        if (x_grad_ != nullptr) *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad[j];
-        if (makes_columns_ && has_channels) {
+        if (s >= own_samples || i >= end) continue;
+        const bool exists = i < count;
+        if (x_grad_ != nullptr && exists)
+          *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad[j];
+        if (makes_columns_ && has_channels && exists) {
           const Record& record = scratch.records[i];
           write_column(column_grads + static_cast<std::uint64_t>(record.column) * vector, record, corner[j]);
         }
@@ -334,7 +340,6 @@ class ColumnsGradTiles {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void write_column(T* to, const Record& record, const Vector (&corner)[corners]) {
-    if ((record.pixel & is_missing) != 0) return;
     const bool outside = (record.pixel & is_outside) != 0;
     Vector column;
     PORTOPS_UNROLL
@@ -358,11 +363,8 @@ class ColumnsGradTiles {
       // All threads of a warp take part in the sum.
       const A sum = sum_of_corner(product[s], lane);
       const int i = slot + s * slots;
-      if (i >= plan_.samples() || lane % 2 != 0) continue;
-      const Record& record = scratch.records[i];
-      if ((record.pixel & is_missing) == 0) {
-        products[static_cast<std::uint64_t>(record.number) * corners + lane / 2] = sum;
-      }
+      if (i >= place.samples() || lane % 2 != 0) continue;
+      products[static_cast<std::uint64_t>(scratch.records[i].number) * corners + lane / 2] = sum;
     }
   }
 

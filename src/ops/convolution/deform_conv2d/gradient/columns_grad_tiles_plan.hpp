@@ -6,7 +6,6 @@
 #include "ops/convolution/windows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 namespace portops::impl {
@@ -16,8 +15,10 @@ namespace portops::impl {
 struct ColumnsGradTilesPlan {
   static constexpr int most_samples = 160;
   static constexpr int most_phase_taps = 10;
+  /// Of a tile, so that what its pixels sample lies in a window of x.
+  static constexpr int most_width = 16, most_height = 8;
 
-  int width = 1, height = 1;  ///< of a tile, powers of two
+  int width = 1, height = 1;  ///< of a tile; the last ones of an image may have less
   int phase_taps = 1;
   int phases = 1;
   int shares = 1;
@@ -27,11 +28,7 @@ struct ColumnsGradTilesPlan {
   ColumnsGradTilesPlan(const Windows& windows, int chunks) {
     phases = static_cast<int>(ceil_div(windows.taps(), most_phase_taps));
     phase_taps = static_cast<int>(ceil_div(windows.taps(), phases));
-    const int log_pixels = std::bit_width(static_cast<unsigned>(std::min(most_samples / phase_taps, 128))) - 1;
-    width = 1 << (log_pixels + 1) / 2;
-    height = 1 << log_pixels / 2;
-    across = ceil_div(windows.out_width, width);
-    down = ceil_div(windows.out_height, height);
+    shape_tiles(windows);
     const std::int64_t tiles = windows.images * across * down * windows.deformable_groups * phases;
     // Rounds of teams times chunks, of which finding the samples is worth about one and a half. So many teams at once
     // suit the GPUs at hand; the number must not depend on the one that runs it.
@@ -46,6 +43,28 @@ struct ColumnsGradTilesPlan {
   }
 
   PORTOPS_FUNCTION int samples() const { return width * height * phase_taps; }
+
+ private:
+  /// As few tiles as there can be, and of those the squarest, whose samples share most pixels.
+  void shape_tiles(const Windows& windows) {
+    const int most_pixels = most_samples / phase_taps;
+    std::int64_t least = INT64_MAX;
+    for (int most_across = 1; most_across <= std::min(most_width, most_pixels); ++most_across) {
+      const int most_down = std::min(most_height, most_pixels / most_across);
+      const std::int64_t columns = ceil_div(windows.out_width, most_across);
+      const std::int64_t rows = ceil_div(windows.out_height, most_down);
+      // As wide and high as so many tiles need to be.
+      const auto w = static_cast<int>(ceil_div(windows.out_width, columns));
+      const auto h = static_cast<int>(ceil_div(windows.out_height, rows));
+      const std::int64_t cost = columns * rows * (most_width + most_height) + w + h;
+      if (cost >= least) continue;
+      least = cost;
+      width = w;
+      height = h;
+      across = columns;
+      down = rows;
+    }
+  }
 };
 
 }  // namespace portops::impl

@@ -39,8 +39,7 @@ struct ColumnsGradTilesScratch {
   enum Flag : std::uint32_t {
     steps_right = 1,  ///< the corners to the right are other pixels than those to the left
     steps_down = 2,
-    is_outside = 4,
-    is_missing = 8  ///< no sample
+    is_outside = 4
   };
   struct Entry {
     A weight;
