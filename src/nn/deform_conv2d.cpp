@@ -10,7 +10,34 @@
 #include "portops/ops/sigmoid.hpp"
 #include "portops/ops/split.hpp"
 
+#include <algorithm>
+
 namespace portops::nn {
+
+namespace {
+
+/// Few images at once leave a GPU idle between the kernels of one step and the next; many take memory. All steps get
+/// about as many.
+std::int64_t images_at_once(const Variable& x, const Variable& offset, const Variable& weight) {
+  constexpr std::int64_t least = 64;
+  constexpr double most_bytes = 128.0 * (1 << 20);
+  // What the operator refuses has no windows.
+  const auto has_images = [](const Variable& variable) { return variable && variable.tensor().rank() == 4; };
+  if (!has_images(x) || !has_images(offset) || !has_images(weight)) return least;
+  const std::int64_t images = x.tensor().extent(0);
+  if (images <= least) return least;
+  auto bytes = static_cast<double>(size_of(x.tensor().type()));
+  for (const std::int64_t extent : {offset.tensor().extent(2), offset.tensor().extent(3), x.tensor().extent(1),
+                                    weight.tensor().extent(2), weight.tensor().extent(3)}) {
+    bytes *= static_cast<double>(extent);
+  }
+  const double fitting = std::min(most_bytes / std::max(bytes, 1.0), static_cast<double>(images));
+  const std::int64_t most = std::max(static_cast<std::int64_t>(fitting), least);
+  const std::int64_t steps = (images - 1) / most + 1;
+  return (images - 1) / steps + 1;
+}
+
+}  // namespace
 
 DeformConv2d::DeformConv2d(const Context& ctx, Generator& random, std::int64_t in_channels, std::int64_t out_channels,
                            std::array<std::int64_t, 2> kernel_size, const DeformConv2dParams& its_params)
@@ -27,6 +54,7 @@ DeformConv2d::DeformConv2d(const Context& ctx, Generator& random, std::int64_t i
 
 Variable DeformConv2d::operator()(const Context& ctx, const Variable& x, const Variable& offset,
                                   const Variable& mask) const {
+  const std::int64_t step = params.im2col_step;
   return autograd::deform_conv2d(ctx, x, offset, weight,
                                  {.mask = mask,
                                   .bias = bias,
@@ -34,7 +62,8 @@ Variable DeformConv2d::operator()(const Context& ctx, const Variable& x, const V
                                   .padding = params.padding,
                                   .dilation = params.dilation,
                                   .groups = params.groups,
-                                  .deformable_groups = params.deformable_groups});
+                                  .deformable_groups = params.deformable_groups,
+                                  .im2col_step = step != 0 ? step : images_at_once(x, offset, weight)});
 }
 
 DeformConv2dPack::DeformConv2dPack(const Context& ctx, Generator& random, std::int64_t in_channels,

@@ -21,6 +21,9 @@ struct DeformConv2dParams {
   std::vector<std::int64_t> dilation = {1, 1};
   std::int64_t groups = 1;
   std::int64_t deformable_groups = 1;
+  /// The operator's: the most images whose windows are in memory at once. 0: 64, or, where more of them take no more
+  /// than 128 MiB, so many.
+  std::int64_t im2col_step = 0;
   bool bias = true;
   ElementType type = ElementType::f32;
 };

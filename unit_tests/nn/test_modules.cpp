@@ -5,6 +5,7 @@
 #include <portops/autograd/backward.hpp>
 #include <portops/autograd/check_gradients.hpp>
 #include <portops/autograd/operators.hpp>
+#include <portops/graph/record.hpp>
 #include <portops/nn/batch_norm2d.hpp>
 #include <portops/nn/conv2d.hpp>
 #include <portops/nn/deform_conv2d.hpp>
@@ -192,6 +193,34 @@ TEST_P(ModulesTest, DeformConv2d) {
   EXPECT_EQ(elements_of(ctx, conv(ctx, x, offset, mask)), elements_of<double>(ctx, expected.ref()));
   check(x, conv, {&conv.weight, &conv.bias}, [&](const Variable& copy) { return conv(ctx, copy, offset, mask); });
   check(offset, conv, {&conv.weight, &conv.bias}, [&](const Variable& copy) { return conv(ctx, x, copy); });
+}
+
+TEST_P(ModulesTest, DeformConv2dTakesManyImagesAtOnce) {
+  const auto step_of = [&](std::int64_t images, std::int64_t kernel, std::int64_t im2col_step) {
+    nn::DeformConv2d conv(ctx, random, 4, 1, {kernel, kernel}, {.im2col_step = im2col_step, .type = f64});
+    const std::int64_t extent = 24 + kernel;
+    graph::Recorder recorder(ctx);
+    const Variable x = random_variable(ctx, {images, 4, extent, extent}, 1),
+                   offset = random_variable(ctx, {images, 2 * kernel * kernel, 25, 25}, 2);
+    recorder.input("x", x);
+    recorder.input("offset", offset);
+    recorder.output("out", conv(ctx, x, offset, {}));
+    const graph::Program program = recorder.finish();
+    return std::get<std::int64_t>(program.calls().front().attributes.at("im2col_step"));
+  };
+  EXPECT_EQ(step_of(3, 1, 0), 64);
+  EXPECT_EQ(step_of(130, 1, 0), 130);
+  EXPECT_EQ(step_of(130, 1, 7), 7);
+  // Windows of 1.28 MB: 104 images are 128 MiB, so there are two steps; of 2.88 MB there are 64 at least.
+  EXPECT_EQ(step_of(130, 8, 0), 65);
+  EXPECT_EQ(step_of(130, 12, 0), 44);
+  nn::DeformConv2d conv(ctx, random, 4, 1, {1, 1}, {.im2col_step = -1, .type = f64});
+  const Variable x = random_variable(ctx, {1, 4, 2, 2}, 1), offset = random_variable(ctx, {1, 2, 2, 2}, 2);
+  EXPECT_EQ(message_of([&] { conv(ctx, x, offset, {}); }),
+            "portops::deform_conv2d: im2col_step is -1, expected a positive number");
+  // The operator says what is wrong with what it is given.
+  EXPECT_THAT(message_of([&] { conv(ctx, {}, offset, {}); }),
+              testing::StartsWith("portops::deform_conv2d: x is empty"));
 }
 
 TEST_P(ModulesTest, DeformConv2dPack) {
