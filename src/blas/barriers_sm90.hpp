@@ -61,22 +61,32 @@ class Barrier {
         "r"(parity)
         : "memory");
   }
-  /// Arrives, and copies from device memory to shared memory before the phase ends; all are multiples of 16 bytes.
-  __device__ __forceinline__ void arrive_with_copy(SharedAddress to, const void* from, int bytes) const {
+  __device__ __forceinline__ SharedAddress address() const { return address_; }
+
+  /// Arrives, and announces bytes that copies bring before the phase ends.
+  __device__ __forceinline__ void announce(int bytes) const {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_), "r"(bytes) : "memory");
+  }
+  /// Copies announced bytes from device memory to shared memory; all are multiples of 16.
+  __device__ __forceinline__ void copy(SharedAddress to, const void* from, int bytes) const {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(address_)
                  : "memory");
+  }
+
+  __device__ __forceinline__ void arrive_with_copy(SharedAddress to, const void* from, int bytes) const {
+    announce(bytes);
+    copy(to, from, bytes);
   }
 
  private:
   SharedAddress address_;
 };
 
-/// Copies 16 bytes from device memory to shared memory, or zeros where nothing is there, for this thread to read once
-/// it has waited for the group that it closes next.
-__device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0) : "memory");
+/// Copies so many of 16 bytes from device memory to shared memory, and zeros for the others, for this thread to read
+/// once it has waited for the group that it closes next.
+__device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 __device__ __forceinline__ void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Returns when no more than the last `underway` groups of this thread are not over.

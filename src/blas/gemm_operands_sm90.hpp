@@ -181,7 +181,7 @@ class TileFragment {
     for (int i = 0; i < units; ++i) {
       const bool exists = turned ? lines_left_ > 0 && inner_left_ > rows_at_once * i
                                  : inner_left_ > 0 && lines_left_ > rows_at_once * i;
-      sm90::copy_unit(own_unit(to, i), exists ? from : from_, exists);
+      sm90::copy_unit(own_unit(to, i), exists ? from : from_, exists ? 16 : 0);
       from += between_;
     }
     from_ += step_;

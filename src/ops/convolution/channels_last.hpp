@@ -10,10 +10,11 @@
 
 namespace portops::impl {
 
-/// A tensor with its channels last: as it lies, or in a copy of all its images in temporary memory.
+/// A tensor with its channels last: as it lies, or in a copy of all its images in temporary memory, whose pixels begin
+/// at multiples of `unit` elements; what lies between them is not written.
 class ChannelsLast {
  public:
-  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied);
+  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit = 1);
 
   bool is_copied() const { return static_cast<bool>(copy_); }
 
@@ -25,6 +26,7 @@ class ChannelsLast {
 
  private:
   TensorRef tensor_;
+  std::int64_t pixel_;  ///< from one to the next in the copy
   TemporaryArray copy_;
 };
 

@@ -24,9 +24,9 @@ Rearrangement make_rearrangement(const TensorRef& tensor, std::int64_t count, co
   return result;
 }
 
-Rearrangement::Side channels_last(const TensorRef& tensor, void* data) {
-  const std::int64_t channels = tensor.extent(1), width = tensor.extent(3);
-  return {data, tensor.extent(2) * width * channels, 1, width * channels, channels};
+Rearrangement::Side channels_last(const TensorRef& tensor, void* data, std::int64_t pixel) {
+  const std::int64_t row = tensor.extent(3) * pixel;
+  return {data, tensor.extent(2) * row, 1, row, pixel};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ TensorRef moved(const TensorRef& tensor, std::int64_t elements, const Extents& e
 bool has_channels_last(const TensorRef& tensor) { return lies(tensor, 1, 1); }
 
 bool is_dense_channels_last(const TensorRef& tensor) {
-  const Rearrangement::Side dense = channels_last(tensor, nullptr);
+  const Rearrangement::Side dense = channels_last(tensor, nullptr, tensor.extent(1));
   return lies(tensor, 0, dense.batch) && lies(tensor, 1, 1) && lies(tensor, 2, dense.y) && lies(tensor, 3, dense.x);
 }
 
@@ -70,16 +70,17 @@ bool is_matrix_of_planes(const TensorRef& tensor) {
          (tensor.extent(1) <= 1 || tensor.stride(1) >= tensor.extent(2) * tensor.extent(3));
 }
 
-Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy) {
-  return make_rearrangement(tensor, count, side(tensor4(tensor, first)), channels_last(tensor, copy));
+Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy,
+                               std::int64_t pixel) {
+  return make_rearrangement(tensor, count, side(tensor4(tensor, first)), channels_last(tensor, copy, pixel));
 }
 
 Rearrangement from_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy) {
-  return make_rearrangement(tensor, count, channels_last(tensor, copy), side(tensor4(tensor, first)));
+  return make_rearrangement(tensor, count, channels_last(tensor, copy, tensor.extent(1)), side(tensor4(tensor, first)));
 }
 
-TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy) {
-  const Rearrangement::Side side = channels_last(tensor, copy);
+TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy, std::int64_t pixel) {
+  const Rearrangement::Side side = channels_last(tensor, copy, pixel);
   return {copy, tensor.type(), tensor.extents(), {side.batch, side.row, side.y, side.x}, tensor.space()};
 }
 

@@ -30,12 +30,16 @@ bool is_matrix_of_planes(const TensorRef& tensor);
 /// Elements from a pixel to the next.
 std::int64_t pixel_distance(const TensorRef& tensor);
 
-/// Between a tensor and a contiguous copy of `count` of its images (or what else its first axis counts), from `first`
-/// on, with the channels last.
-Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);
+/// Between a tensor and a copy of `count` of its images (or what else its first axis counts), from `first` on, with the
+/// channels last: contiguous, or with `pixel` elements from a pixel to the next.
+Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy,
+                               std::int64_t pixel);
+inline Rearrangement to_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy) {
+  return to_channels_last(tensor, first, count, copy, tensor.extent(1));
+}
 Rearrangement from_channels_last(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);
 /// A view of the copy of all images.
-TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy);
+TensorRef copy_with_channels_last(const TensorRef& tensor, void* copy, std::int64_t pixel);
 
 /// Between a tensor and a contiguous copy of its images as they are counted.
 Rearrangement from_contiguous(const TensorRef& tensor, std::int64_t first, std::int64_t count, void* copy);

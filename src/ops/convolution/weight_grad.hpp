@@ -82,10 +82,7 @@ class OutGradRows {
     if (!copy_) return matrix(tensor4(out_grad, first).data, count * pixels, columns, pixel_distance(out_grad));
     auto* const data = static_cast<T*>(copy_.in(memory));
     const std::int64_t distance = windows.out_channels + padding_;
-    Rearrangement what = to_channels_last(out_grad, first, count, data);
-    what.to = {data, pixels * distance, 1, windows.out_width * distance, distance};
-    what.merge_columns();
-    ConvolutionKernels<B, T>::rearrange(ctx, label, what);
+    ConvolutionKernels<B, T>::rearrange(ctx, label, to_channels_last(out_grad, first, count, data, distance));
     if (padding_ > 0) {
       fill_with_bias(ctx, labels, matrix(data + windows.out_channels, count * pixels, padding_, distance));
     }

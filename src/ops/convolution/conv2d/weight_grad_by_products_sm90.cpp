@@ -72,7 +72,8 @@ struct WeightProductsMemory {
                        const TensorRef& out_grad_tensor)
       : plan(plan_weight_products(windows, reads_planes(windows, x_tensor, out_grad_tensor), multiprocessors(ctx))),
         x(layout, x_tensor, !plan.of_planes && !has_units(x_tensor)),
-        out_grad(layout, out_grad_tensor, !plan.of_planes && !has_units(out_grad_tensor)),
+        out_grad(layout, out_grad_tensor, !plan.of_planes && !has_units(out_grad_tensor),
+                 unit_of(out_grad_tensor.type())),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
@@ -182,14 +183,14 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
     return false;
   }
   const std::int64_t unit = unit_of(x.type());
+  constexpr std::int64_t least_out_channels = 16;
   if (x.type() == ElementType::f32) {
-    constexpr std::int64_t least_out_channels = 16;
     return channels % unit == 0 && out_channels >= least_out_channels &&
            (windows.groups == 1 || out_channels % unit == 0);
   }
   constexpr std::int64_t least_channels = 32;
-  return size_of(x.type()) == 2 && channels >= least_channels && out_channels >= least_channels &&
-         channels % unit == 0 && out_channels % unit == 0;
+  return size_of(x.type()) == 2 && channels >= least_channels && out_channels >= least_out_channels &&
+         channels % unit == 0 && (windows.groups == 1 || out_channels % unit == 0);
 }
 
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,

@@ -127,13 +127,13 @@ struct UnitOfX {
 /// The same of out_grad.
 struct UnitOfOutGrad {
   std::int32_t offset;
-  bool exists;
+  int channels;  ///< that there are, of the last unit fewer than of others
 
   UnitOfOutGrad() = default;
   __device__ UnitOfOutGrad(const Arguments& arguments, const Block& block, int line, int unit) {
     const std::int64_t of_group = arguments.windows.group_out_channels();
     const std::int64_t channel = block.first_out_channel + line * line_channels + unit * unit_channels;
-    exists = channel < of_group;
+    channels = static_cast<int>(min(of_group - channel, std::int64_t{unit_channels}));
     offset = static_cast<std::int32_t>((block.group * of_group + channel) / unit_channels);
   }
 };
@@ -152,20 +152,21 @@ struct Units {
     for (int line = 0; line < column_lines; ++line) x[line] = {arguments, block, line, unit};
   }
 
-  /// Calls action(line of the tile, address, whether it is there) for those of a pixel.
+  /// Calls action(line of the tile, address, how many of its channels are there) for those of a pixel.
   template <class Action>
   __device__ __forceinline__ void for_lines(const Arguments& arguments, PixelPlace place, const Action& action) const {
     const auto* const of_grad = static_cast<const uint4*>(arguments.operands.out_grad);
     const auto* const of_x = static_cast<const uint4*>(arguments.operands.x);
 #pragma unroll
     for (int line = 0; line < row_lines(rows); ++line) {
-      const bool is_there = out_grad[line].exists && place.is_there != 0;
-      action(line, of_grad + (is_there ? place.out_grad + out_grad[line].offset : 0), is_there);
+      const bool is_there = out_grad[line].channels > 0 && place.is_there != 0;
+      action(line, of_grad + (is_there ? place.out_grad + out_grad[line].offset : 0),
+             is_there ? out_grad[line].channels : 0);
     }
 #pragma unroll
     for (int line = 0; line < column_lines; ++line) {
       const bool is_there = x[line].is_in(arguments.windows, place);
-      action(row_lines(rows) + line, of_x + (is_there ? place.x + x[line].offset : 0), is_there);
+      action(row_lines(rows) + line, of_x + (is_there ? place.x + x[line].offset : 0), is_there ? unit_channels : 0);
     }
   }
 };
@@ -221,7 +222,7 @@ struct PlaneUnits {
         const bool exists = is_there && offset[line][k] >= 0;
         const uint4* const from = (line < row_lines(rows) ? out_grad : x) + offset[line][k];
         blas::sm90::copy_unit(stage + line * line_bytes + channel * 128 + ((unit ^ (channel % 8)) << 4),
-                              exists ? from : static_cast<const uint4*>(arguments.operands.x), exists);
+                              exists ? from : static_cast<const uint4*>(arguments.operands.x), exists ? 16 : 0);
       }
     }
   }
@@ -411,8 +412,8 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
       for (int pixel = first_pixel; pixel < step_pixels; pixel += together) {
         const SharedAddress to = stage + pixel * 128 + ((unit ^ (pixel % 8)) << 4);
         units.for_lines(arguments, places[step % stages * step_pixels + pixel],
-                        [&](int line, const void* from, bool is_there) {
-                          blas::sm90::copy_unit(to + line * line_bytes, from, is_there);
+                        [&](int line, const void* from, int channels) {
+                          blas::sm90::copy_unit(to + line * line_bytes, from, channels * 2);
                         });
       }
     }
