@@ -195,7 +195,8 @@ OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 cha
           Shape("channels last 4x128x75x101", (4, 128, 75, 101), 192, channels_last=True),
           Shape("channels last 2x72x90x160", (2, 72, 90, 160), 100, channels_last=True),
           Shape("96 channels", (1, 96, 200, 304), 96), Shape("48 channels", (4, 48, 120, 90), 80),
-          Shape("groups of 16", (2, 256, 64, 64), 256, groups=16, deformable_groups=16),
+          Shape("64 images 14x14", (64, 128, 14, 14), 128), Shape("64 images 7x7", (64, 128, 7, 7), 256),
+          Shape("30x45", (4, 128, 30, 45), 128), Shape("groups of 16", (2, 256, 64, 64), 256, groups=16, deformable_groups=16),
           Shape("groups of 40", (1, 320, 40, 60), 320, groups=8, deformable_groups=8))
 # Windows of few products.
 WARP = Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False)

@@ -103,11 +103,11 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
 #define PORTOPS_SUMS_8(i)                                                                                 \
   "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
       "+f"(sum[i + 6]), "+f"(sum[i + 7])
-#define PORTOPS_SUMS_32(i) PORTOPS_SUMS_8(i), PORTOPS_SUMS_8(i + 8), PORTOPS_SUMS_8(i + 16), PORTOPS_SUMS_8(i + 24)
+#define PORTOPS_SUMS_16(i) PORTOPS_SUMS_8(i), PORTOPS_SUMS_8(i + 8)
+#define PORTOPS_SUMS_32(i) PORTOPS_SUMS_16(i), PORTOPS_SUMS_16(i + 16)
 #define PORTOPS_SUMS_64(i) PORTOPS_SUMS_32(i), PORTOPS_SUMS_32(i + 32)
-#define PORTOPS_NAMES_32                                                                           \
-  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25," \
-  "%26,%27,%28,%29,%30,%31"
+#define PORTOPS_NAMES_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+#define PORTOPS_NAMES_32 PORTOPS_NAMES_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
 #define PORTOPS_NAMES_64                                                                                  \
   PORTOPS_NAMES_32                                                                                        \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
@@ -133,8 +133,10 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
                     PORTOPS_SUMS_64(64));                                                                  \
   } else if constexpr (columns == 128) {                                                                   \
     PORTOPS_PRODUCT("n128" form, end, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, 69, PORTOPS_SUMS_64(0));       \
-  } else {                                                                                                 \
+  } else if constexpr (columns == 64) {                                                                    \
     PORTOPS_PRODUCT("n64" form, end, PORTOPS_NAMES_32, 32, 33, 34, 35, 36, 37, PORTOPS_SUMS_32(0));        \
+  } else {                                                                                                 \
+    PORTOPS_PRODUCT("n32" form, end, PORTOPS_NAMES_16, 16, 17, 18, 19, 20, 21, PORTOPS_SUMS_16(0));        \
   }
 #endif
 
@@ -145,7 +147,7 @@ template <Precision precision, int columns, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] const std::uint32_t (&a)[4],
                                                   [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
-  static_assert(columns == 64 || columns == 128 || columns == 256);
+  static_assert(columns == 32 || columns == 64 || columns == 128 || columns == 256);
   static_assert(!b_turned || precision == Precision::bf16);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
@@ -169,7 +171,10 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
                : __VA_ARGS__                                                                                   \
                : "l"(a), "l"(b), "r"(adds), "n"(a_turned ? 1 : 0), "n"(b_turned ? 1 : 0))
 #define PORTOPS_TILE_PRODUCT_OF_COLUMNS(form)                                                                          \
-  if constexpr (columns == 192) {                                                                                      \
+  if constexpr (columns == 256) {                                                                                      \
+    PORTOPS_TILE_PRODUCT("n256" form, PORTOPS_NAMES_128, 128, 129, 130, 131, 132, PORTOPS_SUMS_64(0),                  \
+                         PORTOPS_SUMS_64(64));                                                                         \
+  } else if constexpr (columns == 192) {                                                                               \
     PORTOPS_TILE_PRODUCT("n192" form, PORTOPS_NAMES_96, 96, 97, 98, 99, 100, PORTOPS_SUMS_64(0), PORTOPS_SUMS_32(64)); \
   } else if constexpr (columns == 128) {                                                                               \
     PORTOPS_TILE_PRODUCT("n128" form, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, PORTOPS_SUMS_64(0));                       \
@@ -183,7 +188,7 @@ template <Precision precision, int columns, bool a_turned, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
                                                   [[maybe_unused]] int adds) {
-  static_assert(columns == 64 || columns == 128 || columns == 192);
+  static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
     PORTOPS_TILE_PRODUCT_OF_COLUMNS("k16.f32.f16.f16")
@@ -201,8 +206,10 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #undef PORTOPS_NAMES_96
 #undef PORTOPS_NAMES_64
 #undef PORTOPS_NAMES_32
+#undef PORTOPS_NAMES_16
 #undef PORTOPS_SUMS_64
 #undef PORTOPS_SUMS_32
+#undef PORTOPS_SUMS_16
 #undef PORTOPS_SUMS_8
 
 /// The descriptor of a tile, to which instruction_offset() is added. Where it is turned, the next 64 lines lie so many
@@ -249,6 +256,53 @@ struct RowsInRegisters {
   }
 };
 
+/// Calls action(row, column, pair_at) for the two rows of this thread's sums of a warpgroup's 64, which are pairs of
+/// neighbours: pair_at(i) is that of `column` + 8 * i, for i < columns / 8.
+template <int columns, class Action>
+__device__ __forceinline__ void for_rows_of_sums(const float (&sums)[columns / 2], const Action& action) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    action(warp * 16 + half * 8 + lane / 4, lane % 4 * 2,
+           [&](int i) { return make_float2(sums[4 * i + 2 * half], sums[4 * i + 2 * half + 1]); });
+  }
+}
+
+/// The sums of 64 rows by `columns`, for a warpgroup, of products of two tiles of 16-bit numbers.
+template <int columns>
+class TileSums {
+ public:
+  /// Enqueues the product of rows of 128 bytes.
+  template <Precision precision, bool b_turned>
+  __device__ __forceinline__ void add(std::uint64_t a, std::uint64_t b) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int k = 0; k < Tile<precision>::instructions; ++k) {
+      multiply_32_bytes<precision, columns, false, b_turned>(sums_, a + instruction_offset<precision>(0, k),
+                                                             b + instruction_offset<precision, b_turned>(0, k), 1);
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  /// Returns when no more than `underway` products are not over.
+  template <int underway>
+  __device__ __forceinline__ void wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(underway) : "memory");
+  }
+  /// Waits for the last product.
+  __device__ __forceinline__ void finish() {
+    wait<0>();
+#pragma unroll
+    for (float& sum : sums_) asm volatile("" : "+f"(sum)::"memory");
+  }
+  template <class Action>
+  __device__ __forceinline__ void for_rows(const Action& action) const {
+    for_rows_of_sums<columns>(sums_, action);
+  }
+
+ private:
+  float sums_[columns / 2] = {};
+};
+
 /// The product of 64 rows and a tile of `columns` rows, for a warpgroup: sums += a · transpose(b).
 template <Precision precision, int columns>
 class TileProduct {
@@ -270,7 +324,7 @@ class TileProduct {
     a.complete();
     // Instructions of few columns are over before the descriptor of the next one would be ready.
     const std::uint64_t described = describe<precision, b_turned>(b);
-    const std::uint64_t tile = part_columns == 64 ? uniform(described) : described;
+    const std::uint64_t tile = part_columns <= 64 ? uniform(described) : described;
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       enqueue(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
@@ -306,16 +360,9 @@ class TileProduct {
     }
   }
 
-  /// Calls action(row, column, pair_at) for the two rows of this thread's sums, which are pairs of neighbours:
-  /// pair_at(i) is that of `column` + 8 * i, for i < columns / 8.
   template <class Action>
   __device__ __forceinline__ void for_rows(const Action& action) const {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      action(warp * 16 + half * 8 + lane / 4, lane % 4 * 2,
-             [&](int i) { return make_float2(sums_[4 * i + 2 * half], sums_[4 * i + 2 * half + 1]); });
-    }
+    for_rows_of_sums<columns>(sums_, action);
   }
 
   /// Calls action(i, pack) for the sums of this thread, four at a time, which it may change.

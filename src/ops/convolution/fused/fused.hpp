@@ -25,6 +25,7 @@ struct BlockTime {
   int fixed_time;  ///< to begin, to find the samples, and to write the sums
   int step_time;
   int at_once = 1;
+  int lone_step_time = 0;  ///< where it has a multiprocessor to itself, if that differs
 };
 
 /// The kernels of an operator.

@@ -29,7 +29,17 @@ struct FusedArguments {
   Windows windows;
   FusedOperands operands;
   int splits, run_bytes, run_chunks, group_chunks, deformable_chunks, phase_taps, steps, row_tiles;
+  bool is_alone;  ///< whether each block has a multiprocessor to itself
   Divisor kernel_width;
+
+  /// The row and column of a tap in its window.
+  struct Tap {
+    int y, x;
+  };
+  __device__ __forceinline__ Tap tap(int number) const {
+    const auto row = static_cast<int>(kernel_width.quotient(static_cast<std::uint32_t>(number)));
+    return {row, number - row * static_cast<int>(kernel_width.value())};
+  }
 };
 
 /// The convolutions of a launch, up to so many, whose blocks are neighbours along the grid's first axis.

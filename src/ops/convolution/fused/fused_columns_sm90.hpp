@@ -10,6 +10,8 @@
 // found is a parameter of the kernels, a struct Samples with
 //
 //   corner_count                                   pixels of x that a sample is blended of: 4 or 1
+//   least_rows                                     output channels of the smallest block, in f32: 64 or 32
+//   has_64_pixels<T>                               whether there are blocks of 64 pixels
 //   blocks_at_once(output channels of a block)     for how many of a multiprocessor registers do
 //   find<T, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
 

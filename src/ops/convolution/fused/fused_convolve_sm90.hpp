@@ -13,6 +13,13 @@
 #include <span>
 
 // The fused kernel and its launches. For _sm90.cu alone, which say how samples are found: see fused_columns_sm90.hpp.
+// Which kernels an operator has in an element type is a parameter of the launches, a struct Forms with
+//
+//   block_threads                                  of a block
+//   packs, in_order                                whether the weight is packed, and its channels then in their order
+//   layout(plan)                                   the SharedLayout
+//   with_kernel<has_part, most>(plan, action)      calls action(kernel) with that of the plan
+//   arguments(FusedBatch, convolutions)            what the kernel is given
 
 namespace portops::impl::fused_sm90 {
 
@@ -181,11 +188,11 @@ __device__ __forceinline__ void write_tile(const FusedArguments& arguments, cons
   if (arguments.splits > 1) {
     blas::sm90::synchronize_cluster();
   } else {
-    __syncthreads();
+    blas::sm90::synchronize<3, threads>();
   }
   if (shares > 1 || arguments.splits > 1) {
     join_sums<order, rows, pixels>(sums, address, part, tile.split, arguments.splits);
-    __syncthreads();
+    blas::sm90::synchronize<3, threads>();
   }
   const Tensor4& tensor = arguments.operands.out;
   T* const out = static_cast<T*>(tensor.data) + tile.first_out_channel * tensor.stride[1];
@@ -197,14 +204,14 @@ __device__ __forceinline__ void write_tile(const FusedArguments& arguments, cons
 }
 
 /// Where a block's pixels lie in out, and the biases of its output channels.
-template <class T, int rows, int pixels>
+template <class T, int rows, int pixels, class Locate>
 __device__ void prepare_output(const FusedArguments& arguments, const BlockTile& tile, std::int64_t* targets,
-                               float* biases) {
+                               float* biases, const Locate& locate_pixel) {
   const int thread = threadIdx.x;
   if (thread < pixels) {
     targets[thread] = no_target;
     if (tile.first_pixel + thread < arguments.windows.images * arguments.windows.pixels()) {
-      const Pixel at = locate(arguments.windows, tile.first_pixel + thread);
+      const Pixel at = locate_pixel(arguments.windows, tile.first_pixel + thread);
       const Tensor4& out = arguments.operands.out;
       targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
     }
@@ -258,7 +265,7 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
     wait_for_kernel_before();
     for (int i = 0; i < min(tile.steps, stages); ++i) copy_weight(i);
   }
-  prepare_output<T, rows, pixels>(arguments, tile, targets, biases);
+  prepare_output<T, rows, pixels>(arguments, tile, targets, biases, locate);
 
   Product product;
   ColumnMaker<T, precision, pixels, Samples::corner_count, loads_ahead, has_part> maker(
@@ -329,9 +336,9 @@ struct Launch {
     config.numAttrs = 1;
   }
   /// Of convolutions with so many tiles of pixels.
-  Launch(const FusedPlan& plan, unsigned pixel_tiles, unsigned groups, int shared_bytes)
+  Launch(const FusedPlan& plan, unsigned pixel_tiles, unsigned groups, unsigned block, int shared_bytes)
       : Launch(dim3(pixel_tiles, groups * static_cast<unsigned>(plan.row_tiles), static_cast<unsigned>(plan.splits)),
-               threads) {
+               block) {
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     attributes[1].id = cudaLaunchAttributeClusterDimension;
     attributes[1].val.clusterDim = {1, 1, static_cast<unsigned>(plan.splits)};
@@ -353,8 +360,43 @@ auto with_precision(const FusedPlan& plan, const Action& action) {
   return action.template operator()<float, Precision::f32>();
 }
 
+/// The forms of columns that are made in registers.
+template <class Samples, class T, Precision precision>
+struct FormsInRegisters {
+  static constexpr bool packs = true, in_order = false;
+  static constexpr int block_threads = threads;
+
+  static SharedLayout layout(const FusedPlan& plan) {
+    constexpr int corners = Samples::corner_count;
+    const int table = plan.pixels == 64 ? SampleTable<corners, 64>{plan.phase_taps}.bytes()
+                                        : SampleTable<corners, 128>{plan.phase_taps}.bytes();
+    return {stages_of<precision>(plan.rows), Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels, table};
+  }
+
+  template <bool has_part, int most, class Action>
+  static auto with_kernel(const FusedPlan& plan, const Action& action) {
+    if constexpr (Samples::template has_64_pixels<T>) {
+      if (plan.pixels == 64) {
+        return plan.rows == 256 ? action(convolve<Samples, T, precision, 256, 64, has_part, most>)
+                                : action(convolve<Samples, T, precision, 128, 64, has_part, most>);
+      }
+    }
+    if (plan.rows == 256) return action(convolve<Samples, T, precision, 256, 128, has_part, most>);
+    if (plan.rows == 128) return action(convolve<Samples, T, precision, 128, 128, has_part, most>);
+    if constexpr (precision == Precision::f32 && Samples::least_rows == 32) {
+      if (plan.rows == 32) return action(convolve<Samples, T, precision, 32, 128, has_part, most>);
+    }
+    return action(convolve<Samples, T, precision, 64, 128, has_part, most>);
+  }
+
+  template <int most>
+  static const FusedBatch<most>& arguments(const FusedBatch<most>& batch, std::span<const FusedConvolution>) {
+    return batch;
+  }
+};
+
 /// The fused path of an operator: what FusedKernels asks for.
-template <class Samples>
+template <class Samples, template <class T, Precision precision> class FormsOf>
 class FusedPath {
  public:
   static int clusters_at_once(const ConvolutionLabels& labels, const FusedPlan& plan) {
@@ -362,9 +404,10 @@ class FusedPath {
       return with_kernel<T, precision, 1>(plan, [&](auto* kernel) {
         FusedPlan one = plan;
         one.row_tiles = 1;
-        const Launch launch(one, 1, 1, shared_bytes<precision>(plan));
+        using Forms = FormsOf<T, precision>;
+        const Launch launch(one, 1, 1, Forms::block_threads, shared_bytes<Forms>(plan));
         int count = 0;
-        prepare<precision>(labels, kernel, plan);
+        prepare<Forms>(labels, kernel, plan);
         check_cuda(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), labels.fused,
                    "cudaOccupancyMaxActiveClusters");
         return count;
@@ -399,48 +442,34 @@ class FusedPath {
         .phase_taps = plan.phase_taps,
         .steps = plan.steps,
         .row_tiles = plan.row_tiles,
+        .is_alone = plan.load <= 1,
         .kernel_width = Divisor(static_cast<std::uint32_t>(windows.kernel_width))};
   }
 
   /// Calls action(kernel) with the one that the plan is for.
   template <class T, Precision precision, int most, class Action>
   static auto with_kernel(const FusedPlan& plan, const Action& action) {
-    if (plan.run_bytes % chunk_bytes == 0) return with_form<T, precision, false, most>(plan, action);
-    return with_form<T, precision, true, most>(plan, action);
+    using Forms = FormsOf<T, precision>;
+    if (plan.run_bytes % chunk_bytes == 0) return Forms::template with_kernel<false, most>(plan, action);
+    return Forms::template with_kernel<true, most>(plan, action);
   }
-  template <class T, Precision precision, bool has_part, int most, class Action>
-  static auto with_form(const FusedPlan& plan, const Action& action) {
-    if (plan.rows == 256) {
-      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 256, 64, has_part, most>)
-                               : action(convolve<Samples, T, precision, 256, 128, has_part, most>);
-    }
-    if (plan.rows == 128) {
-      return plan.pixels == 64 ? action(convolve<Samples, T, precision, 128, 64, has_part, most>)
-                               : action(convolve<Samples, T, precision, 128, 128, has_part, most>);
-    }
-    return action(convolve<Samples, T, precision, 64, 128, has_part, most>);
-  }
-
-  template <Precision precision>
+  template <class Forms>
   static int shared_bytes(const FusedPlan& plan) {
-    constexpr int corners = Samples::corner_count;
-    const int table = plan.pixels == 64 ? SampleTable<corners, 64>{plan.phase_taps}.bytes()
-                                        : SampleTable<corners, 128>{plan.phase_taps}.bytes();
-    return SharedLayout(stages_of<precision>(plan.rows), Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels,
-                        table)
-        .bytes;
+    return Forms::layout(plan).bytes;
   }
 
   /// As much as any call of the kernel needs.
-  template <Precision precision, class Kernel>
+  template <class Forms, class Kernel>
   static void prepare(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan) {
     plan.phase_taps = FusedPlan::most_phase_taps;
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<precision>(plan), labels.fused);
+    plan.load = 1;
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<Forms>(plan), labels.fused);
   }
 
   template <class T, Precision precision, int most>
   static void launch(const ConvolutionLabels& labels, cudaStream_t stream,
                      std::span<const FusedConvolution> convolutions) {
+    using Forms = FormsOf<T, precision>;
     constexpr unsigned block = 256;
     const FusedPlan& form = convolutions.front().plan;
     FusedBatch<most> packed, batch;
@@ -453,18 +482,22 @@ class FusedPath {
       units.of[packed.count] = own;
       packed.add(arguments, (own.all + block - 1) / block);
       batch.add(arguments, static_cast<std::uint32_t>(plan.pixel_tiles));
-      bytes = std::max(bytes, shared_bytes<precision>(plan));
+      bytes = std::max(bytes, shared_bytes<Forms>(plan));
     }
-    Launch pack(dim3(packed.blocks()), block);
-    pack.config.stream = stream;
-    check_cuda(cudaLaunchKernelEx(&pack.config, pack_weight<T, precision, most>, packed, units, form.rows),
-               labels.fused, "cudaLaunchKernelEx (packing the weight)");
+    if constexpr (Forms::packs) {
+      Launch pack(dim3(packed.blocks()), block);
+      pack.config.stream = stream;
+      check_cuda(
+          cudaLaunchKernelEx(&pack.config, pack_weight<T, precision, Forms::in_order, most>, packed, units, form.rows),
+          labels.fused, "cudaLaunchKernelEx (packing the weight)");
+    }
     with_kernel<T, precision, most>(form, [&](auto* kernel) {
-      prepare<precision>(labels, kernel, form);
+      prepare<Forms>(labels, kernel, form);
       const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
-      Launch convolve(form, batch.blocks(), groups, bytes);
+      Launch convolve(form, batch.blocks(), groups, Forms::block_threads, bytes);
       convolve.config.stream = stream;
-      check_cuda(cudaLaunchKernelEx(&convolve.config, kernel, batch), labels.fused,
+      convolve.attributes[0].val.programmaticStreamSerializationAllowed = Forms::packs ? 1 : 0;
+      check_cuda(cudaLaunchKernelEx(&convolve.config, kernel, Forms::arguments(batch, convolutions)), labels.fused,
                  "cudaLaunchKernelEx (the convolution)");
     });
   }

@@ -78,8 +78,13 @@ FusedPlan with_form(FusedPlan plan, const Windows& windows, const FusedForm& for
 /// Those of calls that are launched together, in one form.
 using FusedPlans = std::vector<FusedPlan>;
 
-FusedPlans with_form(FusedPlans plans, std::span<const FusedCall> calls, const FusedForm& form) {
-  for (std::size_t i = 0; i < plans.size(); ++i) plans[i] = with_form(plans[i], calls[i].windows, form);
+FusedPlans with_form(const Context& ctx, FusedPlans plans, std::span<const FusedCall> calls, const FusedForm& form) {
+  std::int64_t blocks = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans[i] = with_form(plans[i], calls[i].windows, form);
+    blocks += plans[i].row_tiles * calls[i].windows.groups * plans[i].pixel_tiles * plans[i].splits;
+  }
+  for (FusedPlan& plan : plans) plan.load = ceil_div(blocks, multiprocessors(ctx));
   return plans;
 }
 
@@ -89,8 +94,9 @@ std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> c
   std::int64_t all = 0, longest = 0;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const FusedPlan& plan = plans[i];
+    const int step_time = plan.load <= 1 && block.lone_step_time > 0 ? block.lone_step_time : block.step_time;
     const std::int64_t time =
-        block.fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * block.step_time;
+        block.fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * step_time;
     const std::int64_t tiles = plan.row_tiles * calls[i].windows.groups * plan.pixel_tiles;
     if (plans.size() == 1) return ceil_div(tiles, at_once) * time;
     all += tiles * time;
@@ -108,12 +114,12 @@ FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span
     steps.push_back(plan_steps(ctx, call.windows, type));
     most_splits = std::min(most_splits, steps.back().steps);
   }
-  if (form) return with_form(steps, calls, *form);
+  if (form) return with_form(ctx, steps, calls, *form);
   FusedPlans best;
   std::int64_t least = INT64_MAX;
   for (const BlockTime& block : kernels.block_times(type, steps.front().tf32)) {
     for (int splits = 1; splits <= most_splits; splits *= 2) {
-      FusedPlans plans = with_form(steps, calls, {block.rows, block.pixels, splits});
+      FusedPlans plans = with_form(ctx, steps, calls, {block.rows, block.pixels, splits});
       const std::int64_t time = expected_time(plans, calls, block, at_once(ctx, kernels, plans.front(), block));
       if (time >= least) continue;
       least = time;
@@ -158,8 +164,7 @@ void copy_x(const Context& ctx, const ConvolutionLabels& labels, const Windows& 
   const std::int64_t padded_run = plan.run_bytes / static_cast<std::int64_t>(size_of(x.type()));
   const std::int64_t runs = windows.channels / run;
   const std::int64_t pixel = runs * padded_run;
-  Rearrangement what = to_channels_last(x, 0, windows.images, copy);
-  what.to = {copy, windows.area() * pixel, 1, windows.width * pixel, pixel};
+  Rearrangement what = to_channels_last(x, 0, windows.images, copy, pixel);
   if (padded_run == run) return ConvolutionKernels<B, T>::rearrange(ctx, labels.x, what);
   fill_with_bias(ctx, labels,
                  {static_cast<T*>(copy) + run,
@@ -204,7 +209,7 @@ bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTenso
                                     (padded_run * static_cast<std::int64_t>(size_of(type)) / gpu_pack_bytes);
   return windows.images * windows.area() * pixel_bytes < most_bytes && span < most_bytes &&
          windows.taps() * windows.channels < INT32_MAX / 4 && packed_parts < INT32_MAX &&
-         windows.groups * ceil_div(windows.group_out_channels(), 128) < 65536 &&
+         windows.groups * ceil_div(windows.group_out_channels(), 32) < 65536 &&
          windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
 }
 

@@ -22,10 +22,11 @@ struct FusedPlan {
   static constexpr int most_splits = 4;
 
   ElementType type = ElementType::f32;
-  bool tf32 = false;  ///< f32 only: operands are rounded to tf32
-  int rows = 128;     ///< 64, 128 or 256
-  int pixels = 128;   ///< 128 or, with more than 64 rows, 64
-  int splits = 1;     ///< 1, 2 or 4
+  bool tf32 = false;      ///< f32 only: operands are rounded to tf32
+  int rows = 128;         ///< 64, 128 or 256; in f32, where it is products that take the time, also 32 for whole pixels
+  int pixels = 128;       ///< 128 or, with more than 64 rows, 64
+  int splits = 1;         ///< 1, 2 or 4
+  std::int64_t load = 1;  ///< blocks of the launch for each multiprocessor, rounded up
 
   // The inner axis: steps of one tap and one chunk of channels, which are 128 bytes of x. Channels that have a group
   // and a deformable group in common (a run) begin a chunk; the last one need not be full.

@@ -63,9 +63,10 @@ struct WeightUnitsOf {
 };
 
 /// The channel, of a chunk, of an element of a 16-byte unit of a row of packed weight. A thread's columns, 16 bytes of
-/// neighbouring channels, are words of several instructions; the weight follows them.
-template <class T, Precision precision>
+/// neighbouring channels, are words of several instructions; the weight follows them. In order: as they are counted.
+template <class T, Precision precision, bool in_order>
 __device__ __forceinline__ int channel_of(int unit, int element) {
+  if constexpr (in_order) return unit * (16 / static_cast<int>(sizeof(T))) + element;
   constexpr int of_vector = 16 / sizeof(T);
   constexpr int of_word = precision == Precision::tf32 ? 1 : 2;
   constexpr int words = of_vector / of_word;  // of a vector
@@ -77,14 +78,24 @@ __device__ __forceinline__ int channel_of(int unit, int element) {
 
 /// Reads the elements of a unit of a row of which there are so many channels, zeros behind them. Of 16-bit types both
 /// of a word are read at once where they are neighbours.
-template <class T, Precision precision, int unit_channels>
+template <class T, Precision precision, bool in_order, int unit_channels>
 __device__ __forceinline__ void read_unit(float (&element)[unit_channels], const T* from, std::int64_t stride, int unit,
                                           int channels) {
+  if constexpr (in_order && sizeof(T) == 2) {
+    const T* const first = from + unit * unit_channels;
+    if (stride == 1 && channels >= (unit + 1) * unit_channels && reinterpret_cast<std::uintptr_t>(first) % 16 == 0) {
+      alignas(16) T all[unit_channels];
+      *reinterpret_cast<uint4*>(all) = *reinterpret_cast<const uint4*>(first);
+#pragma unroll
+      for (int i = 0; i < unit_channels; ++i) element[i] = static_cast<float>(all[i]);
+      return;
+    }
+  }
   if constexpr (sizeof(T) == 2) {
     if (stride == 1 && channels % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint32_t) == 0) {
 #pragma unroll
       for (int i = 0; i < unit_channels; i += 2) {
-        const int channel = channel_of<T, precision>(unit, i);
+        const int channel = channel_of<T, precision, in_order>(unit, i);
         T pair[2] = {};
         if (channel < channels) memcpy(pair, __builtin_assume_aligned(from + channel, sizeof(pair)), sizeof(pair));
         element[i] = static_cast<float>(pair[0]);
@@ -95,13 +106,13 @@ __device__ __forceinline__ void read_unit(float (&element)[unit_channels], const
   }
 #pragma unroll
   for (int i = 0; i < unit_channels; ++i) {
-    const int channel = channel_of<T, precision>(unit, i);
+    const int channel = channel_of<T, precision, in_order>(unit, i);
     element[i] = channel < channels ? static_cast<float>(from[channel * stride]) : 0.0f;
   }
 }
 
 /// Packs a unit of all.
-template <class T, Precision precision>
+template <class T, Precision precision, bool in_order>
 __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const WeightUnits& units, int tile_rows,
                                           std::uint32_t index) {
   using Layout = Tile<precision>;
@@ -120,7 +131,7 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
                         weight.offset(group * windows.group_out_channels() + row, first_channel, tap_y, tap_x);
   const int channels = row < windows.group_out_channels() ? run - in_run : 0;
   float element[unit_channels];
-  read_unit<T, precision>(element, from, weight.stride[1], unit, channels);
+  read_unit<T, precision, in_order>(element, from, weight.stride[1], unit, channels);
 
   const int first_tap = tap / arguments.phase_taps * arguments.phase_taps;
   const int taps = min(arguments.phase_taps, static_cast<int>(windows.taps()) - first_tap);
@@ -156,7 +167,7 @@ __device__ __forceinline__ void pack_unit(const FusedArguments& arguments, const
 /// Packs the weight into the tiles that blocks copy: [group][row tile][step][tile]. Where x is copied by the kernel
 /// before, which began when all others had ended, both run at once; one block waits for it, so that it has ended too
 /// when this one does.
-template <class T, Precision precision, int most>
+template <class T, Precision precision, bool in_order, int most>
 __global__ void pack_weight(const __grid_constant__ FusedBatch<most> batch,
                             const __grid_constant__ WeightUnitsOf<most> units, int tile_rows) {
   const int its = batch.index();
@@ -164,7 +175,7 @@ __global__ void pack_weight(const __grid_constant__ FusedBatch<most> batch,
   if (!arguments.operands.x_is_copied) wait_for_kernel_before();
   let_next_kernel_start();
   const std::uint32_t index = (blockIdx.x - batch.first_block[its]) * blockDim.x + threadIdx.x;
-  if (index < units.of[its].all) pack_unit<T, precision>(arguments, units.of[its], tile_rows, index);
+  if (index < units.of[its].all) pack_unit<T, precision, in_order>(arguments, units.of[its], tile_rows, index);
   if (arguments.operands.x_is_copied && blockIdx.x == 0) wait_for_kernel_before();
 }
 

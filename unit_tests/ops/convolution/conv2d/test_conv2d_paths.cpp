@@ -37,7 +37,22 @@ const std::vector<Conv2dCase> cases{
      .padding = {0, 1, 2, 0},
      .dilation = {3, 2}},
     {.images = 1, .channels = 1024, .height = 3, .width = 3, .out_channels = 4},
-    {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4}};
+    {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4},
+    // Weights that are read where they lie, in 16 bits: channels that fill no chunk, output channels that fill no tile.
+    {.images = 2, .channels = 72, .out_channels = 150, .kernel = {3, 2}, .channels_last = {"x", "weight", "out"}},
+    {.images = 3, .channels = 128, .height = 9, .out_channels = 40, .groups = 2, .channels_last = {"weight"}},
+    {.images = 1,
+     .channels = 200,
+     .height = 30,
+     .width = 19,
+     .out_channels = 36,
+     .kernel = {5, 7},
+     .stride = {2, 1},
+     .padding = {4, 0, 1, 3},
+     .dilation = {1, 2},
+     .channels_last = {"x", "weight"}},
+    // Too far for the engine for tensor copies: padding, stride.
+    {.images = 1, .channels = 64, .width = 9, .out_channels = 8, .stride = {9, 1}, .padding = {1, 130, 1, 0}}};
 
 class Conv2dPathsTest : public OnEveryBackend {};
 
@@ -196,6 +211,21 @@ TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
   if (fused == 0) GTEST_SKIP() << "no device that can";
 }
 
+TEST_P(Conv2dPathsTest, gradients_of_weights_as_they_lie_equal_the_reference) {
+  // In 16 bits x_grad takes a weight whose channels are neighbours turned, tap by tap backwards; with strides in
+  // phases.
+  const std::set<std::string> last{"x", "weight", "out_grad", "x_grad", "weight_grad"};
+  const std::vector<Conv2dCase> all{
+      {.images = 2, .channels = 72, .height = 9, .out_channels = 80, .channels_last = last},
+      {.images = 1, .channels = 320, .out_channels = 88, .kernel = {2, 3}, .channels_last = {"weight"}},
+      {.images = 3, .channels = 136, .height = 8, .out_channels = 64, .stride = {2, 2}, .channels_last = last},
+      {.images = 1, .channels = 64, .out_channels = 72, .kernel = {4, 3}, .stride = {3, 2}, .channels_last = last},
+      {.images = 2, .channels = 128, .height = 7, .out_channels = 128, .groups = 2, .channels_last = last}};
+  for (const Conv2dCase& c : all) {
+    for_each_type([&]<class T>() { Conv2dProblem<T>(ctx, c).check_grad(ctx); });
+  }
+}
+
 TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
   // Of one group, x_grad by columns and weight_grad by rows of windows; of several, pixel by pixel, in several chunks,
   // but for depthwise windows of some extents.
@@ -263,7 +293,15 @@ TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
        .kernel = {1, 1},
        .padding = {0, 0},
        .groups = 2},
-      // And what f32 takes besides: units of 4 channels, output channels that fill none, images of few pixels.
+      // Output channels that fill no unit, as many as offsets and masks have.
+      {.images = 3, .channels = 64, .height = 14, .width = 14, .out_channels = 27},
+      {.images = 2,
+       .channels = 72,
+       .height = 9,
+       .out_channels = 131,
+       .channels_last = {"x", "out_grad", "weight_grad"}},
+      {.images = 2, .channels = 40, .height = 12, .out_channels = 33, .kernel = {1, 1}, .padding = {0, 0}},
+      // And what f32 takes besides: units of 4 channels, images of few pixels.
       {.images = 7, .channels = 20, .height = 5, .width = 4, .out_channels = 27, .stride = {1, 2}},
       {.images = 2, .channels = 48, .out_channels = 64, .dilation = {2, 1}, .groups = 4},
       {.images = 9, .channels = 8, .height = 40, .width = 50, .out_channels = 17, .channels_last = {"out_grad"}}};

@@ -1,39 +1,67 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/fused/convolve_whole_sm90.hpp"
 #include "ops/convolution/conv2d/fused/whole_samples_sm90.hpp"
-#include "ops/convolution/fused/fused_convolve_sm90.hpp"
+
+#include <algorithm>
+
+#include <type_traits>
 
 namespace portops::impl {
 namespace {
 
-using Path = fused_sm90::FusedPath<fused_sm90::WholeSamples>;
+using fused_sm90::WeightOrder;
+
+template <class T, fused_sm90::Precision precision>
+using InRegisters = fused_sm90::FormsInRegisters<fused_sm90::WholeSamples, T, precision>;
+using PathInRegisters = fused_sm90::FusedPath<fused_sm90::WholeSamples, InRegisters>;
+/// 16-bit numbers may be multiplied as they lie; others are rounded or split on the way.
+template <fused_sm90::WeightOrder order>
+struct ByCopies {
+  template <class T, fused_sm90::Precision precision>
+  using Forms =
+      std::conditional_t<sizeof(T) == 2, fused_sm90::WholeForms<T, precision, order>, InRegisters<T, precision>>;
+  using Path = fused_sm90::FusedPath<fused_sm90::WholeSamples, Forms>;
+};
 
 std::span<const BlockTime> block_times(ElementType type, bool tf32) {
   constexpr int both = fused_sm90::WholeSamples::blocks_at_once(64);
-  static constexpr BlockTime of_16_bits[] = {{256, 128, 7700, 716},
-                                             {256, 64, 6700, 385},
-                                             {128, 128, 5100, 550},
-                                             {128, 64, 4800, 285},
-                                             {64, 128, 6300, 510, both}};
+  static constexpr BlockTime of_16_bits[] = {
+      {256, 128, 5500, 660}, {128, 128, 5500, 680, both, 310}, {64, 128, 5000, 450, both, 215}};
   static constexpr BlockTime of_tf32[] = {{256, 128, 8900, 705},
                                           {256, 64, 6700, 390},
                                           {128, 128, 5400, 575},
                                           {128, 64, 5000, 293},
                                           {64, 128, 7000, 620, both}};
-  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},
-                                         {256, 64, 5500, 980},
-                                         {128, 128, 5000, 1030},
-                                         {128, 64, 5000, 525},
-                                         {64, 128, 4200, 1410, both}};
+  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},
+                                         {128, 128, 5000, 1030},      {128, 64, 5000, 525},
+                                         {64, 128, 4200, 1410, both}, {32, 128, 4200, 950, both}};
   if (size_of(type) == 2) return of_16_bits;
   return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
 }
 
-int clusters_at_once(const FusedPlan& plan) { return Path::clusters_at_once(Conv2dConvolution::labels(), plan); }
+/// Of the forms by copies, where they have that one.
+int clusters_at_once(const FusedPlan& plan) {
+  const ConvolutionLabels& labels = Conv2dConvolution::labels();
+  return plan.pixels == fused_sm90::WindowMap::pixels
+             ? ByCopies<WeightOrder::packed>::Path::clusters_at_once(labels, plan)
+             : PathInRegisters::clusters_at_once(labels, plan);
+}
 
 void run(void* stream, std::span<const FusedConvolution> convolutions) {
-  Path::run(Conv2dConvolution::labels(), stream, convolutions);
+  const ConvolutionLabels& labels = Conv2dConvolution::labels();
+  if (!std::ranges::all_of(convolutions, fused_sm90::WindowMap::suits)) {
+    return PathInRegisters::run(labels, stream, convolutions);
+  }
+  const WeightOrder order = fused_sm90::WeightMap::order(convolutions.front());
+  const bool is_common = std::ranges::all_of(
+      convolutions, [&](const FusedConvolution& its) { return fused_sm90::WeightMap::order(its) == order; });
+  switch (is_common ? order : WeightOrder::packed) {
+    case WeightOrder::packed: return ByCopies<WeightOrder::packed>::Path::run(labels, stream, convolutions);
+    case WeightOrder::channels: return ByCopies<WeightOrder::channels>::Path::run(labels, stream, convolutions);
+    case WeightOrder::out_channels: return ByCopies<WeightOrder::out_channels>::Path::run(labels, stream, convolutions);
+  }
 }
 
 }  // namespace

@@ -13,8 +13,12 @@ struct WholeSamples {
   static constexpr int corner_count = 1;
   /// Of a launch: a gradient with a stride of 2 has so many.
   static constexpr int most_convolutions = 4;
+  static constexpr int least_rows = 32;
+  /// 16-bit types have few calls in registers.
+  template <class T>
+  static constexpr bool has_64_pixels = sizeof(T) == 4;
   /// Few sums leave registers for two: one begins or writes its sums while the other one multiplies.
-  static constexpr int blocks_at_once(int rows) { return rows == 64 ? 2 : 1; }
+  static constexpr int blocks_at_once(int rows) { return rows <= 64 ? 2 : 1; }
 
   /// Finds those of a phase, for the block's pixels.
   template <class T, int pixels>

@@ -35,6 +35,9 @@ __device__ inline void write_sample(const FusedOperands& operands, const Sample<
 struct BilinearSamples {
   static constexpr int corner_count = corners;
   static constexpr int most_convolutions = 1;  ///< of a launch
+  static constexpr int least_rows = 64;
+  template <class T>
+  static constexpr bool has_64_pixels = true;
   static constexpr int blocks_at_once(int /*rows*/) { return 1; }
 
   /// Finds those of a phase, for the block's pixels.

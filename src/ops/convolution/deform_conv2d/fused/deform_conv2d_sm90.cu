@@ -7,7 +7,9 @@
 namespace portops::impl {
 namespace {
 
-using Path = fused_sm90::FusedPath<fused_sm90::BilinearSamples>;
+template <class T, fused_sm90::Precision precision>
+using Forms = fused_sm90::FormsInRegisters<fused_sm90::BilinearSamples, T, precision>;
+using Path = fused_sm90::FusedPath<fused_sm90::BilinearSamples, Forms>;
 
 std::span<const BlockTime> block_times(ElementType type, bool tf32) {
   constexpr int fixed = 9000;
