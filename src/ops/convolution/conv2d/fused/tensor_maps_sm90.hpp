@@ -176,12 +176,12 @@ class WeightMap {
         "cuTensorMapEncodeTiled");
   }
 
-  /// The one that the convolution allows, and that is worth while: many blocks wait for a packed weight less than they
-  /// would for lines of it that lie apart.
+  /// The one that the convolution allows, and that is worth while: copies take long where much of a tile is not there,
+  /// longer than packing does where there are many.
   static WeightOrder order(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
-    constexpr int few_blocks = 2;  // for a multiprocessor
-    if (plan.load > few_blocks) return WeightOrder::packed;
+    const bool fills_tiles = windows.group_channels() % channels == 0 && windows.group_out_channels() % plan.rows == 0;
+    if (!fills_tiles && plan.load > 1) return WeightOrder::packed;
     const Tensor4& weight = operands.weight;
     const auto element = static_cast<std::int64_t>(size_of(plan.type));
     const auto is_aligned = [&](std::int64_t extent, int axis) {
