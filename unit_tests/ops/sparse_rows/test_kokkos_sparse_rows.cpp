@@ -196,8 +196,10 @@ TYPED_TEST(SparseRowsContractTest, run_on_the_instance_under_labels_of_their_own
       EXPECT_EQ(kernel.device, tools::device_id(this->space)) << kernel.name;
       EXPECT_TRUE(is_label(kernel.name, op, true)) << kernel.name;
     }
+    // Few rows take no memory on a GPU, unless they are merged.
+    const bool takes_none = op == "embedding" || (op != "merge_rows" && this->ctx.backend() == Backend::cuda);
     const auto allocations = of_kind(events, Kind::allocation);
-    EXPECT_EQ(allocations.size(), op == "embedding" ? 0u : 1u);
+    EXPECT_EQ(allocations.size(), takes_none ? 0u : 1u) << op;
     for (const Event& event : allocations) EXPECT_TRUE(is_label(event.name, op, false)) << event.name;
     EXPECT_EQ(of_kind(events, Kind::deallocation).size(), allocations.size());
     for (const Event& fence : of_kind(events, Kind::fence)) ADD_FAILURE() << op << " fences: " << fence.name;
