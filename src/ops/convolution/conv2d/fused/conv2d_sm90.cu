@@ -5,7 +5,6 @@
 #include "ops/convolution/conv2d/fused/whole_samples_sm90.hpp"
 
 #include <algorithm>
-
 #include <type_traits>
 
 namespace portops::impl {

@@ -20,6 +20,8 @@ __device__ inline Pixel locate_in_order(const Windows& windows, std::int64_t ind
   return {image, y, in_image - y * windows.out_width};
 }
 
+constexpr std::int64_t unit_bytes = 16;
+
 /// A function of the driver, with which this library is not linked, or null where it has none of that name.
 template <class Function>
 Function driver_function(const char* name) {
@@ -53,13 +55,14 @@ class WindowMap {
   /// Throws Error where CUDA refuses it.
   explicit WindowMap(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
-    const auto extent = [](std::int64_t value) { return static_cast<cuuint64_t>(value); };
-    const cuuint64_t extents[] = {extent(windows.channels), extent(windows.width), extent(windows.height),
-                                  extent(windows.images)};
+    const auto number = [](std::int64_t value) { return static_cast<cuuint64_t>(value); };
+    const cuuint64_t extents[] = {number(windows.channels), number(windows.width), number(windows.height),
+                                  number(windows.images)};
     // An axis of one position has any stride.
-    const cuuint64_t pixel = std::max(extent(operands.x_pixel * 16), extent(16));
-    const cuuint64_t row = std::max(extent(operands.x_row * 16), pixel);
-    const cuuint64_t strides[] = {pixel, row, std::max(extent(operands.x_image * 16), row)};
+    const std::int64_t pixel = windows.width > 1 ? operands.x_pixel : 1;
+    const std::int64_t row = windows.height > 1 ? operands.x_row : pixel;
+    const std::int64_t image = windows.images > 1 ? operands.x_image : row;
+    const cuuint64_t strides[] = {number(pixel * unit_bytes), number(row * unit_bytes), number(image * unit_bytes)};
     const Box box(windows);
     const int lower[] = {static_cast<int>(box.lower[0]), static_cast<int>(box.lower[1])};
     const int upper[] = {static_cast<int>(box.upper[0]), static_cast<int>(box.upper[1])};
@@ -78,9 +81,10 @@ class WindowMap {
     const auto fits = [](std::int64_t corner) { return corner >= -128 && corner <= 127; };
     const auto reach = [](std::int64_t taps, std::int64_t dilation) { return (taps - 1) * dilation; };
     constexpr std::int64_t most_stride = 8, most_offset = 255;
-    const bool is_ordered = (windows.width == 1 || operands.x_pixel > 0) &&
-                            (windows.height == 1 || operands.x_row >= operands.x_pixel) &&
-                            (windows.images == 1 || operands.x_image >= operands.x_row);
+    // Rows behind each other, and images.
+    const std::int64_t pixel = windows.width > 1 ? operands.x_pixel : 1;
+    const std::int64_t row = windows.height > 1 ? operands.x_row : pixel;
+    const bool is_ordered = pixel > 0 && row >= pixel && (windows.images == 1 || operands.x_image >= row);
     return encode() != nullptr && size_of(plan.type) == 2 && plan.pixels == pixels &&
            (windows.groups == 1 || windows.group_channels() % channels == 0) && windows.stride_x <= most_stride &&
            windows.stride_y <= most_stride && reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
@@ -214,8 +218,6 @@ class WeightMap {
   }
 
  private:
-  static constexpr std::int64_t unit_bytes = 16;
-
   __device__ __forceinline__ void copy_box(const blas::sm90::Barrier& barrier, SharedAddress to, int first, int x,
                                            int y, int last) const {
     asm volatile(
