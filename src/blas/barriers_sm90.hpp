@@ -74,6 +74,7 @@ class Barrier {
                  : "memory");
   }
 
+  /// Announces a copy alone, and makes it.
   __device__ __forceinline__ void arrive_with_copy(SharedAddress to, const void* from, int bytes) const {
     announce(bytes);
     copy(to, from, bytes);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "nn/deform_conv2d.hpp"
 
+#include "core/lanes/tile_shape.hpp"
 #include "core/types/fail.hpp"
 #include "nn/uniform_bound.hpp"
 #include "portops/autograd/operators.hpp"
@@ -33,8 +34,7 @@ std::int64_t images_at_once(const Variable& x, const Variable& offset, const Var
   }
   const double fitting = std::min(most_bytes / std::max(bytes, 1.0), static_cast<double>(images));
   const std::int64_t most = std::max(static_cast<std::int64_t>(fitting), least);
-  const std::int64_t steps = (images - 1) / most + 1;
-  return (images - 1) / steps + 1;
+  return impl::ceil_div(images, impl::ceil_div(images, most));
 }
 
 }  // namespace

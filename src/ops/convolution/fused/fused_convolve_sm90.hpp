@@ -7,6 +7,7 @@
 #include "core/exec/cuda/kernel_order.hpp"
 #include "ops/convolution/fused/fused.hpp"
 #include "ops/convolution/fused/fused_columns_sm90.hpp"
+#include "ops/convolution/fused/fused_output_sm90.hpp"
 #include "ops/convolution/fused/fused_weight_sm90.hpp"
 
 #include <algorithm>
@@ -29,29 +30,6 @@ __host__ __device__ constexpr int stages_of(int rows) {
   return Tile<precision>::bytes(rows) > 32768 ? 3 : 4;
 }
 
-/// Where neighbours among the sums of a block lie in out.
-enum class OutOrder : std::uint8_t { pixels, channels };
-
-/// The sums of a block's share of the inner axis in shared memory: a row of pixels for each output channel, or a row of
-/// channels for each pixel. The padding spreads what a warp writes at once, 8 pixels of 4 pairs of channels, over the
-/// banks.
-template <OutOrder order>
-struct SumsLayout {
-  int rows, pixels;
-
-  __host__ __device__ constexpr int stride() const { return order == OutOrder::pixels ? pixels + 4 : rows + 8; }
-  __host__ __device__ constexpr int size() const { return (order == OutOrder::pixels ? rows : pixels) * stride(); }
-  __host__ __device__ constexpr int at(int channel, int pixel) const {
-    return order == OutOrder::pixels ? channel * stride() + pixel : pixel * stride() + channel;
-  }
-};
-
-__host__ __device__ constexpr int sums_bytes(int rows, int pixels) {
-  const int by_pixels = SumsLayout<OutOrder::pixels>{rows, pixels}.size();
-  const int by_channels = SumsLayout<OutOrder::channels>{rows, pixels}.size();
-  return shares_of(pixels) * (by_pixels > by_channels ? by_pixels : by_channels) * 4;
-}
-
 /// What a block has in shared memory: the stages, a tile of the weight each, which make room for the sums at the end,
 /// then barriers and tables.
 struct SharedLayout {
@@ -65,164 +43,6 @@ struct SharedLayout {
         samples(biases + rows * 4),       // the table
         bytes(samples + table_bytes) {}
 };
-
-constexpr std::int64_t no_target = INT64_MIN;
-
-/// The part of a tile's channels that a block writes.
-struct Part {
-  int begin;  ///< a multiple of 8
-  int width;  ///< a power of two, 8 or more
-  int end;    ///< of those that there are
-};
-
-/// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for a
-/// part of the tile: in this block's memory, in that of its first warpgroup.
-template <OutOrder order, int rows, int pixels>
-__device__ __forceinline__ void join_sums(float* sums, SharedAddress address, const Part& part, int block, int blocks) {
-  constexpr SumsLayout<order> layout{rows, pixels};
-  constexpr int shares = shares_of(pixels), packs = pixels / 4;
-  const auto add = [](float4& sum, const float4& other) {
-    sum.x += other.x;
-    sum.y += other.y;
-    sum.z += other.z;
-    sum.w += other.w;
-  };
-  const int shift = __popc(part.width / 4 - 1);  // packs of channels as a power of two
-  const int first = order == OutOrder::pixels ? part.begin * packs : 0;
-  const int end = order == OutOrder::pixels ? part.end * packs : pixels << shift;
-#pragma unroll 4
-  for (int i = first + static_cast<int>(threadIdx.x); i < end; i += threads) {
-    const int at = order == OutOrder::pixels ? layout.at(i / packs, i % packs * 4)
-                                             : layout.at(part.begin + (i & ((1 << shift) - 1)) * 4, i >> shift);
-    float4 sum = *reinterpret_cast<const float4*>(sums + at);
-    if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + layout.size() + at));
-#pragma unroll
-    for (int k = 1; k < most_splits; ++k) {
-      if (k == blocks) break;
-#pragma unroll
-      for (int share = 0; share < shares; ++share) {
-        add(sum, blas::sm90::read_of_block(address + 4 * (share * layout.size() + at), (block + k) % blocks));
-      }
-    }
-    *reinterpret_cast<float4*>(sums + at) = sum;
-  }
-}
-
-/// Writes a part of the sums to `out`, where the tile's first channel lies: each thread a pixel, channel by channel.
-template <int rows, int pixels, class T>
-__device__ __forceinline__ void write_by_pixels(T* out, std::int64_t stride, const std::int64_t* targets,
-                                                const float* biases, const float* sums, const Part& part) {
-  constexpr SumsLayout<OutOrder::pixels> layout{rows, pixels};
-  constexpr int together = threads / pixels;
-  const int pixel = static_cast<int>(threadIdx.x) % pixels;
-  const int first = part.begin + static_cast<int>(threadIdx.x) / pixels;
-  if (targets[pixel] == no_target) return;
-  sums += layout.at(first, pixel);
-  out += targets[pixel] + first * stride;
-#pragma unroll 8
-  for (int channel = first; channel < part.end; channel += together) {
-    *out = static_cast<T>(biases[channel] + *sums);
-    out += together * stride;
-    sums += together * layout.stride();
-  }
-}
-
-/// The same where channels are neighbours: each thread 16 bytes of a pixel's.
-template <int rows, int pixels, class T>
-__device__ __forceinline__ void write_by_channels(T* out, const std::int64_t* targets, const float* biases,
-                                                  const float* sums, const Part& part) {
-  constexpr SumsLayout<OutOrder::channels> layout{rows, pixels};
-  constexpr int width = 16 / sizeof(T);
-  const int shift = __popc(part.width / width - 1);
-#pragma unroll 2
-  for (int i = static_cast<int>(threadIdx.x); i < pixels << shift; i += threads) {
-    const int pixel = i >> shift, channel = part.begin + (i & ((1 << shift) - 1)) * width;
-    if (targets[pixel] == no_target) continue;
-    alignas(16) T values[width];
-#pragma unroll
-    for (int k = 0; k < width; k += 4) {
-      const float4 sum = *reinterpret_cast<const float4*>(sums + layout.at(channel + k, pixel));
-      const float4 bias = *reinterpret_cast<const float4*>(biases + channel + k);
-      values[k] = static_cast<T>(bias.x + sum.x);
-      values[k + 1] = static_cast<T>(bias.y + sum.y);
-      values[k + 2] = static_cast<T>(bias.z + sum.z);
-      values[k + 3] = static_cast<T>(bias.w + sum.w);
-    }
-    T* const to = out + targets[pixel] + channel;
-    if (channel + width <= part.end && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(values);
-    } else {
-#pragma unroll
-      for (int k = 0; k < width; ++k) {
-        if (channel + k < part.end) to[k] = values[k];
-      }
-    }
-  }
-}
-
-/// Brings the sums of a block's threads to out, by way of shared memory.
-template <OutOrder order, int rows, int pixels, class T, class Product>
-__device__ __forceinline__ void write_tile(const FusedArguments& arguments, const BlockTile& tile,
-                                           const Product& product, float* sums, SharedAddress address,
-                                           const std::int64_t* targets, const float* biases) {
-  constexpr SumsLayout<order> layout{rows, pixels};
-  constexpr int shares = shares_of(pixels);
-  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
-  float* const own_sums = shares == 1 ? sums + layout.at(0, warpgroup * 64) : sums + warpgroup * layout.size();
-  product.for_rows([&](int pixel, int first_channel, const auto& pair_at) {
-#pragma unroll
-    for (int i = 0; i < rows / 8; ++i) {
-      const float2 pair = pair_at(i);
-      const int channel = first_channel + 8 * i;
-      if constexpr (order == OutOrder::pixels) {
-        own_sums[layout.at(channel, pixel)] = pair.x;
-        own_sums[layout.at(channel + 1, pixel)] = pair.y;
-      } else {
-        *reinterpret_cast<float2*>(own_sums + layout.at(channel, pixel)) = pair;
-      }
-    }
-  });
-  // Each block of a cluster writes some of the channels.
-  const int width = rows / arguments.splits, begin = width * tile.split;
-  const Part part{begin, width, min(tile.channels, begin + width)};
-  if (arguments.splits > 1) {
-    blas::sm90::synchronize_cluster();
-  } else {
-    blas::sm90::synchronize<3, threads>();
-  }
-  if (shares > 1 || arguments.splits > 1) {
-    join_sums<order, rows, pixels>(sums, address, part, tile.split, arguments.splits);
-    blas::sm90::synchronize<3, threads>();
-  }
-  const Tensor4& tensor = arguments.operands.out;
-  T* const out = static_cast<T*>(tensor.data) + tile.first_out_channel * tensor.stride[1];
-  if constexpr (order == OutOrder::pixels) {
-    write_by_pixels<rows, pixels>(out, tensor.stride[1], targets, biases, sums, part);
-  } else {
-    write_by_channels<rows, pixels>(out, targets, biases, sums, part);
-  }
-}
-
-/// Where a block's pixels lie in out, and the biases of its output channels.
-template <class T, int rows, int pixels, class Locate>
-__device__ void prepare_output(const FusedArguments& arguments, const BlockTile& tile, std::int64_t* targets,
-                               float* biases, const Locate& locate_pixel) {
-  const int thread = threadIdx.x;
-  if (thread < pixels) {
-    targets[thread] = no_target;
-    if (tile.first_pixel + thread < arguments.windows.images * arguments.windows.pixels()) {
-      const Pixel at = locate_pixel(arguments.windows, tile.first_pixel + thread);
-      const Tensor4& out = arguments.operands.out;
-      targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
-    }
-  }
-  if (thread < rows) {
-    const auto* const bias = static_cast<const T*>(arguments.operands.bias);
-    biases[thread] = bias == nullptr || thread >= tile.channels
-                         ? 0.0f
-                         : static_cast<float>(bias[(tile.first_out_channel + thread) * arguments.operands.bias_stride]);
-  }
-}
 
 /// out = bias + weight · columns for a tile of pixels and output channels. A warpgroup makes the columns of a step of
 /// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
@@ -309,15 +129,7 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
 
   // No warpgroup needs the weight any more.
   __syncthreads();
-  float* const sums = reinterpret_cast<float*>(shared);
-  const Tensor4& out = arguments.operands.out;
-  if (out.stride[1] == 1 && out.stride[3] != 1) {
-    write_tile<OutOrder::channels, rows, pixels, T>(arguments, tile, product, sums, memory, targets, biases);
-  } else {
-    write_tile<OutOrder::pixels, rows, pixels, T>(arguments, tile, product, sums, memory, targets, biases);
-  }
-  // The others may still be reading this block's sums.
-  if (arguments.splits > 1) blas::sm90::synchronize_cluster();
+  write_out<rows, pixels, T>(arguments, tile, product, shared, memory, targets, biases);
 }
 
 // --- launches ----------------------------------------------------------------------------------------------
@@ -466,36 +278,45 @@ class FusedPath {
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<Forms>(plan), labels.fused);
   }
 
+  /// Packs the weights of a launch.
+  template <class T, Precision precision, int most>
+  static void pack(const ConvolutionLabels& labels, cudaStream_t stream, std::span<const FusedConvolution> convolutions,
+                   const FusedBatch<most>& batch) {
+    constexpr unsigned block = 256;
+    FusedBatch<most> packed;
+    WeightUnitsOf<most> units;
+    for (std::size_t i = 0; i < convolutions.size(); ++i) {
+      const FusedPlan& plan = convolutions[i].plan;
+      const FusedArguments& arguments = batch.arguments[i];
+      units.of[i] = WeightUnits(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
+      packed.add(arguments, (units.of[i].all + block - 1) / block);
+    }
+    Launch launch(dim3(packed.blocks()), block);
+    launch.config.stream = stream;
+    check_cuda(cudaLaunchKernelEx(&launch.config, pack_weight<T, precision, FormsOf<T, precision>::in_order, most>,
+                                  packed, units, convolutions.front().plan.rows),
+               labels.fused, "cudaLaunchKernelEx (packing the weight)");
+  }
+
   template <class T, Precision precision, int most>
   static void launch(const ConvolutionLabels& labels, cudaStream_t stream,
                      std::span<const FusedConvolution> convolutions) {
     using Forms = FormsOf<T, precision>;
-    constexpr unsigned block = 256;
     const FusedPlan& form = convolutions.front().plan;
-    FusedBatch<most> packed, batch;
-    WeightUnitsOf<most> units;
+    FusedBatch<most> batch;
     int bytes = 0;
     for (const FusedConvolution& convolution : convolutions) {
       const FusedPlan& plan = convolution.plan;
-      const FusedArguments arguments = arguments_of(convolution);
-      const WeightUnits own(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
-      units.of[packed.count] = own;
-      packed.add(arguments, (own.all + block - 1) / block);
-      batch.add(arguments, static_cast<std::uint32_t>(plan.pixel_tiles));
+      batch.add(arguments_of(convolution), static_cast<std::uint32_t>(plan.pixel_tiles));
       bytes = std::max(bytes, shared_bytes<Forms>(plan));
     }
-    if constexpr (Forms::packs) {
-      Launch pack(dim3(packed.blocks()), block);
-      pack.config.stream = stream;
-      check_cuda(
-          cudaLaunchKernelEx(&pack.config, pack_weight<T, precision, Forms::in_order, most>, packed, units, form.rows),
-          labels.fused, "cudaLaunchKernelEx (packing the weight)");
-    }
+    if constexpr (Forms::packs) pack<T, precision, most>(labels, stream, convolutions, batch);
     with_kernel<T, precision, most>(form, [&](auto* kernel) {
       prepare<Forms>(labels, kernel, form);
       const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
       Launch convolve(form, batch.blocks(), groups, Forms::block_threads, bytes);
       convolve.config.stream = stream;
+      // Behind another kernel than that which packs it may not start before that has ended: it reads biases at once.
       convolve.attributes[0].val.programmaticStreamSerializationAllowed = Forms::packs ? 1 : 0;
       check_cuda(cudaLaunchKernelEx(&convolve.config, kernel, Forms::arguments(batch, convolutions)), labels.fused,
                  "cudaLaunchKernelEx (the convolution)");

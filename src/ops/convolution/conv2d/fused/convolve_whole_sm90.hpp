@@ -122,15 +122,7 @@ __global__ __launch_bounds__(
 
   // No warpgroup needs the stages any more.
   blas::sm90::synchronize<3, threads>();
-  float* const written = reinterpret_cast<float*>(shared);
-  const Tensor4& out = arguments.operands.out;
-  if (out.stride[1] == 1 && out.stride[3] != 1) {
-    write_tile<OutOrder::channels, rows, pixels, T>(arguments, tile, sums, written, memory, targets, biases);
-  } else {
-    write_tile<OutOrder::pixels, rows, pixels, T>(arguments, tile, sums, written, memory, targets, biases);
-  }
-  // The others may still be reading this block's sums.
-  if (arguments.splits > 1) blas::sm90::synchronize_cluster();
+  write_out<rows, pixels, T>(arguments, tile, sums, shared, memory, targets, biases);
 }
 
 /// Its forms.

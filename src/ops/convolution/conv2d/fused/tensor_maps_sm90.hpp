@@ -58,10 +58,7 @@ class WindowMap {
     const auto number = [](std::int64_t value) { return static_cast<cuuint64_t>(value); };
     const cuuint64_t extents[] = {number(windows.channels), number(windows.width), number(windows.height),
                                   number(windows.images)};
-    // An axis of one position has any stride.
-    const std::int64_t pixel = windows.width > 1 ? operands.x_pixel : 1;
-    const std::int64_t row = windows.height > 1 ? operands.x_row : pixel;
-    const std::int64_t image = windows.images > 1 ? operands.x_image : row;
+    const auto [image, row, pixel] = strides_of_x(convolution);
     const cuuint64_t strides[] = {number(pixel * unit_bytes), number(row * unit_bytes), number(image * unit_bytes)};
     const Box box(windows);
     const int lower[] = {static_cast<int>(box.lower[0]), static_cast<int>(box.lower[1])};
@@ -81,10 +78,8 @@ class WindowMap {
     const auto fits = [](std::int64_t corner) { return corner >= -128 && corner <= 127; };
     const auto reach = [](std::int64_t taps, std::int64_t dilation) { return (taps - 1) * dilation; };
     constexpr std::int64_t most_stride = 8, most_offset = 255;
-    // Rows behind each other, and images.
-    const std::int64_t pixel = windows.width > 1 ? operands.x_pixel : 1;
-    const std::int64_t row = windows.height > 1 ? operands.x_row : pixel;
-    const bool is_ordered = pixel > 0 && row >= pixel && (windows.images == 1 || operands.x_image >= row);
+    const auto [image, row, pixel] = strides_of_x(convolution);
+    const bool is_ordered = pixel > 0 && row >= pixel && image >= row;
     return encode() != nullptr && size_of(plan.type) == 2 && plan.pixels == pixels &&
            (windows.groups == 1 || windows.group_channels() % channels == 0) && windows.stride_x <= most_stride &&
            windows.stride_y <= most_stride && reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
@@ -114,6 +109,14 @@ class WindowMap {
   }
 
  private:
+  /// In units of 16 bytes. An axis of one position, whose stride may be any, has that of the one inside of it.
+  static PixelStrides strides_of_x(const FusedConvolution& convolution) {
+    const auto& [windows, plan, operands] = convolution;
+    const std::int64_t pixel = windows.width > 1 ? operands.x_pixel : 1;
+    const std::int64_t row = windows.height > 1 ? operands.x_row : pixel;
+    return {windows.images > 1 ? operands.x_image : row, row, pixel};
+  }
+
   /// The corners of where windows begin, across and down, from those of x.
   struct Box {
     std::int64_t lower[2], upper[2];
