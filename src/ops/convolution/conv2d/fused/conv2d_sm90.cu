@@ -15,12 +15,13 @@ using fused_sm90::WeightOrder;
 template <class T, fused_sm90::Precision precision>
 using InRegisters = fused_sm90::FormsInRegisters<fused_sm90::WholeSamples, T, precision>;
 using PathInRegisters = fused_sm90::FusedPath<fused_sm90::WholeSamples, InRegisters>;
-/// 16-bit numbers may be multiplied as they lie; others are rounded or split on the way.
+/// 16-bit numbers are multiplied as they lie, others rounded on the way, also the weight, or split.
 template <fused_sm90::WeightOrder order>
 struct ByCopies {
   template <class T, fused_sm90::Precision precision>
-  using Forms =
-      std::conditional_t<sizeof(T) == 2, fused_sm90::WholeForms<T, precision, order>, InRegisters<T, precision>>;
+  using Forms = std::conditional_t<sizeof(T) == 2 || (precision == fused_sm90::Precision::tf32 &&
+                                                      order == fused_sm90::WeightOrder::packed),
+                                   fused_sm90::WholeForms<T, precision, order>, InRegisters<T, precision>>;
   using Path = fused_sm90::FusedPath<fused_sm90::WholeSamples, Forms>;
 };
 
@@ -32,7 +33,7 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
                                           {256, 64, 6700, 390},
                                           {128, 128, 5400, 575},
                                           {128, 64, 5000, 293},
-                                          {64, 128, 7000, 620, both}};
+                                          {64, 128, 5000, 550, both, 300}};
   static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},
                                          {128, 128, 5000, 1030},      {128, 64, 5000, 525},
                                          {64, 128, 4200, 1410, both}, {32, 128, 4200, 950, both}};
@@ -43,14 +44,14 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
 /// Of the forms by copies, where they have that one.
 int clusters_at_once(const FusedPlan& plan) {
   const ConvolutionLabels& labels = Conv2dConvolution::labels();
-  return plan.pixels == fused_sm90::WindowMap::pixels
-             ? ByCopies<WeightOrder::packed>::Path::clusters_at_once(labels, plan)
-             : PathInRegisters::clusters_at_once(labels, plan);
+  return fused_sm90::WindowMap::suits(plan) ? ByCopies<WeightOrder::packed>::Path::clusters_at_once(labels, plan)
+                                            : PathInRegisters::clusters_at_once(labels, plan);
 }
 
 void run(void* stream, std::span<const FusedConvolution> convolutions) {
   const ConvolutionLabels& labels = Conv2dConvolution::labels();
-  if (!std::ranges::all_of(convolutions, fused_sm90::WindowMap::suits)) {
+  if (!std::ranges::all_of(convolutions,
+                           [](const FusedConvolution& its) { return fused_sm90::WindowMap::suits(its); })) {
     return PathInRegisters::run(labels, stream, convolutions);
   }
   const WeightOrder order = fused_sm90::WeightMap::order(convolutions.front());

@@ -5,8 +5,11 @@
 #include "ops/convolution/conv2d/fused/tensor_maps_sm90.hpp"
 #include "ops/convolution/fused/fused_convolve_sm90.hpp"
 
-// The fused kernel of conv2d in 16-bit types: the engine for tensor copies brings pixels to shared memory as they lie,
-// with zeros for those outside, and products take them from there. For conv2d_sm90.cu alone.
+#include <type_traits>
+
+// The fused kernel of conv2d in 16-bit types and in tf32: the engine for tensor copies brings pixels to shared memory
+// as they lie, with zeros for those outside, and products take them from there, in tf32 by way of registers, where they
+// are rounded. For conv2d_sm90.cu alone.
 
 namespace portops::impl::fused_sm90 {
 
@@ -15,6 +18,9 @@ template <Precision precision, int rows>
 struct WholeBlock {
   static constexpr int all_threads = threads + 32;
   static constexpr int pixels = WindowMap::pixels;
+  static constexpr bool rounds = precision == Precision::tf32;
+  /// That say when a stage is free: one of each warpgroup, or of each warp where warps read by themselves.
+  static constexpr int readers = rounds ? threads / 32 : warpgroups;
   static constexpr int columns_bytes = pixels * chunk_bytes;  ///< of a stage; then comes the weight
   static constexpr int weight_bytes = Tile<precision>::bytes(rows), stage_bytes = columns_bytes + weight_bytes;
   /// Two blocks share a multiprocessor where registers do: one begins or writes its sums while the other multiplies.
@@ -39,6 +45,24 @@ struct WholeBatch {
   WeightMap weights[most];
 };
 
+/// A warpgroup's columns of a step in registers, rounded on the way from shared memory.
+__device__ __forceinline__ RowsInRegisters<Precision::tf32> read_rounded(SharedAddress columns) {
+  using Layout = Tile<Precision::tf32>;
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4;
+  const SharedAddress first = columns + Layout::offset(row, 0) + lane % 4 * 4;
+  RowsInRegisters<Precision::tf32> rows;
+#pragma unroll
+  for (int k = 0; k < Layout::instructions; ++k) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      // Units are swizzled within 128 bytes, in rows that lie eight apart alike.
+      const SharedAddress word = (first ^ (2 * k + i / 2) << 4) + i % 2 * 8 * Layout::row_bytes;
+      rows.words[0][k][i] = blas::sm90::tf32_bits(__uint_as_float(blas::sm90::read_word(word)));
+    }
+  }
+  return rows;
+}
+
 /// out = bias + weight · columns for a tile of pixels and output channels. turned: output channels of the weight are
 /// neighbours.
 template <class T, Precision precision, int rows, bool turned, int most>
@@ -59,7 +83,7 @@ __global__ __launch_bounds__(
   const BlockTile tile(arguments, blockIdx.x - whole.batch.first_block[its], rows, pixels);
 
   blas::sm90::Ring ring{memory + layout.barriers, stages};
-  if (thread == threads) ring.make(1, warpgroups);
+  if (thread == threads) ring.make(1, Block::readers);
   if (thread < threads) prepare_output<T, rows, pixels>(arguments, tile, targets, biases, locate_in_order);
   __syncthreads();
 
@@ -82,7 +106,7 @@ __global__ __launch_bounds__(
         if (i >= stages) ring.empty().wait(ring.round ^ 1);
         const SharedAddress stage = memory + ring.stage * Block::stage_bytes;
         const blas::sm90::Barrier full = ring.full();
-        const int channel = chunk * WindowMap::channels;
+        const int channel = chunk * Tile<precision>::channels;
         const auto [tap_y, tap_x] = arguments.tap(phase.first_tap + tap);
         full.announce(Block::stage_bytes);
         if (!turned && whole.is_packed) {
@@ -104,18 +128,24 @@ __global__ __launch_bounds__(
     return;
   }
 
-  blas::sm90::TileSums<rows> sums;
+  std::conditional_t<Block::rounds, blas::sm90::TileProduct<precision, rows>, blas::sm90::TileSums<rows>> sums;
   const int own_rows = thread / 128 * 64 * chunk_bytes;
   for (int i = 0; i < tile.steps; ++i) {
-    const SharedAddress stage = memory + ring.stage * Block::stage_bytes;
+    const SharedAddress stage = memory + ring.stage * Block::stage_bytes, weight = stage + Block::columns_bytes;
     ring.full().wait(ring.round);
-    constexpr int line_bytes = WeightMap::channels * chunk_bytes;
-    sums.template add<precision, turned>(
-        blas::sm90::uniform(blas::sm90::describe<precision>(stage + own_rows)),
-        blas::sm90::uniform(blas::sm90::describe<precision, turned, line_bytes>(stage + Block::columns_bytes)));
-    sums.template wait<1>();
-    // The product before is over, and its stage free.
-    if (i > 0 && thread % 128 == 0) ring.empty_before().arrive();
+    if constexpr (Block::rounds) {
+      RowsInRegisters<precision> columns = read_rounded(stage + own_rows);
+      sums.template add<false>(columns, weight, [] {});
+      if (thread % 32 == 0) ring.empty().arrive();
+    } else {
+      constexpr int line_bytes = WeightMap::channels * chunk_bytes;
+      sums.template add<precision, turned>(
+          blas::sm90::uniform(blas::sm90::describe<precision>(stage + own_rows)),
+          blas::sm90::uniform(blas::sm90::describe<precision, turned, line_bytes>(weight)));
+      sums.template wait<1>();
+      // The product before is over, and its stage free.
+      if (i > 0 && thread % 128 == 0) ring.empty_before().arrive();
+    }
     ring.advance();
   }
   sums.finish();
@@ -141,8 +171,10 @@ struct WholeForms {
 
   template <bool has_part, int most, class Action>
   static auto with_kernel(const FusedPlan& plan, const Action& action) {
-    if (plan.rows == 256) return action(convolve_whole<T, precision, 256, turned, most>);
-    if (plan.rows == 128) return action(convolve_whole<T, precision, 128, turned, most>);
+    if constexpr (precision != Precision::tf32) {
+      if (plan.rows == 256) return action(convolve_whole<T, precision, 256, turned, most>);
+      if (plan.rows == 128) return action(convolve_whole<T, precision, 128, turned, most>);
+    }
     return action(convolve_whole<T, precision, 64, turned, most>);
   }
 

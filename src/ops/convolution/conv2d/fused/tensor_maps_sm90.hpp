@@ -42,14 +42,18 @@ inline void check_map(CUresult status, const char* call) {
 }
 
 inline CUtensorMapDataType map_type(ElementType type) {
-  return type == ElementType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  switch (type) {
+    case ElementType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case ElementType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    default: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  }
 }
 
-/// What a copy brings: of 128 pixels of out, in order, 64 channels of the pixel of x under one tap of their windows,
-/// swizzled as products want them; zeros where the pixel or the channel is not in x.
+/// What a copy brings: of 128 pixels of out, in order, 128 bytes of channels of the pixel of x under one tap of their
+/// windows, swizzled as products want them; zeros where the pixel or the channel is not in x.
 class WindowMap {
  public:
-  static constexpr int pixels = 128, channels = 64;
+  static constexpr int pixels = 128;
 
   WindowMap() = default;
   /// Throws Error where CUDA refuses it.
@@ -65,13 +69,19 @@ class WindowMap {
     const int upper[] = {static_cast<int>(box.upper[0]), static_cast<int>(box.upper[1])};
     const cuuint32_t steps[] = {1, static_cast<cuuint32_t>(windows.stride_x), static_cast<cuuint32_t>(windows.stride_y),
                                 1};
-    check_map(encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, lower, upper,
-                       channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-              "cuTensorMapEncodeIm2col");
+    check_map(
+        encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, lower, upper,
+                 static_cast<cuuint32_t>(channels(plan.type)), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "cuTensorMapEncodeIm2col");
   }
 
-  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 64 channels.
+  /// Whether kernels of that form take windows by copies. In tf32, where numbers are rounded on the way to products,
+  /// those of more output channels take no longer when they make columns in registers.
+  static bool suits(const FusedPlan& plan) {
+    return (size_of(plan.type) == 2 || (plan.tf32 && plan.rows == 64)) && plan.pixels == pixels;
+  }
+  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes.
   static bool suits(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     const Box box(windows);
@@ -80,9 +90,10 @@ class WindowMap {
     constexpr std::int64_t most_stride = 8, most_offset = 255;
     const auto [image, row, pixel] = strides_of_x(convolution);
     const bool is_ordered = pixel > 0 && row >= pixel && image >= row;
-    return encode() != nullptr && size_of(plan.type) == 2 && plan.pixels == pixels &&
-           (windows.groups == 1 || windows.group_channels() % channels == 0) && windows.stride_x <= most_stride &&
-           windows.stride_y <= most_stride && reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
+    return encode() != nullptr && suits(plan) &&
+           (windows.groups == 1 || windows.group_channels() % channels(plan.type) == 0) &&
+           windows.stride_x <= most_stride && windows.stride_y <= most_stride &&
+           reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
            reach(windows.kernel_height, windows.dilation_y) <= most_offset && is_ordered &&
            std::all_of(box.lower, box.lower + 2, fits) && std::all_of(box.upper, box.upper + 2, fits);
   }
@@ -133,6 +144,8 @@ class WindowMap {
     }
   };
 
+  static std::int64_t channels(ElementType type) { return chunk_bytes / static_cast<std::int64_t>(size_of(type)); }
+
   using Encode = decltype(&cuTensorMapEncodeIm2col);
   static Encode encode() {
     static const auto function = driver_function<Encode>("cuTensorMapEncodeIm2col");
@@ -146,8 +159,8 @@ class WindowMap {
 /// neighbours.
 enum class WeightOrder : std::uint8_t { packed, channels, out_channels };
 
-/// The weight where it lies, as the engine for tensor copies sees it: 64 channels of some output channels under one
-/// tap, swizzled as products want them, or turned, with zeros where there are none.
+/// The weight, of 16-bit numbers, where it lies, as the engine for tensor copies sees it: 64 channels of some output
+/// channels under one tap, swizzled as products want them, or turned, with zeros where there are none.
 class WeightMap {
  public:
   static constexpr int channels = 64;
@@ -188,7 +201,8 @@ class WeightMap {
   static WeightOrder order(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     const bool fills_tiles = windows.group_channels() % channels == 0 && windows.group_out_channels() % plan.rows == 0;
-    if (!fills_tiles && plan.load > 1) return WeightOrder::packed;
+    // Packing rounds to tf32.
+    if (plan.tf32 || (!fills_tiles && plan.load > 1)) return WeightOrder::packed;
     const Tensor4& weight = operands.weight;
     const auto element = static_cast<std::int64_t>(size_of(plan.type));
     const auto is_aligned = [&](std::int64_t extent, int axis) {
