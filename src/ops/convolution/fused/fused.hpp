@@ -41,7 +41,7 @@ struct FusedKernels {
 
 /// Whether runs of channels fill half of their chunks, which have 128 bytes.
 inline bool fills_chunks(const Windows& windows, ElementType type) {
-  const std::int64_t chunk = 128 / static_cast<std::int64_t>(size_of(type)), run = windows.channel_run();
+  const std::int64_t chunk = chunk_channels(type), run = windows.channel_run();
   return run * 2 >= ceil_div(run, chunk) * chunk;
 }
 

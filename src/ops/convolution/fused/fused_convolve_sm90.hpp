@@ -289,7 +289,7 @@ class FusedPath {
       const FusedPlan& plan = convolutions[i].plan;
       const FusedArguments& arguments = batch.arguments[i];
       units.of[i] = WeightUnits(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
-      packed.add(arguments, (units.of[i].all + block - 1) / block);
+      packed.add(arguments, static_cast<std::uint32_t>(ceil_div(units.of[i].all, block)));
     }
     Launch launch(dim3(packed.blocks()), block);
     launch.config.stream = stream;

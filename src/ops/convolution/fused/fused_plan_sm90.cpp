@@ -26,8 +26,7 @@ namespace {
 /// What each further split adds, in nanoseconds.
 constexpr std::int64_t split_time = 2500;
 
-/// Channels of a step, and those that are read at once.
-int chunk_channels(ElementType type) { return 128 / static_cast<int>(size_of(type)); }
+/// Channels that are read at once.
 int pack_channels(ElementType type) { return 16 / static_cast<int>(size_of(type)); }
 
 /// Of a run in memory.

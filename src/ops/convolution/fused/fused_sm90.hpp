@@ -14,6 +14,9 @@
 
 namespace portops::impl {
 
+/// Channels of a step of the inner axis: 128 bytes of x.
+constexpr std::int64_t chunk_channels(ElementType type) { return 128 / static_cast<std::int64_t>(size_of(type)); }
+
 /// How a call is cut into the work of blocks of threads. A block has the sums of `rows` output channels of a group and
 /// `pixels` pixels; where these are too few to fill the device, `splits` blocks share the inner axis of the product and
 /// add their sums through each other's shared memory, in a fixed order.

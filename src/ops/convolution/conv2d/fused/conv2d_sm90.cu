@@ -44,14 +44,13 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
 /// Of the forms by copies, where they have that one.
 int clusters_at_once(const FusedPlan& plan) {
   const ConvolutionLabels& labels = Conv2dConvolution::labels();
-  return fused_sm90::WindowMap::suits(plan) ? ByCopies<WeightOrder::packed>::Path::clusters_at_once(labels, plan)
-                                            : PathInRegisters::clusters_at_once(labels, plan);
+  return fused_sm90::WindowMap::suits_form(plan) ? ByCopies<WeightOrder::packed>::Path::clusters_at_once(labels, plan)
+                                                 : PathInRegisters::clusters_at_once(labels, plan);
 }
 
 void run(void* stream, std::span<const FusedConvolution> convolutions) {
   const ConvolutionLabels& labels = Conv2dConvolution::labels();
-  if (!std::ranges::all_of(convolutions,
-                           [](const FusedConvolution& its) { return fused_sm90::WindowMap::suits(its); })) {
+  if (!std::ranges::all_of(convolutions, fused_sm90::WindowMap::suits)) {
     return PathInRegisters::run(labels, stream, convolutions);
   }
   const WeightOrder order = fused_sm90::WeightMap::order(convolutions.front());

@@ -71,14 +71,14 @@ class WindowMap {
                                 1};
     check_map(
         encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, lower, upper,
-                 static_cast<cuuint32_t>(channels(plan.type)), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 static_cast<cuuint32_t>(chunk_channels(plan.type)), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeIm2col");
   }
 
   /// Whether kernels of that form take windows by copies. In tf32, where numbers are rounded on the way to products,
   /// those of more output channels take no longer when they make columns in registers.
-  static bool suits(const FusedPlan& plan) {
+  static bool suits_form(const FusedPlan& plan) {
     return (size_of(plan.type) == 2 || (plan.tf32 && plan.rows == 64)) && plan.pixels == pixels;
   }
   /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes.
@@ -90,8 +90,8 @@ class WindowMap {
     constexpr std::int64_t most_stride = 8, most_offset = 255;
     const auto [image, row, pixel] = strides_of_x(convolution);
     const bool is_ordered = pixel > 0 && row >= pixel && image >= row;
-    return encode() != nullptr && suits(plan) &&
-           (windows.groups == 1 || windows.group_channels() % channels(plan.type) == 0) &&
+    return encode() != nullptr && suits_form(plan) &&
+           (windows.groups == 1 || windows.group_channels() % chunk_channels(plan.type) == 0) &&
            windows.stride_x <= most_stride && windows.stride_y <= most_stride &&
            reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
            reach(windows.kernel_height, windows.dilation_y) <= most_offset && is_ordered &&
@@ -143,8 +143,6 @@ class WindowMap {
       return (outs - 1) * stride + 1 - before - extent;
     }
   };
-
-  static std::int64_t channels(ElementType type) { return chunk_bytes / static_cast<std::int64_t>(size_of(type)); }
 
   using Encode = decltype(&cuTensorMapEncodeIm2col);
   static Encode encode() {
