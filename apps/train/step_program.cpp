@@ -33,7 +33,9 @@ graph::CompiledProgram step_program(const Context& ctx, const NetworkOptions& op
   graph::Program program = recorder.finish();
   ctx.fence();
   graph::add_training_step(program, loss, optimizer, scale);
-  return {ctx, program, graph::CompileParams::same_bits()};
+  graph::CompileParams params = graph::CompileParams::same_bits();
+  params.channels_last = !ctx.deterministic();
+  return {ctx, program, params};
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ CompiledProgram::CompiledProgram(const Context& ctx, const Program& program, con
   data->plan = make_plan(data->program, constants.known(),
                          {.in_place = params.in_place,
                           .views = params.views,
-                          .channels_last = params.channels_last && ctx.backend() != Backend::cuda,
+                          .channels_last = params.channels_last,
                           .reuse = params.reuse_memory,
                           .instances = params.instances});
   verify(data->program, data->plan, constants.known());

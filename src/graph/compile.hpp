@@ -35,9 +35,9 @@ struct CompileParams {
   /// Whether outputs are written over inputs where the schema allows it and nobody reads these any more.
   bool in_place = true;
   Views views = Views::all;
-  /// Whether, on hosts, images that convolutions make and read lie with their channels last where all calls that they
-  /// go through take them so. Averages, sums over pixels, and convolutions that go in tiles (docs/design.md) may be
-  /// rounded otherwise.
+  /// Whether images that convolutions and their gradients make and read lie with their channels last where all calls
+  /// that they go through take them so. Averages, sums over pixels, batch norms, gradients of weights, convolutions of
+  /// hosts that go in tiles (docs/design.md) and those of GPUs may be rounded otherwise.
   bool channels_last = true;
   /// Whether values that do not live at one time may share memory. Without it every value has its own.
   bool reuse_memory = true;

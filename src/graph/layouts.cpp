@@ -12,14 +12,28 @@
 namespace portops::graph {
 namespace {
 
-/// Of convolutions that make images with their channels last: fewer do not fill vectors.
-constexpr std::int64_t least_out_channels = 16;
+/// Of images with their channels last: fewer do not fill vectors.
+constexpr std::int64_t least_channels = 16;
 
-bool is_element_wise(std::string_view op) {
-  constexpr std::array<std::string_view, 13> all{"add",        "clip",     "divide",   "gelu", "hard_sigmoid",
-                                                 "hard_swish", "lerp",     "multiply", "relu", "sigmoid",
-                                                 "silu",       "subtract", "tanh"};
+/// Whether it is one of these operators, or the gradient of one.
+template <std::size_t n>
+bool is_any(std::string_view op, const std::array<std::string_view, n>& all) {
+  constexpr std::string_view gradient = "_grad";
+  if (op.ends_with(gradient)) op.remove_suffix(gradient.size());
   return std::find(all.begin(), all.end(), op) != all.end();
+}
+
+bool is_convolution(std::string_view op) {
+  return is_any(op, std::array<std::string_view, 2>{"conv2d", "deform_conv2d"});
+}
+bool is_pool(std::string_view op) { return is_any(op, std::array<std::string_view, 1>{"pool2d"}); }
+bool is_sum(std::string_view op) { return is_any(op, std::array<std::string_view, 2>{"mean", "sum"}); }
+/// Whether operands of one extent go together element by element.
+bool is_element_wise(std::string_view op) {
+  constexpr std::array<std::string_view, 14> all{"add",     "batch_norm",   "clip",       "divide",   "gelu",
+                                                 "lerp",    "hard_sigmoid", "hard_swish", "multiply", "relu",
+                                                 "sigmoid", "silu",         "subtract",   "tanh"};
+  return is_any(op, all);
 }
 
 class ChannelOrders {
@@ -65,10 +79,8 @@ class ChannelOrders {
   void keep_in_rows(ValueId value) {
     if (value && has_orders(value)) must_lie_in_rows_[index_of(value)] = 1;
   }
-  void keep_in_rows(const std::vector<NamedOperand>& operands) {
-    for (const NamedOperand& each : operands) {
-      for (const ValueId value : each.operand.values()) keep_in_rows(value);
-    }
+  void keep_all_in_rows(const Call& call) {
+    for_values(call, [&](const std::string& /*name*/, ValueId value) { keep_in_rows(value); });
   }
   /// Has both values lie in one order.
   void link(ValueId value, ValueId other) {
@@ -79,40 +91,32 @@ class ChannelOrders {
     group_[from] = static_cast<std::int32_t>(to);
   }
   void convolve(ValueId value) {
+    if (program_.value(value).extents[1] < least_channels) return keep_in_rows(value);
     if (has_orders(value)) is_convolved_[index_of(value)] = 1;
   }
 
   void add(const Call& call) {
-    if (call.op == "conv2d") return add_convolution(call);
-    if (call.op == "pool2d") return add_pool(call);
+    if (is_convolution(call.op)) return add_convolution(call);
+    if (is_pool(call.op)) return link_all(call, {});
     if (call.op == "concat") return add_concat(call);
-    if (call.op == "mean" || call.op == "sum") return add_sum(call);
-    if (is_element_wise(call.op)) return add_element_wise(call);
-    keep_in_rows(call.inputs);
-    keep_in_rows(call.outputs);
+    if (is_sum(call.op)) return add_sum(call);
+    if (is_element_wise(call.op)) return link_all(call, largest(call));
+    keep_all_in_rows(call);
   }
   void add_convolution(const Call& call) {
-    const ValueId x = call.input("x")->value(), weight = call.input("weight")->value(), out = call.result("out");
-    keep_in_rows(weight);
+    const Extents* images[2] = {};
+    for_values(call, [&](const std::string& name, ValueId value) {
+      if (name == "x" || name == "x_grad") images[0] = &program_.value(value).extents;
+      if (name == "out" || name == "out_grad") images[1] = &program_.value(value).extents;
+    });
     const std::int64_t groups = std::get<std::int64_t>(call.attributes.at("groups"));
-    const bool is_depthwise = groups == program_.value(x).extents[1] && groups == program_.value(out).extents[1];
-    if (groups != 1 && !is_depthwise) {
-      keep_in_rows(x);
-      return keep_in_rows(out);
-    }
-    convolve(x);
-    convolve(out);
-    if (program_.value(out).extents[1] < least_out_channels) keep_in_rows(out);
-  }
-  void add_pool(const Call& call) {
-    const ValueId x = call.input("x")->value(), out = call.result("out");
-    const Operand* const index = call.output("index");
-    const bool has_index =
-        index != nullptr && index->value() && needs_.values[static_cast<std::size_t>(index->value().index)] != 0;
-    link(x, out);
-    if (!has_index) return;
-    keep_in_rows(x);
-    keep_in_rows(index->value());
+    const bool is_depthwise =
+        images[0] != nullptr && images[1] != nullptr && groups == (*images[0])[1] && groups == (*images[1])[1];
+    if (groups != 1 && !is_depthwise) return keep_all_in_rows(call);
+    for_values(call, [&](const std::string& name, ValueId value) {
+      const bool is_image = name == "x" || name == "out" || name == "x_grad" || name == "out_grad";
+      is_image ? convolve(value) : keep_in_rows(value);
+    });
   }
   void add_concat(const Call& call) {
     const ValueId out = call.result("out");
@@ -124,16 +128,36 @@ class ChannelOrders {
     // Over the pixels of each channel.
     const auto& axes = std::get<std::vector<std::int64_t>>(call.attributes.at("axis"));
     const auto is_of_pixels = [](std::int64_t axis) { return axis == 2 || axis == 3 || axis == -1 || axis == -2; };
-    const bool suits = axes.size() == 2 && std::all_of(axes.begin(), axes.end(), is_of_pixels);
-    if (!suits) keep_in_rows(call.inputs);
-    keep_in_rows(call.outputs);
+    if (axes.size() != 2 || !std::all_of(axes.begin(), axes.end(), is_of_pixels)) keep_all_in_rows(call);
   }
-  void add_element_wise(const Call& call) {
-    const ValueId out = call.result("out");
-    for (const NamedOperand& input : call.inputs) {
-      for (const ValueId value : input.operand.values()) {
-        const bool is_whole = program_.value(value).extents == program_.value(out).extents;
-        is_whole ? link(value, out) : keep_in_rows(value);
+  /// Has all images of a call, of the extents that are given, lie in one order, and others in rows.
+  void link_all(const Call& call, const Extents& extents) {
+    ValueId linked;
+    for_values(call, [&](const std::string& /*name*/, ValueId value) {
+      if (!has_orders(value)) return;
+      if (extents.rank() > 0 && program_.value(value).extents != extents) return keep_in_rows(value);
+      if (linked) link(value, linked);
+      linked = value;
+    });
+  }
+  /// The extents of the largest operand.
+  Extents largest(const Call& call) const {
+    Extents extents;
+    for_values(call, [&](const std::string& /*name*/, ValueId value) {
+      const Extents& its = program_.value(value).extents;
+      if (extents.rank() == 0 || its.product() > extents.product()) extents = its;
+    });
+    return extents;
+  }
+
+  /// Calls action(name, value) for all that a call reads and makes.
+  template <class Action>
+  static void for_values(const Call& call, const Action& action) {
+    for (const std::vector<NamedOperand>* operands : {&call.inputs, &call.outputs}) {
+      for (const NamedOperand& each : *operands) {
+        for (const ValueId value : each.operand.values()) {
+          if (value) action(each.name, value);
+        }
       }
     }
   }

@@ -4,8 +4,6 @@
 
 #include "graph/arguments.hpp"
 
-#include <cmath>
-
 namespace portops::test {
 
 Results plain_results(const Context& ctx, const graph::Program& program, const std::map<std::string, Tensor>& inputs) {
@@ -40,17 +38,6 @@ Results run_results(const Context& ctx, graph::Execution& execution, const graph
     results.emplace(output.name, bytes_of(ctx, execution.output(output.name)));
   }
   return results;
-}
-
-void expect_near(const Results& got, const Results& want, float tolerance) {
-  for (const auto& [name, bytes] : got) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof(float)) {
-      float a = 0.0f, b = 0.0f;
-      std::memcpy(&a, &bytes[i], sizeof(float));
-      std::memcpy(&b, &want.at(name)[i], sizeof(float));
-      ASSERT_NEAR(a, b, tolerance * std::max(1.0f, std::abs(b))) << name << " at " << i / sizeof(float);
-    }
-  }
 }
 
 }  // namespace portops::test

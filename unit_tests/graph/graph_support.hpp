@@ -8,6 +8,9 @@
 #include <portops/graph/execution.hpp>
 #include <portops/graph/program.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -78,7 +81,19 @@ Results plain_results(const Context& ctx, const graph::Program& program, const s
 Results run_results(const Context& ctx, graph::Execution& execution, const graph::Program& program,
                     const std::map<std::string, Tensor>& inputs);
 
-/// That elements of f32 are near each other: by tolerance · max(1, |want|).
-void expect_near(const Results& got, const Results& want, float tolerance);
+/// That elements of type T are near each other: by tolerance · max(1, |want|).
+template <class T = float>
+void expect_near(const Results& got, const Results& want, double tolerance) {
+  for (const auto& [name, bytes] : got) {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+      T a{}, b{};
+      std::memcpy(&a, &bytes[i], sizeof(T));
+      std::memcpy(&b, &want.at(name)[i], sizeof(T));
+      const auto wanted = static_cast<double>(b);
+      ASSERT_NEAR(static_cast<double>(a), wanted, tolerance * std::max(1.0, std::abs(wanted)))
+          << name << " at " << i / sizeof(T);
+    }
+  }
+}
 
 }  // namespace portops::test

@@ -45,15 +45,20 @@ void launch_strips(const Context& ctx, const std::string& label, const ImageStep
 template <Backend B, class T, class Samples>
 void launch_pixels(const Context& ctx, const std::string& label, const ImageStep& step, const Tensor4& weight,
                    const ConvolutionOut& to) {
-  const auto launch = [&]<int N, bool depthwise>() {
-    launch_by_items<B>(
-        ctx, label,
-        ConvolvePixels<T, N, depthwise, Samples>(step, weight, to.out, static_cast<const T*>(to.bias), to.bias_stride));
+  const auto launch = [&]<int N>() {
+    launch_by_teams<B>(ctx, label, ConvolvePixels<B, T, N, Samples>(step, weight, to));
   };
-  const std::int64_t outs = step.windows.group_out_channels();
-  if (outs == 1) return launch.template operator()<Samples::groups_together, true>();
-  if (outs <= 4) return launch.template operator()<4, false>();
-  launch.template operator()<8, false>();
+  const Windows& w = step.windows;
+  const std::int64_t outs = w.group_out_channels(), pixels = w.images * w.pixels();
+  if (outs == 1) {
+    constexpr int groups = Samples::groups_together;
+    return launch_by_items<B>(ctx, label, ConvolveDepthwisePixels<T, groups, Samples>(step, weight, to));
+  }
+  if (outs <= 4) return launch.template operator()<4>();
+  // A thread that has many sums finds a sample once for them, but few such threads leave a GPU idle.
+  constexpr std::int64_t many_pixels = 1 << 16;
+  if (outs <= 16 || pixels < many_pixels) return launch.template operator()<8>();
+  launch.template operator()<32>();
 }
 
 }  // namespace portops::impl

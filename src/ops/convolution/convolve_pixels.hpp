@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/exec/spaces.hpp"
+#include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
+#include "core/lanes/lanes.hpp"
+#include "core/lanes/other_lane.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 
@@ -10,35 +14,243 @@
 
 namespace portops::impl {
 
-/// On GPUs, for windows of few products: out = bias + weight · columns, an item a pixel and N output channels, whose
-/// sums are in registers. They are those of one group or, depthwise, of N groups with one each. Neighbouring items are
-/// neighbouring pixels, which sample neighbouring places of x, or, depthwise with channels last, neighbouring groups.
-/// Needs numbers of 32 bits: see fits_pixels().
-template <class T, int N, bool depthwise, class Samples>
+/// The windows of pixels, whose elements are sampled tap by tap. Needs numbers of 32 bits: see fits_pixels().
+template <class T, class Samples>
+class PixelWindows {
+ public:
+  using A = Arithmetic<T>;
+
+  explicit PixelWindows(const ImageStep& step)
+      : samples_(step),
+        x_(step.x),
+        deformable_channels_(static_cast<std::uint32_t>(step.windows.deformable_channels())),
+        taps_(static_cast<std::int32_t>(step.windows.taps())),
+        kernel_width_(static_cast<std::int32_t>(step.windows.kernel_width)) {}
+
+  const Tensor32<const T>& x() const { return x_; }
+
+  /// Calls action(k, l, value) for each tap; value() is its sample of the channel `first_channel`, then of the next
+  /// ones. The next tap's place is read while this one's channels are on their way.
+  template <class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void for_taps(const PixelPlace& at, std::int32_t first_channel,
+                                            const Action& action) const {
+    const auto first_deformable = static_cast<std::int32_t>(deformable_channels_.quotient(first_channel));
+    const std::int32_t first_sample = first_deformable * taps_;
+    const T* const x = x_.data + x_.offset(at.image, first_channel, 0, 0);
+    // Channels of the first deformable group from first_channel on.
+    const std::int32_t of_first =
+        (first_deformable + 1) * static_cast<std::int32_t>(deformable_channels_.value()) - first_channel;
+    auto shift = samples_.read(at, first_sample);
+    std::int32_t k = 0, l = 0;
+    for (std::int32_t tap = 0; tap < taps_; ++tap) {
+      const auto next = samples_.read(at, first_sample + (tap + 1 < taps_ ? tap + 1 : tap));
+      auto sample = samples_.find(at, k, l, shift, x_);
+      std::int32_t sample_number = first_sample + tap, left = of_first;
+      const T* channel = x;
+      // Of the next channel, perhaps of the next deformable group.
+      action(k, l, [&] {
+        if (left == 0) {
+          sample_number += taps_;
+          left = static_cast<std::int32_t>(deformable_channels_.value());
+          sample = samples_.find(at, k, l, samples_.read(at, sample_number), x_);
+        }
+        --left;
+        const A result = sample.value(channel);
+        channel += x_.stride[1];
+        return result;
+      });
+      shift = next;
+      if (++l == kernel_width_) {
+        l = 0;
+        ++k;
+      }
+    }
+  }
+
+ private:
+  Samples samples_;
+  Tensor32<const T> x_;
+  Divisor deformable_channels_;
+  std::int32_t taps_, kernel_width_;
+};
+
+/// On GPUs, for windows of few products: out = bias + weight · columns. A team takes some pixels and up to N output
+/// channels of a group, whose weight it stages in scratch; a thread has the sums of a pixel in registers. Neighbouring
+/// threads are neighbouring pixels.
+template <Backend B, class T, int N, class Samples>
 class ConvolvePixels {
+ public:
+  using A = Arithmetic<T>;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int threads = 128;
+  static constexpr int blocks = 0;
+  std::int64_t first_team = 0;
+
+  ConvolvePixels(const ImageStep& step, const Tensor4& weight, const ConvolutionOut& to)
+      : windows_(step),
+        pixels_(step.windows),
+        weight_(weight),
+        out_(to.out),
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride) {
+    const Windows& w = step.windows;
+    const auto narrow = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
+    const auto divisor = [](std::int64_t number) { return Divisor(static_cast<std::uint32_t>(number)); };
+    all_pixels_ = w.images * w.pixels();
+    parts_ = w.groups * ceil_div(w.group_out_channels(), N);
+    by_parts_ = divisor(parts_);
+    by_group_parts_ = divisor(parts_ / w.groups);
+    group_channels_ = narrow(w.group_channels());
+    group_out_channels_ = narrow(w.group_out_channels());
+    taps_ = narrow(w.taps());
+    kernel_width_ = divisor(w.kernel_width);
+    by_group_channels_ = divisor(w.group_channels());
+    has_packs_ = w.group_out_channels() % N == 0 && has_channel_packs<T>(to.out, width);
+  }
+
+  std::int64_t teams() const { return parts_ * ceil_div(all_pixels_, threads); }
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(taps_) * static_cast<std::size_t>(group_channels_) * N * sizeof(A);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const auto index = static_cast<std::uint32_t>(first_team + team.league_rank());
+    const std::uint32_t block = by_parts_.quotient(index), part = index - block * by_parts_.value();
+    const std::uint32_t group = by_group_parts_.quotient(part);
+    const auto in_group = static_cast<std::int32_t>(part - group * by_group_parts_.value()) * N;
+    const std::int32_t count = group_out_channels_ - in_group < N ? group_out_channels_ - in_group : N;
+    const std::int32_t first_out = static_cast<std::int32_t>(group) * group_out_channels_ + in_group;
+    A* const weight = scratch_of<A>(team);
+    stage(team, first_out, count, weight);
+    team.team_barrier();
+    const std::int64_t pixel = std::int64_t{block} * threads + team.team_rank();
+    const std::int64_t left = all_pixels_ - pixel;  // pixels, from this one on
+    const PixelPlace at = pixels_(left > 0 ? pixel : all_pixels_ - 1);
+    A sums[N] = {};
+    const Factors* factors = reinterpret_cast<const Factors*>(weight);
+    windows_.for_taps(at, static_cast<std::int32_t>(group) * group_channels_,
+                      [&](std::int32_t /*k*/, std::int32_t /*l*/, const auto& value) {
+                        for (std::int32_t c = 0; c < group_channels_; ++c, factors += N / some_factors) {
+                          const A of_channel = value();
+                          PORTOPS_UNROLL
+                          for (int n = 0; n < N; ++n) {
+                            sums[n] = Kokkos::fma(factors[n / some_factors][n % some_factors], of_channel, sums[n]);
+                          }
+                        }
+                      });
+    write(team.team_rank(), at, left, first_out, count, sums);
+  }
+
+ private:
+  /// What a thread reads of the weight at once: scratch is aligned to no more.
+  static constexpr int some_factors = 8 / static_cast<int>(sizeof(A));
+  using Factors = Word<A, some_factors>;
+  /// What it writes at once where output channels are neighbours.
+  static constexpr int width = N * sizeof(T) < 16 ? N : 16 / static_cast<int>(sizeof(T)), words = N / width;
+  using Outs = Word<T, width>;
+
+  /// Element by element of windows, tap by tap, those of the output channels; zeros beyond these.
+  KOKKOS_FORCEINLINE_FUNCTION void stage(const Team& team, std::int32_t first_out, std::int32_t count, A* to) const {
+    const std::int32_t all = taps_ * group_channels_ * N;
+    for (std::int32_t i = team.team_rank(); i < all; i += threads) {
+      const std::int32_t element = i / N, n = i - element * N;
+      const auto tap = static_cast<std::int32_t>(by_group_channels_.quotient(element));
+      const auto k = static_cast<std::int32_t>(kernel_width_.quotient(tap));
+      const std::int32_t c = element - tap * group_channels_;
+      const std::int32_t l = tap - k * static_cast<std::int32_t>(kernel_width_.value());
+      to[i] = n < count ? static_cast<A>(weight_.data[weight_.offset(first_out + n, c, k, l)]) : A(0);
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write(int thread, const PixelPlace& at, std::int64_t left, std::int32_t first_out,
+                                         std::int32_t count, A (&sums)[N]) const {
+    if (bias_ != nullptr) {
+      PORTOPS_UNROLL
+      for (int n = 0; n < N; ++n) {
+        if (n < count) sums[n] += static_cast<A>(bias_[(first_out + n) * bias_stride_]);
+      }
+    }
+    const std::int32_t offset = out_.offset(at.image, first_out, at.i, at.j);
+    if (has_packs_) return write_packs(thread, left, offset, sums);
+    if (left <= 0) return;
+    PORTOPS_UNROLL
+    for (int n = 0; n < N; ++n) {
+      if (n < count) out_.data[offset + n * out_.stride[1]] = static_cast<T>(sums[n]);
+    }
+  }
+
+  /// Of pixels of which there are `left` from this thread's on. Two threads write neighbouring words of the pixel of
+  /// the first of them, then of the second: memory takes 32 bytes at once.
+  KOKKOS_FORCEINLINE_FUNCTION void write_packs(int thread, std::int64_t left, std::int32_t offset,
+                                               const A (&sums)[N]) const {
+    Outs word[words];
+    PORTOPS_UNROLL
+    for (int n = 0; n < N; ++n) word[n / width].set(n % width, static_cast<T>(sums[n]));
+    const auto write_word = [&](std::int32_t of_pixel, int number, const Outs& what) {
+      *reinterpret_cast<Outs*>(out_.data + of_pixel + number * width) = what;
+    };
+    if constexpr (words == 1) {
+      if (left > 0) write_word(offset, 0, word[0]);
+    } else {
+      const int second = thread & 1;
+      const std::int32_t other = of_other_lane(offset, 1);
+      const std::int32_t of_first = second != 0 ? other : offset, of_second = second != 0 ? offset : other;
+      left += second;  // from the first one's on
+      PORTOPS_UNROLL
+      for (int i = 0; i < words; i += 2) {
+        const Outs own = second != 0 ? word[i + 1] : word[i];
+        const Outs received = of_other(second != 0 ? word[i] : word[i + 1]);
+        if (left > 0) write_word(of_first, i + second, second != 0 ? received : own);
+        if (left > 1) write_word(of_second, i + second, second != 0 ? own : received);
+      }
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Outs of_other(const Outs& word) {
+    struct Bits {
+      std::uint32_t part[sizeof(Outs) / 4];
+    };
+    auto bits = Kokkos::bit_cast<Bits>(word);
+    PORTOPS_UNROLL
+    for (std::uint32_t& part : bits.part) part = of_other_lane(part, 1);
+    return Kokkos::bit_cast<Outs>(bits);
+  }
+
+  PixelWindows<T, Samples> windows_;
+  PixelsOfImages pixels_;
+  Tensor32<const T> weight_;
+  Tensor32<T> out_;
+  const T* bias_;
+  std::int64_t bias_stride_;
+  std::int64_t all_pixels_, parts_;
+  Divisor by_parts_, by_group_parts_, by_group_channels_, kernel_width_;
+  std::int32_t group_channels_, group_out_channels_, taps_;
+  bool has_packs_;
+};
+
+/// The same depthwise: an item is a pixel and N groups, with an output channel each. Neighbouring items are
+/// neighbouring pixels or, with channels last, neighbouring groups.
+template <class T, int N, class Samples>
+class ConvolveDepthwisePixels {
  public:
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
 
-  ConvolvePixels(const ImageStep& step, const Tensor4& weight, const Tensor4& out, const T* bias,
-                 std::int64_t bias_stride)
-      : samples_(step), x_(step.x), weight_(weight), out_(out), bias_(bias), bias_stride_(bias_stride) {
+  ConvolveDepthwisePixels(const ImageStep& step, const Tensor4& weight, const ConvolutionOut& to)
+      : windows_(step),
+        weight_(weight),
+        out_(to.out),
+        bias_(static_cast<const T*>(to.bias)),
+        bias_stride_(to.bias_stride) {
     const Windows& w = step.windows;
-    const auto narrow = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
     const auto divisor = [](std::int64_t number) { return Divisor(static_cast<std::uint32_t>(number)); };
-    const std::int64_t parts = depthwise ? 1 : ceil_div(w.group_out_channels(), N);  // of a group
-    const std::int64_t all_parts = depthwise ? ceil_div(w.out_channels, N) : w.groups * parts;
-    items_ = w.images * all_parts * w.pixels();
-    parts_first_ = depthwise && x_.stride[1] == 1 && out_.stride[1] == 1;
+    const std::int64_t parts = ceil_div(w.out_channels, N);
+    items_ = w.images * parts * w.pixels();
+    parts_first_ = windows_.x().stride[1] == 1 && out_.stride[1] == 1;
     pixels_ = divisor(w.pixels());
     out_width_ = divisor(w.out_width);
-    parts_ = divisor(all_parts);
-    group_parts_ = divisor(parts);
-    deformable_channels_ = divisor(w.deformable_channels());
-    group_channels_ = narrow(w.group_channels());
-    out_channels_ = narrow(depthwise ? w.out_channels : w.group_out_channels());
-    taps_ = narrow(w.taps());
-    kernel_width_ = narrow(w.kernel_width);
+    parts_ = divisor(parts);
+    group_channels_ = static_cast<std::int32_t>(w.group_channels());
+    out_channels_ = static_cast<std::int32_t>(w.out_channels);
   }
 
   std::int64_t items() const { return items_; }
@@ -54,16 +266,21 @@ class ConvolvePixels {
     at.image = static_cast<std::int32_t>(image);
     at.i = static_cast<std::int32_t>(out_width_.quotient(pixel));
     at.j = static_cast<std::int32_t>(pixel - at.i * out_width_.value());
-    const std::uint32_t group = depthwise ? part * N : group_parts_.quotient(part);
-    const auto first_of_group =
-        static_cast<std::int32_t>(depthwise ? group : (part - group * group_parts_.value()) * N);
-    const int count = out_channels_ - first_of_group < N ? out_channels_ - first_of_group : N;
-    const std::int32_t first_out =
-        depthwise ? first_of_group : static_cast<std::int32_t>(group) * out_channels_ + first_of_group;
-    const std::int32_t first_channel = static_cast<std::int32_t>(group) * group_channels_;
+    const auto first_out = static_cast<std::int32_t>(part) * N;
+    const int count = out_channels_ - first_out < N ? out_channels_ - first_out : N;
 
     A sums[N] = {};
-    add_windows(sums, at, first_channel, first_out, count);
+    windows_.for_taps(at, first_out * group_channels_, [&](std::int32_t k, std::int32_t l, const auto& value) {
+      const T* const weight = weight_.data + weight_.offset(first_out, 0, k, l);
+      PORTOPS_UNROLL
+      for (int n = 0; n < N; ++n) {
+        if (n >= count) break;
+        for (std::int32_t c = 0; c < group_channels_; ++c) {
+          const A factor = static_cast<A>(weight[n * weight_.stride[0] + c * weight_.stride[1]]);
+          sums[n] = Kokkos::fma(factor, value(), sums[n]);
+        }
+      }
+    });
     PORTOPS_UNROLL
     for (int n = 0; n < N; ++n) {
       if (n >= count) break;
@@ -74,73 +291,15 @@ class ConvolvePixels {
   }
 
  private:
-  /// Adds the products of all taps. The next tap's sample is read while this one's channels are on their way.
-  KOKKOS_FUNCTION void add_windows(A (&sums)[N], const PixelPlace& at, std::int32_t first_channel,
-                                   std::int32_t first_out, int count) const {
-    const auto first_deformable = static_cast<std::int32_t>(deformable_channels_.quotient(first_channel));
-    const std::int32_t first_sample = first_deformable * taps_;
-    const T* const x = x_.data + x_.offset(at.image, first_channel, 0, 0);
-    // Channels of the first deformable group from first_channel on.
-    const std::int32_t of_first =
-        (first_deformable + 1) * static_cast<std::int32_t>(deformable_channels_.value()) - first_channel;
-    auto shift = samples_.read(at, first_sample);
-    std::int32_t k = 0, l = 0;
-    for (std::int32_t tap = 0; tap < taps_; ++tap) {
-      const auto next = samples_.read(at, first_sample + (tap + 1 < taps_ ? tap + 1 : tap));
-      auto sample = samples_.find(at, k, l, shift, x_);
-      std::int32_t sample_number = first_sample + tap, left = of_first;
-      const T* channel = x;
-      // Of the next channel, perhaps of the next deformable group.
-      const auto value = [&] {
-        if (left == 0) {
-          sample_number += taps_;
-          left = static_cast<std::int32_t>(deformable_channels_.value());
-          sample = samples_.find(at, k, l, samples_.read(at, sample_number), x_);
-        }
-        --left;
-        const A result = sample.value(channel);
-        channel += x_.stride[1];
-        return result;
-      };
-      const T* weight = weight_.data + weight_.offset(first_out, 0, k, l);
-      if constexpr (depthwise) {
-        PORTOPS_UNROLL
-        for (int n = 0; n < N; ++n) {
-          if (n >= count) break;
-          for (std::int32_t c = 0; c < group_channels_; ++c) {
-            const A factor = static_cast<A>(weight[n * weight_.stride[0] + c * weight_.stride[1]]);
-            sums[n] = Kokkos::fma(factor, value(), sums[n]);
-          }
-        }
-      } else {
-        for (std::int32_t c = 0; c < group_channels_; ++c, weight += weight_.stride[1]) {
-          const A of_channel = value();
-          PORTOPS_UNROLL
-          for (int n = 0; n < N; ++n) {
-            if (n < count) {
-              sums[n] = Kokkos::fma(static_cast<A>(weight[n * weight_.stride[0]]), of_channel, sums[n]);
-            }
-          }
-        }
-      }
-      shift = next;
-      if (++l == kernel_width_) {
-        l = 0;
-        ++k;
-      }
-    }
-  }
-
-  Samples samples_;
-  Tensor32<const T> x_, weight_;
+  PixelWindows<T, Samples> windows_;
+  Tensor32<const T> weight_;
   Tensor32<T> out_;
   const T* bias_;
   std::int64_t bias_stride_;
   std::int64_t items_;
   bool parts_first_;
-  Divisor pixels_, out_width_, parts_, group_parts_, deformable_channels_;
-  std::int32_t group_channels_, out_channels_;  ///< the latter of a group or, depthwise, of all
-  std::int32_t taps_, kernel_width_;
+  Divisor pixels_, out_width_, parts_;
+  std::int32_t group_channels_, out_channels_;
 };
 
 }  // namespace portops::impl

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/divide.hpp"
 #include "core/lanes/pack.hpp"
 #include "ops/convolution/image_step.hpp"
 
@@ -14,6 +15,7 @@
 //
 //   Samples(const ImageStep&)
 //   groups_together                  how many a thread takes where each has one output channel
+//   taps_together                    how many a thread reads before it waits for the first, where it keeps them
 //   shift = read(place, sample)      what is read for sample number deformable_group · taps + tap
 //   find(place, k, l, shift, x)      the sample at tap (k, l), as SampleCorners; x: the tensor that it is of
 
@@ -37,6 +39,33 @@ struct Tensor32 {
 struct PixelPlace {
   std::int32_t image, i, j;
 };
+
+/// Finds the pixels of all images, which are counted one image after the other.
+class PixelsOfImages {
+ public:
+  explicit PixelsOfImages(const Windows& w)
+      : pixels_(static_cast<std::uint32_t>(w.pixels())), out_width_(static_cast<std::uint32_t>(w.out_width)) {}
+
+  KOKKOS_FUNCTION PixelPlace operator()(std::int64_t index) const {
+    const auto narrow = [](std::uint32_t number) { return static_cast<std::int32_t>(number); };
+    const std::uint32_t image = pixels_.quotient(static_cast<std::uint32_t>(index));
+    const std::uint32_t pixel = static_cast<std::uint32_t>(index) - image * pixels_.value();
+    const std::uint32_t i = out_width_.quotient(pixel);
+    return {narrow(image), narrow(i), narrow(pixel - i * out_width_.value())};
+  }
+
+ private:
+  Divisor pixels_, out_width_;
+};
+
+/// Whether a thread can read or write so many neighbouring channels of a pixel at once, from any multiple of as many
+/// on.
+template <class T>
+bool has_channel_packs(const Tensor4& tensor, int channels) {
+  if (tensor.stride[1] != 1) return false;
+  if (reinterpret_cast<std::uintptr_t>(tensor.data) % (channels * sizeof(T)) != 0) return false;
+  return tensor.stride[0] % channels == 0 && tensor.stride[2] % channels == 0 && tensor.stride[3] % channels == 0;
+}
 
 /// A sample, without its image and channel.
 template <class A, int corners>

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "core/exec/launch.hpp"
+#include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
+#include "core/lanes/other_lane.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 #include "ops/convolution/pixels_weight_grad_plan.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -16,24 +19,6 @@
 // plan's chunks are added up in a fixed order.
 
 namespace portops::impl {
-
-/// Finds the pixels of all images, which are counted one image after the other.
-class PixelsOfImages {
- public:
-  explicit PixelsOfImages(const Windows& w)
-      : pixels_(static_cast<std::uint32_t>(w.pixels())), out_width_(static_cast<std::uint32_t>(w.out_width)) {}
-
-  KOKKOS_FUNCTION PixelPlace operator()(std::int64_t index) const {
-    const auto narrow = [](std::uint32_t number) { return static_cast<std::int32_t>(number); };
-    const std::uint32_t image = pixels_.quotient(static_cast<std::uint32_t>(index));
-    const std::uint32_t pixel = static_cast<std::uint32_t>(index) - image * pixels_.value();
-    const std::uint32_t i = out_width_.quotient(pixel);
-    return {narrow(image), narrow(i), narrow(pixel - i * out_width_.value())};
-  }
-
- private:
-  Divisor pixels_, out_width_;
-};
 
 /// Calls action(first, count) for the pixels of a chunk, `most` at a time.
 template <class Action>
@@ -46,10 +31,11 @@ KOKKOS_FORCEINLINE_FUNCTION void for_chunk(const PixelsWeightGradPlan& plan, std
   }
 }
 
-/// A team takes a chunk of pixels, a tap, and up to four channels with up to 32 output channels of theirs. Its threads
-/// sample some pixels; then its warps share out the output channels, four a warp, and warps with the same ones these
-/// pixels. A thread has a sum for each product of its warp.
-template <Backend B, class T, class Samples>
+/// A team takes a chunk of pixels, up to twelve elements of windows, some taps of up to four channels, and up to 32
+/// output channels of theirs. Its threads sample some pixels; then its warps share out the output channels, four a
+/// warp, and warps with the same ones these pixels. A thread has a sum for each product of its warp. `most_channels`
+/// are those that a team may take.
+template <Backend B, class T, int most_channels, class Samples>
 class PixelsWeightGrad {
  public:
   using A = Arithmetic<T>;
@@ -68,14 +54,49 @@ class PixelsWeightGrad {
         sums_(sums),
         units_(plan.units()),
         parts_(plan.out_parts()),
-        taps_(plan.windows.taps()) {
-    while (out_warps_ < warps && out_warps_ * own_outs < plan.windows.group_out_channels()) out_warps_ *= 2;
+        tap_parts_(plan.tap_parts()) {
+    const std::int64_t outs = plan.windows.group_out_channels();
+    while (out_warps_ < warps && out_warps_ * own_outs < outs) out_warps_ *= 2;
+    has_packs_ = outs % own_outs == 0 && has_channel_packs<T>(out_grad, own_outs);
   }
 
   std::int64_t teams() const { return plan_.units() * plan_.chunks(); }
   static std::size_t scratch_bytes() { return sizeof(Scratch); }
 
-  KOKKOS_FUNCTION void operator()(const Team& team) const {
+  KOKKOS_FUNCTION void operator()(const Team& team) const { has_packs_ ? add_up<true>(team) : add_up<false>(team); }
+
+ private:
+  static constexpr int warp = 32, warps = threads / warp;
+  static constexpr int elements = Plan::block_elements, own_outs = Plan::block_outs / warps;
+  static constexpr int own_sums = elements * own_outs;
+  static_assert(own_sums % 16 == 0);
+
+  static constexpr int batch = sizeof(A) == 8 ? 1 : 4;  ///< pixels that a thread multiplies together
+  static constexpr int samples_of_thread = 2, samples_at_once = samples_of_thread * threads;
+
+  /// That are sampled before the first sample is waited for.
+  static constexpr int some_bytes = Samples::taps_together * static_cast<int>(sizeof(float));
+  static constexpr int some_taps = std::max(some_bytes / static_cast<int>(sizeof(A)) / most_channels, 1);
+
+  /// Those of the warp's output channels, of a pixel.
+  using Grads = Word<T, own_outs>;
+
+  struct Scratch {
+    A value[elements][samples_at_once];
+    A sum[warps][own_sums];
+    std::int32_t pixel[samples_at_once];  ///< where a pixel's first channel lies in out_grad
+  };
+  /// Elements are counted tap by tap.
+  struct Unit {
+    std::int32_t first_channel, channels, first_out, outs, first_tap, taps, sample;
+    std::int64_t to;  ///< where the weight of the first channel and output channel is counted
+
+    KOKKOS_FORCEINLINE_FUNCTION std::int32_t elements() const { return taps * channels; }
+  };
+
+  /// `packs`: the warp's output channels are read at once.
+  template <bool packs>
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const Team& team) const {
     const std::int64_t index = first_team + team.league_rank();
     const std::int64_t chunk = units_.quotient(index);
     const Unit unit = unit_of(index - chunk * plan_.units());
@@ -86,139 +107,164 @@ class PixelsWeightGrad {
     // Of a warp that has none the sums are those of others, and are not read.
     const int outs_left = unit.outs - out_warp * own_outs;
     const std::int32_t first_out = (unit.first_out + (outs_left > 0 ? out_warp * own_outs : 0)) * out_grad_.stride[1];
-    A sum[channels][own_outs] = {};
+    A sum[elements][own_outs] = {};
     for_chunk(plan_, chunk, samples_at_once, [&](std::int64_t begin, int count) {
       team.team_barrier();
-      PORTOPS_UNROLL
-      for (int i = 0; i < samples_at_once; i += threads) {
-        if (team.team_rank() + i < count) sample(unit, begin + team.team_rank() + i, scratch, team.team_rank() + i);
-      }
+      sample(unit, begin, count, scratch, team.team_rank());
       team.team_barrier();
+      PORTOPS_NO_UNROLL
       for (int i = first_pixel; i < count; i += batch * step) {
         // All loads are on their way before the first one is waited for.
-        T grad[batch][own_outs];
+        Grads grads[batch];
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
-          const T* const grads = out_grad_.data + (scratch.pixel[i + b * step < count ? i + b * step : i] + first_out);
-          PORTOPS_UNROLL
-          for (int m = 0; m < own_outs; ++m) grad[b][m] = grads[m < outs_left ? m * out_grad_.stride[1] : 0];
+          const T* const from = out_grad_.data + (scratch.pixel[i + b * step < count ? i + b * step : i] + first_out);
+          if constexpr (packs) {
+            grads[b] = *reinterpret_cast<const Grads*>(from);
+          } else {
+            PORTOPS_UNROLL
+            for (int m = 0; m < own_outs; ++m) grads[b].set(m, from[m < outs_left ? m * out_grad_.stride[1] : 0]);
+          }
         }
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
           if (i + b * step >= count) break;
+          A grad[own_outs];
           PORTOPS_UNROLL
-          for (int c = 0; c < channels; ++c) {
-            if (c >= unit.channels) break;
-            const A value = scratch.value[c][i + b * step];
+          for (int m = 0; m < own_outs; ++m) grad[m] = static_cast<A>(grads[b][m]);
+          PORTOPS_UNROLL
+          for (int e = 0; e < elements; ++e) {
+            if (e >= unit.elements()) break;
+            const A value = scratch.value[e][i + b * step];
             PORTOPS_UNROLL
-            for (int m = 0; m < own_outs; ++m) sum[c][m] = Kokkos::fma(static_cast<A>(grad[b][m]), value, sum[c][m]);
+            for (int m = 0; m < own_outs; ++m) sum[e][m] = Kokkos::fma(grad[m], value, sum[e][m]);
           }
         }
       }
     });
     team.team_barrier();
-    const A of_warp = sum_of_warp(sum, lane);
-    if (lane < own_sums) scratch.sum[warp_of_team][lane] = of_warp;
+    constexpr int some = 16;  // sums that a warp adds up together
+    PORTOPS_UNROLL
+    for (int first = 0; first < own_sums; first += some) {
+      A terms[some];
+      PORTOPS_UNROLL
+      for (int i = 0; i < some; ++i) terms[i] = sum[(first + i) / own_outs][(first + i) % own_outs];
+      const A of_warp = sum_of_warp(terms, lane);
+      if (lane < some) scratch.sum[warp_of_team][first + lane] = of_warp;
+    }
     team.team_barrier();
     write(unit, scratch, team.team_rank(), sums_ + chunk * plan_.weights());
   }
 
- private:
-  static constexpr int warp = 32, warps = threads / warp;
-  static constexpr int channels = Plan::block_channels, own_outs = Plan::block_outs / warps;
-  static constexpr int own_sums = channels * own_outs;
-
-  static constexpr int batch = 4;  ///< pixels that a thread multiplies together
-  static constexpr int samples_at_once = 4 * threads;
-
-  struct Scratch {
-    A value[channels][samples_at_once];
-    A sum[warps][own_sums];
-    std::int32_t pixel[samples_at_once];  ///< where a pixel's first channel lies in out_grad
-  };
-  struct Unit {
-    std::int32_t first_channel, channels, first_out, outs, k, l, sample;
-    std::int64_t to;  ///< where the weight of the first channel and output channel is counted
-  };
-
   KOKKOS_FUNCTION Unit unit_of(std::int64_t index) const {
     const Windows& w = plan_.windows;
     const std::int64_t of_part = parts_.quotient(index), part = index - of_part * plan_.out_parts();
-    const std::int64_t block = taps_.quotient(of_part), tap = of_part - block * w.taps();
+    const std::int64_t block = tap_parts_.quotient(of_part);
+    const std::int64_t first_tap = (of_part - block * plan_.tap_parts()) * plan_.part_taps();
     const std::int64_t run = quotient(block, plan_.run_blocks());
-    const std::int64_t in_run = (block - run * plan_.run_blocks()) * channels;
+    const std::int64_t in_run = (block - run * plan_.run_blocks()) * Plan::block_channels;
     const std::int64_t channel = run * plan_.run() + in_run, group = quotient(channel, w.group_channels());
     const std::int64_t in_group = part * Plan::block_outs;
     const std::int64_t first_out = group * w.group_out_channels() + in_group;
-    const std::int64_t k = quotient(tap, w.kernel_width);
     const auto narrow = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
     return {narrow(channel),
-            narrow(lesser(plan_.run() - in_run, channels)),
+            narrow(lesser(plan_.run() - in_run, Plan::block_channels)),
             narrow(first_out),
             narrow(lesser(w.group_out_channels() - in_group, Plan::block_outs)),
-            narrow(k),
-            narrow(tap - k * w.kernel_width),
-            narrow(quotient(channel, w.deformable_channels()) * w.taps() + tap),
-            (first_out * w.group_channels() + channel - group * w.group_channels()) * w.taps() + tap};
+            narrow(first_tap),
+            narrow(lesser(w.taps() - first_tap, plan_.part_taps())),
+            narrow(quotient(channel, w.deformable_channels()) * w.taps() + first_tap),
+            (first_out * w.group_channels() + channel - group * w.group_channels()) * w.taps() + first_tap};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-  KOKKOS_FORCEINLINE_FUNCTION void sample(const Unit& unit, std::int64_t pixel, Scratch& scratch, int to) const {
-    const PixelPlace at = pixels_(pixel);
-    const auto sample = samples_.find(at, unit.k, unit.l, samples_.read(at, unit.sample), x_);
-    const T* const x = x_.data + x_.offset(at.image, unit.first_channel, 0, 0);
+  /// Of pixels from `begin` on, those that are the thread's.
+  KOKKOS_FORCEINLINE_FUNCTION void sample(const Unit& unit, std::int64_t begin, int count, Scratch& scratch,
+                                          int thread) const {
+    PixelPlace at[samples_of_thread];
+    const T* x[samples_of_thread];
     PORTOPS_UNROLL
-    for (int c = 0; c < channels; ++c) {
-      if (c < unit.channels) scratch.value[c][to] = sample.value(x + c * x_.stride[1]);
+    for (int i = 0; i < samples_of_thread; ++i) {
+      // Of those beyond the last one, that one's.
+      const int pixel = thread + i * threads < count ? thread + i * threads : count - 1;
+      at[i] = pixels_(begin + pixel);
+      x[i] = x_.data + x_.offset(at[i].image, unit.first_channel, 0, 0);
+      scratch.pixel[thread + i * threads] = out_grad_.offset(at[i].image, 0, at[i].i, at[i].j);
     }
-    scratch.pixel[to] = out_grad_.offset(at.image, 0, at.i, at.j);
+    const auto width = static_cast<std::int32_t>(plan_.windows.kernel_width);
+    std::int32_t k = unit.first_tap / width, l = unit.first_tap - k * width;
+    A* to = &scratch.value[0][thread];
+    PORTOPS_NO_UNROLL
+    for (std::int32_t first = 0; first < unit.taps; first += some_taps) {
+      A value[samples_of_thread][some_taps][most_channels];
+      PORTOPS_UNROLL
+      for (int tap = 0; tap < some_taps; ++tap) {
+        if (first + tap >= unit.taps) break;
+        PORTOPS_UNROLL
+        for (int i = 0; i < samples_of_thread; ++i) {
+          const auto sample = samples_.find(at[i], k, l, samples_.read(at[i], unit.sample + first + tap), x_);
+          PORTOPS_UNROLL
+          for (int c = 0; c < most_channels; ++c) {
+            if (c < unit.channels) value[i][tap][c] = sample.value(x[i] + c * x_.stride[1]);
+          }
+        }
+        if (++l == width) {
+          l = 0;
+          ++k;
+        }
+      }
+      PORTOPS_UNROLL
+      for (int tap = 0; tap < some_taps; ++tap) {
+        if (first + tap >= unit.taps) break;
+        PORTOPS_UNROLL
+        for (int c = 0; c < most_channels; ++c) {
+          if (c >= unit.channels) break;
+          PORTOPS_UNROLL
+          for (int i = 0; i < samples_of_thread; ++i) to[i * threads] = value[i][tap][c];
+          to += samples_at_once;
+        }
+      }
+    }
   }
 
   /// Adds the sums of the warps that share output channels, in a fixed order.
   KOKKOS_FUNCTION void write(const Unit& unit, const Scratch& scratch, int thread, A* to) const {
-    const int out = thread / channels, c = thread - out * channels;
-    if (out >= unit.outs || c >= unit.channels) return;
-    const int out_warp = out / own_outs, of_warp = c * own_outs + out - out_warp * own_outs;
-    A total = scratch.sum[out_warp][of_warp];
-    for (int other = out_warp + out_warps_; other < warps; other += out_warps_) total += scratch.sum[other][of_warp];
-    const Windows& w = plan_.windows;
-    to[unit.to + (out * w.group_channels() + c) * w.taps()] = total;
+    for (int i = thread; i < unit.outs * unit.elements(); i += threads) {
+      const int out = i / unit.elements(), e = i - out * unit.elements();
+      const int out_warp = out / own_outs, of_warp = e * own_outs + out - out_warp * own_outs;
+      A total = scratch.sum[out_warp][of_warp];
+      for (int other = out_warp + out_warps_; other < warps; other += out_warps_) total += scratch.sum[other][of_warp];
+      const int tap = e / unit.channels, c = e - tap * unit.channels;
+      const Windows& w = plan_.windows;
+      to[unit.to + (out * w.group_channels() + c) * w.taps() + tap] = total;
+    }
   }
 
-  /// The sum over a warp of the product that has the lane's number, modulo `own_sums`: in each round threads give away
+  /// The sum over a warp of the term that has the lane's number, modulo their number: in each round threads give away
   /// the half that others go on with.
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_warp(const A (&sum)[channels][own_outs], int lane) {
-    A term[own_sums];
+  template <int terms>
+  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_warp(A (&term)[terms], int lane) {
     PORTOPS_UNROLL
-    for (int i = 0; i < own_sums; ++i) term[i] = sum[i / own_outs][i % own_outs];
-    PORTOPS_UNROLL
-    for (int half = own_sums / 2; half > 0; half /= 2) {
+    for (int half = terms / 2; half > 0; half /= 2) {
       const bool upper = (lane & half) != 0;
       PORTOPS_UNROLL
       for (int i = 0; i < half; ++i) {
-        term[i] = (upper ? term[half + i] : term[i]) + of_lane(upper ? term[i] : term[half + i], half);
+        term[i] = (upper ? term[half + i] : term[i]) + of_other_lane(upper ? term[i] : term[half + i], half);
       }
     }
     PORTOPS_UNROLL
-    for (int distance = own_sums; distance < warp; distance *= 2) term[0] += of_lane(term[0], distance);
+    for (int distance = terms; distance < warp; distance *= 2) term[0] += of_other_lane(term[0], distance);
     return term[0];
   }
-  KOKKOS_FORCEINLINE_FUNCTION static A of_lane(A value, [[maybe_unused]] int distance) {
-#if defined(__CUDA_ARCH__)
-    return __shfl_xor_sync(0xffffffffu, value, distance);
-#else
-    return value;
-#endif
-  }
-
   Plan plan_;
   Samples samples_;
   PixelsOfImages pixels_;
   Tensor32<const T> x_, out_grad_;
   A* sums_;
-  IndexDivisor units_, parts_, taps_;
+  IndexDivisor units_, parts_, tap_parts_;
   int out_warps_ = 1;  ///< warps that take different output channels
+  bool has_packs_;
 };
 
 /// The same depthwise, where an output channel is that of one channel or of a few, and none has many: a team takes up
@@ -379,7 +425,12 @@ void launch_pixels_weight_grad(const Context& ctx, const std::string& label, con
   if (plan.is_depthwise()) {
     launch_by_teams<B>(ctx, label, DepthwiseWeightGrad<B, T, Samples>(plan, step, out_grad, of_chunks));
   } else {
-    launch_by_teams<B>(ctx, label, PixelsWeightGrad<B, T, Samples>(plan, step, out_grad, of_chunks));
+    constexpr int most = PixelsWeightGradPlan::block_channels;
+    if (plan.run() == 1) {
+      launch_by_teams<B>(ctx, label, PixelsWeightGrad<B, T, 1, Samples>(plan, step, out_grad, of_chunks));
+    } else {
+      launch_by_teams<B>(ctx, label, PixelsWeightGrad<B, T, most, Samples>(plan, step, out_grad, of_chunks));
+    }
   }
   launch_by_teams<B>(ctx, join_label, JoinPixelsWeightGrad<B, T>(step.windows, plan.chunks(), of_chunks, weight_grad));
 }

@@ -11,6 +11,7 @@
 namespace portops::impl {
 
 /// out = f(inputs, sides), element by element, on a GPU: a thread takes a pack, whose place follows from its number.
+/// The last ones come first: what a reduction has read at the end is still in a cache.
 template <Backend B, class T, class F>
 class NormMap {
  public:
@@ -33,8 +34,8 @@ class NormMap {
   std::int64_t items() const { return items_; }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t row = by_row_packs_.quotient(item);
-    const std::int64_t column = (item - row * row_packs_) * rows_.pack;
+    const std::int64_t place = items_ - 1 - item, row = by_row_packs_.quotient(place);
+    const std::int64_t column = (place - row * row_packs_) * rows_.pack;
     with_access<widest>(rows_.pack, rows_.packs, [&]<class Access>(Access) { take<Access>(row, column); });
   }
 

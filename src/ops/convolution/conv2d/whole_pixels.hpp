@@ -14,6 +14,7 @@ class WholePixels {
  public:
   using A = Arithmetic<T>;
   static constexpr int groups_together = 1;  // a sample costs nothing that is worth sharing
+  static constexpr int taps_together = 12;
 
   explicit WholePixels(const ImageStep& step) : taps_(step.windows) {}
 

@@ -81,7 +81,8 @@ class WindowMap {
   static bool suits_form(const FusedPlan& plan) {
     return (size_of(plan.type) == 2 || (plan.tf32 && plan.rows == 64)) && plan.pixels == pixels;
   }
-  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes.
+  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes, and
+  /// is worth while: copies that end within 16 bytes are slow.
   static bool suits(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     const Box box(windows);
@@ -92,6 +93,7 @@ class WindowMap {
     const bool is_ordered = pixel > 0 && row >= pixel && image >= row;
     return encode() != nullptr && suits_form(plan) &&
            (windows.groups == 1 || windows.group_channels() % chunk_channels(plan.type) == 0) &&
+           windows.channel_run() * static_cast<std::int64_t>(size_of(plan.type)) % unit_bytes == 0 &&
            windows.stride_x <= most_stride && windows.stride_y <= most_stride &&
            reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
            reach(windows.kernel_height, windows.dilation_y) <= most_offset && is_ordered &&

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/other_lane.hpp"
 #include "core/lanes/prefetch.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_plan.hpp"
@@ -373,23 +374,15 @@ class ColumnsGradTiles {
     const bool lower = (lane & 4) != 0;
     PORTOPS_UNROLL
     for (int i = 0; i < 2; ++i) {
-      product[i] += (lower ? sum[2 + i] : sum[i]) + of_lane(lower ? sum[i] : sum[2 + i], 4);
+      product[i] += (lower ? sum[2 + i] : sum[i]) + of_other_lane(lower ? sum[i] : sum[2 + i], 4);
     }
   }
   /// The sum over the eight threads of a sample: that of corner lane / 2.
   KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[2], int lane) {
     static_assert(corners == 4 && vectors == 8);
     const bool right = (lane & 2) != 0;
-    const A one = (right ? product[1] : product[0]) + of_lane(right ? product[0] : product[1], 2);
-    return one + of_lane(one, 1);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static A of_lane(A value, [[maybe_unused]] int distance) {
-#if defined(__CUDA_ARCH__)
-    return __shfl_xor_sync(0xffffffffu, value, distance);
-#else
-    return value;
-#endif
+    const A one = (right ? product[1] : product[0]) + of_other_lane(right ? product[0] : product[1], 2);
+    return one + of_other_lane(one, 1);
   }
 
   template <class Pack>
