@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""layer_norm, over the last axis, and batch_norm, of planes, and their gradients."""
+"""layer_norm, over the last axis, and batch_norm, in both layouts of images, and their gradients."""
 import torch
 from torch.nn import functional
 
@@ -100,9 +100,19 @@ class LayerNorm(Norm):
 class BatchNorm(Norm):
     statistics_names = ("saved_mean", "saved_inv_std")
 
-    def __init__(self, op, dtype, x):
+    def __init__(self, op, dtype, x, channels_last=False):
         self.axes = self.kept = (0, *range(2, len(x)))
+        self.channels_last = channels_last
         super().__init__(op, dtype, x)
+
+    def name(self):
+        return super().name() + (" channels last" if self.channels_last else "")
+
+    def tensors(self, device):
+        values = super().tensors(device)
+        laid = {"x", "out", "out_grad", "x_grad"} if self.channels_last else set()
+        return {name: value.contiguous(memory_format=torch.channels_last) if name in laid else value
+                for name, value in values.items()}
 
     @staticmethod
     def parameters_of(x):
@@ -138,5 +148,9 @@ def cases(device):
     types = ("f32",) if device == "cpu" else NAMES
     rows = ((16384, 4096), (262144, 256), (65536, 1000), (4096, 16384), (8, 1 << 22))
     images = ((32, 64, 128, 128), (64, 256, 56, 56), (256, 2048, 7, 7))
+    # What few columns, a number of them that is no power of two, and few rows of many columns come to.
+    channels_last = () if device == "cpu" else (*images, (1024, 32, 28, 28), (128, 96, 56, 56), (64, 1280, 7, 7))
     return [*(LayerNorm(op, dtype, x) for dtype in types for x in rows for op in ("layer_norm", "layer_norm_grad")),
-            *(BatchNorm(op, dtype, x) for dtype in types for x in images for op in ("batch_norm", "batch_norm_grad"))]
+            *(BatchNorm(op, dtype, x) for dtype in types for x in images for op in ("batch_norm", "batch_norm_grad")),
+            *(BatchNorm(op, dtype, x, True) for dtype in types for x in channels_last
+              for op in ("batch_norm", "batch_norm_grad"))]

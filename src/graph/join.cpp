@@ -15,7 +15,8 @@ namespace {
 
 class Joins {
  public:
-  Joins(const Program& program, const Plan& plan) : program_(program), plan_(plan), uses_(program.values().size()) {
+  Joins(const Program& program, const Plan& plan, Backend backend)
+      : program_(program), plan_(plan), is_on_host_(backend != Backend::cuda), uses_(program.values().size()) {
     const auto use = [&](ValueId value) {
       if (value) ++uses_[static_cast<std::size_t>(value.index)];
     };
@@ -31,12 +32,14 @@ class Joins {
   /// What the step can make, if anything.
   std::optional<JoinedSteps> from(std::size_t step) const {
     if (!is_run(step)) return {};
-    const Call& convolution = call_of(plan_.steps[step]);
-    if (!is_convolution(convolution)) return {};
+    const Call& maker = call_of(plan_.steps[step]);
+    const bool is_norm = maker.op == "batch_norm";
+    if (!is_norm && !(is_on_host_ && is_convolution(maker))) return {};
     std::optional<JoinedSteps> found;
-    JoinedSteps joined{step, step, convolution.result("out")};
-    while (!joined.bounds && take_next(joined, convolution)) {
-      if (is_writable(joined, convolution)) found = joined;
+    JoinedSteps joined{step, step, maker.result("out")};
+    while (!joined.bounds && take_next(joined, maker)) {
+      const bool is_taken = !is_norm || (!joined.addend && joined.bounds == impl::Bounds{.min = 0.0});
+      if (is_taken && is_writable(joined, maker)) found = joined;
     }
     return found;
   }
@@ -47,7 +50,7 @@ class Joins {
   const Place& place_of(ValueId value) const { return plan_.places[static_cast<std::size_t>(value.index)]; }
 
   /// Adds the next step, if it may be joined.
-  bool take_next(JoinedSteps& joined, const Call& convolution) const {
+  bool take_next(JoinedSteps& joined, const Call& maker) const {
     if (uses_[static_cast<std::size_t>(joined.result.index)] != 1) return false;
     std::size_t next = joined.last + 1;
     while (next < plan_.steps.size() && plan_.steps[next].kind == Step::Kind::view) ++next;
@@ -55,7 +58,7 @@ class Joins {
     const Call& call = call_of(plan_.steps[next]);
     if (call.op == "add") {
       const ValueId addend = addend_of(call, joined.result);
-      if (joined.addend || !addend || !lies_like(addend, convolution.result("out"))) return false;
+      if (joined.addend || !addend || !lies_like(addend, maker.result("out"))) return false;
       joined.addend = addend;
     } else {
       const auto bounds = bounds_of(call);
@@ -125,9 +128,9 @@ class Joins {
     return one.memory == other.memory && one.index == other.index && of_a.begin < of_b.end && of_b.begin < of_a.end;
   }
 
-  bool is_writable(const JoinedSteps& joined, const Call& convolution) const {
-    if (!lies_like(joined.result, convolution.result("out"))) return false;
-    for (const NamedOperand& input : convolution.inputs) {
+  bool is_writable(const JoinedSteps& joined, const Call& maker) const {
+    if (!lies_like(joined.result, maker.result("out"))) return false;
+    for (const NamedOperand& input : maker.inputs) {
       for (const ValueId value : input.operand.values()) {
         if (value && overlap(joined.result, value)) return false;
       }
@@ -138,15 +141,16 @@ class Joins {
 
   const Program& program_;
   const Plan& plan_;
+  bool is_on_host_;
   std::vector<std::int32_t> uses_;  ///< of each value how often it is read or a result
 };
 
 }  // namespace
 
-std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan) {
+std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Backend backend) {
   std::vector<JoinedSteps> all;
   if (plan.instances > 1) return all;
-  const Joins joins(program, plan);
+  const Joins joins(program, plan, backend);
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     if (const auto joined = joins.from(step)) {
       all.push_back(*joined);

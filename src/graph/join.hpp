@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/types/backend.hpp"
 #include "core/types/bounds.hpp"
 #include "graph/plan.hpp"
 #include "graph/program.hpp"
@@ -11,8 +12,8 @@
 
 namespace portops::graph {
 
-/// Steps of a plan of which the first one, a convolution, makes what the last one would: `result` is its own result
-/// plus `addend` (if there is one), within bounds. Of those in between nothing is enqueued.
+/// Steps of a plan of which the first one, a convolution or a batch norm, makes what the last one would: `result` is
+/// its own result plus `addend` (if there is one), within bounds. Of those in between nothing is enqueued.
 struct JoinedSteps {
   std::size_t first, last;
   ValueId result;
@@ -20,9 +21,9 @@ struct JoinedSteps {
   impl::Bounds bounds = {};
 };
 
-/// On hosts: convolutions with the addition and the relu or clip that come next and alone read what they are computed
-/// from. So nothing is read or written in between, and the result may be written at once, unless it lies where the
-/// convolution reads.
-std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan);
+/// Batch norms with the relu, and on hosts convolutions with the addition and the relu or clip, that come next and
+/// alone read what they are computed from. So nothing is read or written in between, and the result may be written at
+/// once, unless it lies where the first one reads.
+std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Backend backend);
 
 }  // namespace portops::graph

@@ -17,7 +17,7 @@
 #include <thread>
 #include <tuple>
 
-// Programs on hosts: weights that are packed once, additions and bounds that are joined to convolutions.
+// Programs: weights that are packed once, additions and bounds that are joined to convolutions, relus to batch norms.
 
 namespace portops::test {
 namespace {
@@ -109,6 +109,38 @@ TEST_P(GraphJoinTest, a_block_of_a_residual_network) {
   CompileParams apart = CompileParams::same_bits();
   apart.in_place = apart.reuse_memory = false;
   EXPECT_EQ(joined_of(program, apart), on_hosts(2));
+}
+
+// On GPUs too; of rows, planes, images with their channels last, and 16-bit numbers that are rounded to −0.
+TEST_P(GraphJoinTest, batch_norms_with_relu) {
+  for_each_type([&]<class T>() {
+    for (const Extents& extents : {Extents{40, 24}, Extents{3, 16, 9, 7}, Extents{5, 17, 4, 8}}) {
+      for (const char* layout : {"NCHW", "NHWC"}) {
+        for (const bool is_test : {false, true}) {
+          const bool is_last = std::string(layout) == "NHWC";
+          Program program;
+          const ValueId x = program.add_constant("x", constant<T>(extents, 7));
+          const auto parameter = [&](const char* name, unsigned seed, double least) {
+            using Parameter = std::conditional_t<sizeof(T) == 8, double, float>;
+            const Extents channels{extents[is_last ? extents.rank() - 1 : 1]};
+            return program.add_constant(name, random_tensor<Parameter>(ctx, channels, seed, least, 1.5));
+          };
+          const ValueId norm = program
+                                   .add_call({.op = "batch_norm",
+                                              .inputs = {{"x", x},
+                                                         {"mean", parameter("mean", 1, -1.5)},
+                                                         {"variance", parameter("variance", 2, 0.5)},
+                                                         {"scale", parameter("scale", 3, 1e-7)}},
+                                              .attributes = {{"is_test", is_test}, {"data_layout", layout}}})
+                                   .result("out");
+          program.add_output("y", program.call("relu", {{"x", norm}}));
+          CompileParams params = CompileParams::same_bits();
+          params.fold_constants = false;
+          EXPECT_EQ(joined_of(program, params), 1U) << program.to_string();
+        }
+      }
+    }
+  });
 }
 
 TEST_P(GraphJoinTest, what_others_read_or_see_is_not_joined) {

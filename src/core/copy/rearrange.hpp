@@ -6,6 +6,7 @@
 #include "core/copy/rearrange_few_host.hpp"
 #include "core/copy/rearrange_host.hpp"
 #include "core/copy/rearrange_lines.hpp"
+#include "core/copy/rearrange_run.hpp"
 #include "core/copy/rearrange_tiles.hpp"
 #include "core/copy/rearrangement.hpp"
 #include "core/exec/launch.hpp"
@@ -23,6 +24,10 @@ template <Backend B, class From, class To>
 void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what) {
   if (what.size() == 0) return;
   if constexpr (B == Backend::cuda) {
+    if constexpr (!std::is_same_v<From, To>) {
+      using Run = RearrangeRun<From, To>;
+      if (Run::suits(what)) return launch_by_items<B>(ctx, label, Run(what));
+    }
     constexpr bool are_halves = sizeof(From) == 2 && sizeof(To) == 2;
     constexpr int side = are_halves ? 8 : 4;  // 16 bytes where both types allow it
     using Blocks = RearrangeBlocks<B, From, To, side, side>;

@@ -39,7 +39,7 @@ class Prepared {
   std::map<std::string, Tensor> made_;
 };
 
-/// What a program knows of a call of a convolution, or of a linear layer, beside its arguments.
+/// What a program knows of a call of a convolution, a batch norm or a linear layer beside its arguments.
 struct ProgramCall {
   Prepared* weight = nullptr;  ///< where the call keeps what it makes of its weight, if that is a constant
   TensorRef addend = {};       ///< what the call adds to its result, rounded before, or empty

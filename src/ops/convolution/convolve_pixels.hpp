@@ -29,37 +29,55 @@ class PixelWindows {
 
   const Tensor32<const T>& x() const { return x_; }
 
-  /// Calls action(k, l, value) for each tap; value() is its sample of the channel `first_channel`, then of the next
-  /// ones. The next tap's place is read while this one's channels are on their way.
-  template <class Action>
-  KOKKOS_FORCEINLINE_FUNCTION void for_taps(const PixelPlace& at, std::int32_t first_channel,
+  /// Calls action(k, l, value) for each tap; value(samples) is those of the pixels in the channel `first_channel`, then
+  /// in the next ones. The next tap's places are read while this one's channels are on their way.
+  template <int pixels, class Action>
+  KOKKOS_FORCEINLINE_FUNCTION void for_taps(const PixelPlace (&at)[pixels], std::int32_t first_channel,
                                             const Action& action) const {
+    using Shift = decltype(samples_.read(at[0], 0));
+    using Sample = decltype(samples_.find(at[0], 0, 0, Shift(), x_));
     const auto first_deformable = static_cast<std::int32_t>(deformable_channels_.quotient(first_channel));
     const std::int32_t first_sample = first_deformable * taps_;
-    const T* const x = x_.data + x_.offset(at.image, first_channel, 0, 0);
     // Channels of the first deformable group from first_channel on.
     const std::int32_t of_first =
         (first_deformable + 1) * static_cast<std::int32_t>(deformable_channels_.value()) - first_channel;
-    auto shift = samples_.read(at, first_sample);
+    Shift shift[pixels];
+    const auto read = [&](Shift(&to)[pixels], std::int32_t sample) {
+      PORTOPS_UNROLL
+      for (int p = 0; p < pixels; ++p) to[p] = samples_.read(at[p], sample);
+    };
+    read(shift, first_sample);
     std::int32_t k = 0, l = 0;
     for (std::int32_t tap = 0; tap < taps_; ++tap) {
-      const auto next = samples_.read(at, first_sample + (tap + 1 < taps_ ? tap + 1 : tap));
-      auto sample = samples_.find(at, k, l, shift, x_);
+      Shift next[pixels];
+      read(next, first_sample + (tap + 1 < taps_ ? tap + 1 : tap));
+      Sample sample[pixels];
+      const T* channel[pixels];
+      PORTOPS_UNROLL
+      for (int p = 0; p < pixels; ++p) {
+        sample[p] = samples_.find(at[p], k, l, shift[p], x_);
+        channel[p] = x_.data + x_.offset(at[p].image, first_channel, 0, 0);
+      }
       std::int32_t sample_number = first_sample + tap, left = of_first;
-      const T* channel = x;
       // Of the next channel, perhaps of the next deformable group.
-      action(k, l, [&] {
+      action(k, l, [&](A(&samples)[pixels]) {
         if (left == 0) {
           sample_number += taps_;
           left = static_cast<std::int32_t>(deformable_channels_.value());
-          sample = samples_.find(at, k, l, samples_.read(at, sample_number), x_);
+          PORTOPS_UNROLL
+          for (int p = 0; p < pixels; ++p) {
+            sample[p] = samples_.find(at[p], k, l, samples_.read(at[p], sample_number), x_);
+          }
         }
         --left;
-        const A result = sample.value(channel);
-        channel += x_.stride[1];
-        return result;
+        PORTOPS_UNROLL
+        for (int p = 0; p < pixels; ++p) {
+          samples[p] = sample[p].value(channel[p]);
+          channel[p] += x_.stride[1];
+        }
       });
-      shift = next;
+      PORTOPS_UNROLL
+      for (int p = 0; p < pixels; ++p) shift[p] = next[p];
       if (++l == kernel_width_) {
         l = 0;
         ++k;
@@ -75,15 +93,15 @@ class PixelWindows {
 };
 
 /// On GPUs, for windows of few products: out = bias + weight · columns. A team takes some pixels and up to N output
-/// channels of a group, whose weight it stages in scratch; a thread has the sums of a pixel in registers. Neighbouring
-/// threads are neighbouring pixels.
+/// channels of a group, whose weight it stages in scratch; a thread has the sums of one or two pixels in registers.
+/// Neighbouring threads are neighbouring pixels.
 template <Backend B, class T, int N, class Samples>
 class ConvolvePixels {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int threads = 128;
-  static constexpr int blocks = 0;
+  static constexpr int blocks = 2;
   std::int64_t first_team = 0;
 
   ConvolvePixels(const ImageStep& step, const Tensor4& weight, const ConvolutionOut& to)
@@ -105,10 +123,10 @@ class ConvolvePixels {
     taps_ = narrow(w.taps());
     kernel_width_ = divisor(w.kernel_width);
     by_group_channels_ = divisor(w.group_channels());
-    has_packs_ = w.group_out_channels() % N == 0 && has_channel_packs<T>(to.out, width);
+    has_packs_ = w.group_out_channels() % width == 0 && has_channel_packs<T>(to.out, width);
   }
 
-  std::int64_t teams() const { return parts_ * ceil_div(all_pixels_, threads); }
+  std::int64_t teams() const { return parts_ * ceil_div(all_pixels_, threads * own_pixels); }
   std::size_t scratch_bytes() const {
     return static_cast<std::size_t>(taps_) * static_cast<std::size_t>(group_channels_) * N * sizeof(A);
   }
@@ -123,25 +141,37 @@ class ConvolvePixels {
     A* const weight = scratch_of<A>(team);
     stage(team, first_out, count, weight);
     team.team_barrier();
-    const std::int64_t pixel = std::int64_t{block} * threads + team.team_rank();
-    const std::int64_t left = all_pixels_ - pixel;  // pixels, from this one on
-    const PixelPlace at = pixels_(left > 0 ? pixel : all_pixels_ - 1);
-    A sums[N] = {};
+    std::int64_t left[own_pixels];  // pixels, from each of the thread's on
+    PixelPlace at[own_pixels];
+    PORTOPS_UNROLL
+    for (int p = 0; p < own_pixels; ++p) {
+      const std::int64_t pixel = (std::int64_t{block} * own_pixels + p) * threads + team.team_rank();
+      left[p] = all_pixels_ - pixel;
+      at[p] = pixels_(left[p] > 0 ? pixel : all_pixels_ - 1);
+    }
+    A sums[own_pixels][N] = {};
     const Factors* factors = reinterpret_cast<const Factors*>(weight);
     windows_.for_taps(at, static_cast<std::int32_t>(group) * group_channels_,
                       [&](std::int32_t /*k*/, std::int32_t /*l*/, const auto& value) {
                         for (std::int32_t c = 0; c < group_channels_; ++c, factors += N / some_factors) {
-                          const A of_channel = value();
+                          A samples[own_pixels];
+                          value(samples);
                           PORTOPS_UNROLL
                           for (int n = 0; n < N; ++n) {
-                            sums[n] = Kokkos::fma(factors[n / some_factors][n % some_factors], of_channel, sums[n]);
+                            const A factor = factors[n / some_factors][n % some_factors];
+                            PORTOPS_UNROLL
+                            for (int p = 0; p < own_pixels; ++p)
+                              sums[p][n] = Kokkos::fma(factor, samples[p], sums[p][n]);
                           }
                         }
                       });
-    write(team.team_rank(), at, left, first_out, count, sums);
+    PORTOPS_UNROLL
+    for (int p = 0; p < own_pixels; ++p) write(team.team_rank(), at[p], left[p], first_out, count, sums[p]);
   }
 
  private:
+  /// Of a thread, which share what it reads of the weight.
+  static constexpr int own_pixels = N == 32 && sizeof(A) == 4 ? 2 : 1;
   /// What a thread reads of the weight at once: scratch is aligned to no more.
   static constexpr int some_factors = 8 / static_cast<int>(sizeof(A));
   using Factors = Word<A, some_factors>;
@@ -171,7 +201,10 @@ class ConvolvePixels {
       }
     }
     const std::int32_t offset = out_.offset(at.image, first_out, at.i, at.j);
-    if (has_packs_) return write_packs(thread, left, offset, sums);
+    if (has_packs_) {
+      return count == N ? write_packs<true>(thread, left, offset, N, sums)
+                        : write_packs<false>(thread, left, offset, count, sums);
+    }
     if (left <= 0) return;
     PORTOPS_UNROLL
     for (int n = 0; n < N; ++n) {
@@ -180,14 +213,16 @@ class ConvolvePixels {
   }
 
   /// Of pixels of which there are `left` from this thread's on. Two threads write neighbouring words of the pixel of
-  /// the first of them, then of the second: memory takes 32 bytes at once.
-  KOKKOS_FORCEINLINE_FUNCTION void write_packs(int thread, std::int64_t left, std::int32_t offset,
+  /// the first of them, then of the second: memory takes 32 bytes at once. `all`: N output
+  /// channels, or the first `count`.
+  template <bool all>
+  KOKKOS_FORCEINLINE_FUNCTION void write_packs(int thread, std::int64_t left, std::int32_t offset, std::int32_t count,
                                                const A (&sums)[N]) const {
     Outs word[words];
     PORTOPS_UNROLL
     for (int n = 0; n < N; ++n) word[n / width].set(n % width, static_cast<T>(sums[n]));
     const auto write_word = [&](std::int32_t of_pixel, int number, const Outs& what) {
-      *reinterpret_cast<Outs*>(out_.data + of_pixel + number * width) = what;
+      if (all || number * width < count) *reinterpret_cast<Outs*>(out_.data + of_pixel + number * width) = what;
     };
     if constexpr (words == 1) {
       if (left > 0) write_word(offset, 0, word[0]);
@@ -270,14 +305,17 @@ class ConvolveDepthwisePixels {
     const int count = out_channels_ - first_out < N ? out_channels_ - first_out : N;
 
     A sums[N] = {};
-    windows_.for_taps(at, first_out * group_channels_, [&](std::int32_t k, std::int32_t l, const auto& value) {
+    const PixelPlace places[] = {at};
+    windows_.for_taps(places, first_out * group_channels_, [&](std::int32_t k, std::int32_t l, const auto& value) {
       const T* const weight = weight_.data + weight_.offset(first_out, 0, k, l);
       PORTOPS_UNROLL
       for (int n = 0; n < N; ++n) {
         if (n >= count) break;
         for (std::int32_t c = 0; c < group_channels_; ++c) {
           const A factor = static_cast<A>(weight[n * weight_.stride[0] + c * weight_.stride[1]]);
-          sums[n] = Kokkos::fma(factor, value(), sums[n]);
+          A sample[1];
+          value(sample);
+          sums[n] = Kokkos::fma(factor, sample[0], sums[n]);
         }
       }
     });

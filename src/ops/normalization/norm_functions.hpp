@@ -19,7 +19,7 @@
 //   Sums, start()             what a GPU's thread adds up on its way, in fewer instructions; add() takes these too
 //   state_of(sums)            what they come to
 //
-// and a map has inputs and sides and gives an element of its output.
+// and a map has inputs and sides and gives an element of its output, which is written as written<T>() of it.
 
 namespace portops::impl {
 
@@ -168,9 +168,18 @@ struct GradientSumsOf : JoinGradientSums<A> {
   }
 };
 
-/// out = (x − mean) · inv_std · weight + bias. The mean is subtracted first: folded into the bias, a large one would
-/// leave nothing of the digits of x.
+/// A map whose elements are written as they are computed.
 template <class A>
+struct PlainMap {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static A written(A value) {
+    return value;
+  }
+};
+
+/// out = (x − mean) · inv_std · weight + bias. The mean is subtracted first: folded into the bias, a large one would
+/// leave nothing of the digits of x. `with_relu`: what relu makes of that once it is rounded.
+template <class A, bool with_relu = false>
 struct Normalize {
   static constexpr int inputs = 1;
   static constexpr int sides = 4;  ///< mean, inv_std, weight, bias
@@ -178,11 +187,20 @@ struct Normalize {
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A (&in)[inputs], const A (&side)[sides]) const {
     return Kokkos::fma((in[0] - side[side_mean]) * side[side_inv_std], side[side_weight], side[3]);
   }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static A written(A value) {
+    if constexpr (with_relu) {
+      const auto rounded = static_cast<A>(static_cast<T>(value));
+      return rounded < A(0) ? A(0) : rounded;
+    } else {
+      return value;
+    }
+  }
 };
 
 /// x_grad = inv_std · (g − mean of g − x̂ · mean of g · x̂), with g = out_grad · weight and x̂ = (x − mean) · inv_std.
 template <class A>
-struct NormalizeGrad {
+struct NormalizeGrad : PlainMap<A> {
   static constexpr int inputs = 2;
   static constexpr int sides = 5;
 
@@ -195,7 +213,7 @@ struct NormalizeGrad {
 
 /// out_grad · inv_std · weight.
 template <class A>
-struct Scale {
+struct Scale : PlainMap<A> {
   static constexpr int inputs = 1;
   static constexpr int sides = 2;
 

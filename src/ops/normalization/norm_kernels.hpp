@@ -15,6 +15,7 @@ struct NormLabels {
   explicit NormLabels(const std::string& op)
       : normalize("portops::" + op + "::normalize[packs]"),
         dense("portops::" + op + "::normalize[dense]"),
+        columns("portops::" + op + "::normalize[columns]"),
         along("portops::" + op + "::reduce[along]"),
         down("portops::" + op + "::reduce[down]"),
         join("portops::" + op + "::join[partials]"),
@@ -23,6 +24,7 @@ struct NormLabels {
 
   std::string normalize;
   std::string dense;
+  std::string columns;
   std::string along;
   std::string down;
   std::string join;
@@ -75,9 +77,10 @@ struct NormKernels {
   static void take_statistics(const Context& ctx, const NormLabels& labels, const TensorRef& mean,
                               const TensorRef& variance, const TensorRef& mean_out, const TensorRef& inv_std,
                               double epsilon);
-  /// out = (x − mean) · inv_std · weight + bias
+  /// out = (x − mean) · inv_std · weight + bias, or what relu makes of it
   static void normalize(const Context& ctx, const NormLabels& labels, const TensorRef& x, const TensorRef& mean,
-                        const TensorRef& inv_std, const TensorRef& weight, const TensorRef& bias, const TensorRef& out);
+                        const TensorRef& inv_std, const TensorRef& weight, const TensorRef& bias, const TensorRef& out,
+                        bool with_relu);
   /// The sums of g = out_grad · weight and of g · x̂ along the axes that `reduced` names. Where the weight is one of the
   /// results (`weight_is_kept`), only the means are multiplied with it: the gradients of weight and bias are without.
   static void gradient_sums(const Context& ctx, const NormLabels& labels, const TensorRef& x, const TensorRef& out_grad,

@@ -8,8 +8,10 @@
 #include "ops/normalization/norm_join.hpp"
 #include "ops/normalization/norm_kernels.hpp"
 #include "ops/normalization/norm_map.hpp"
+#include "ops/normalization/norm_map_columns.hpp"
 #include "ops/normalization/norm_map_dense.hpp"
 #include "ops/normalization/norm_reduce.hpp"
+#include "ops/normalization/norm_reduce_columns.hpp"
 #include "ops/normalization/norm_reduce_host.hpp"
 
 #include <array>
@@ -24,6 +26,8 @@ void launch_norm_reduce(const Context& ctx, const NormLabels& labels, const Norm
     const auto launch = [&](const auto& kernel) {
       launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
     };
+    using Columns = NormReduceColumns<B, T, F>;
+    if (Columns::suits(plan)) return launch(Columns(rows, plan, partials));
     const auto launch_along_or_down = [&]<bool steady>() {
       plan.along() ? launch(NormReduceAlong<B, T, F, steady>(rows, plan, partials))
                    : launch(NormReduceDown<B, T, F, steady>(rows, plan, partials));
@@ -55,6 +59,8 @@ void launch_norm_map(const Context& ctx, const NormLabels& labels, const NormRow
   if constexpr (B == Backend::cuda) {
     using Dense = NormMapDense<B, T, F>;
     if (Dense::suits(plan)) return launch_by_items<B>(ctx, labels.dense, Dense(rows, plan));
+    using Columns = NormMapColumns<B, T, F>;
+    if (Columns::suits(plan)) return launch_by_items<B>(ctx, labels.columns, Columns(rows, plan));
     launch_by_items<B>(ctx, labels.normalize, NormMap<B, T, F>(rows, plan, out));
   } else {
     const bool streaming = exceeds_host_caches(plan.runs * plan.columns * static_cast<std::int64_t>(sizeof(T)));
@@ -223,12 +229,14 @@ void NormKernels<B, T>::take_statistics(const Context& ctx, const NormLabels& la
 template <Backend B, class T>
 void NormKernels<B, T>::normalize(const Context& ctx, const NormLabels& labels, const TensorRef& x,
                                   const TensorRef& mean, const TensorRef& inv_std, const TensorRef& weight,
-                                  const TensorRef& bias, const TensorRef& out) {
+                                  const TensorRef& bias, const TensorRef& out, bool with_relu) {
   using A = Arithmetic<T>;
-  using F = Normalize<A>;
   const std::array others{mean, inv_std, weight, bias, out};
   const ReducePlan plan = make_norm_map(x, others);
-  launch_norm_map<B>(ctx, labels, NormRows<T, F>(plan, 1, others, {A(0), A(1), A(1), A(0)}), plan, 5);
+  const auto launch = [&]<class F>() {
+    launch_norm_map<B>(ctx, labels, NormRows<T, F>(plan, 1, others, {A(0), A(1), A(1), A(0)}), plan, 5);
+  };
+  with_relu ? launch.template operator()<Normalize<A, true>>() : launch.template operator()<Normalize<A, false>>();
 }
 
 template <Backend B, class T>

@@ -72,7 +72,7 @@ class NormMap {
       for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
       PORTOPS_UNROLL
       for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
-      results.set(i, static_cast<T>(F()(values, side)));
+      results.set(i, static_cast<T>(F::template written<T>(F()(values, side))));
     }
     Access::store(out_.data + at(out_, operands - 1), results, out_.column_stride, count);
   }
@@ -103,7 +103,7 @@ void map_chunk(const T* const (&in)[F::inputs], const std::int64_t (&in_stride)[
     A value[F::inputs], side[F::sides];
     for (int k = 0; k < F::inputs; ++k) value[k] = values[k][i];
     for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
-    results[i] = F()(value, side);
+    results[i] = F::template written<T>(F()(value, side));
   }
   if (streaming && out_stride == 1 && count == chunk) {
     host::store<T, chunk>(out, results, true);

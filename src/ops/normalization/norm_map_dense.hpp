@@ -107,7 +107,7 @@ class NormMapDense {
       for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
       PORTOPS_UNROLL
       for (int k = 0; k < F::sides; ++k) sides[k] = i < left ? side[0][k] : side[1][k];
-      results.set(i, static_cast<T>(F()(values, sides)));
+      results.set(i, static_cast<T>(F::template written<T>(F()(values, sides))));
     }
     T* const to = out_ + first;
     if (first + width <= size_) {

@@ -34,6 +34,14 @@ bool has_short_planes(const ReducePlan& rows, ElementType type, int inputs) {
   });
 }
 
+/// As a reduction down, in parts of whole batches of rows but the last one: those a GPU's threads take fastest.
+void cut_down_by_batches(ReducePlan& plan) {
+  cut_down(plan, lanes_of_whole_columns(plan, reduce_down_lanes), longest_chain);
+  const std::int64_t batch = std::int64_t{norm_down_rows} * plan.slots;
+  plan.part_runs = std::min(ceil_div(plan.part_runs, batch) * batch, plan.runs);
+  plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+}
+
 Loop planes_as_columns(const ReducePlan& rows, ElementType type, int inputs) {
   Loop loop;
   loop.type = type;
@@ -100,12 +108,12 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   if (backend == Backend::cuda && has_short_planes(plan.rows, loop.type, inputs)) {
     plan.plane = plan.rows.columns;
     plan.planes = make_uncut_plan(planes_as_columns(plan.rows, loop.type, inputs));
-    cut_down(plan.planes, lanes_of_whole_columns(plan.planes, reduce_down_lanes), longest_chain);
+    cut_down_by_batches(plan.planes);
     plan.parts = plan.planes.parts();
     return plan;
   }
   if (!plan.along()) {
-    cut_down(plan.rows, lanes_of_whole_columns(plan.rows, reduce_down_lanes), longest_chain);
+    cut_down_by_batches(plan.rows);
     plan.parts = plan.rows.parts();
     return plan;
   }

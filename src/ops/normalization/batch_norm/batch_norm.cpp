@@ -3,6 +3,7 @@
 #include "ops/normalization/batch_norm/batch_norm.hpp"
 
 #include "core/exec/dispatch.hpp"
+#include "core/exec/program_call.hpp"
 #include "core/exec/region.hpp"
 #include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
@@ -55,6 +56,12 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
                ", expected more than one value per channel, as is_test is false");
   }
   return axis;
+}
+
+/// Whether the call is one of a program that has relu of its result.
+bool is_followed_by_relu() {
+  const impl::ProgramCall* const program = impl::ProgramCallScope::current();
+  return program != nullptr && program->bounds == impl::Bounds{.min = 0.0};
 }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -111,7 +118,8 @@ void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, c
                         memory.data());
     }
     if (x.size() == 0) return;
-    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out);
+    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out,
+                     is_followed_by_relu());
   });
 }
 
@@ -199,7 +207,7 @@ void batch_norm_by_moments(const Context& ctx, const TensorRef& x, const TensorR
     Steps::joined_statistics(ctx, labels, x, all_but(axis, x.rank()), {moments.data(), moments.extent(0)}, of_mean,
                              of_inv_std, params.epsilon, running);
     if (x.size() == 0) return;
-    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out);
+    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out, false);
   });
 }
 

@@ -68,7 +68,7 @@ void layer_norm(const Context& ctx, const TensorRef& x, const TensorRef& out, co
     using Steps = impl::NormKernels<B, T>;
     const impl::Temporary memory(ctx, labels.partials.c_str(), impl::layer_norm_memory(t, B));
     Steps::statistics(ctx, labels, t.x, t.normalized, t.mean, t.inv_std, t.epsilon, {}, memory.data());
-    if (x.size() > 0) Steps::normalize(ctx, labels, t.x, t.mean, t.inv_std, t.scale, t.bias, t.out);
+    if (x.size() > 0) Steps::normalize(ctx, labels, t.x, t.mean, t.inv_std, t.scale, t.bias, t.out, false);
   });
 }
 

@@ -3,7 +3,10 @@
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
 
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
+#include "ops/convolution/layouts.hpp"
 #include "ops/convolution/weight_grad.hpp"
+
+#include <cstdint>
 
 namespace portops::impl {
 namespace {
@@ -11,11 +14,20 @@ namespace {
 /// Whether the gradients of the columns are needed, and so the weight.
 bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t.offset_grad || t.mask_grad; }
 
+/// Whether the sums of x_grad can be taken where it lies: it has their type and order, and each image begins as
+/// temporary memory would.
+bool holds_sums(const TensorRef& x_grad) {
+  constexpr std::uintptr_t unit_bytes = 16;
+  const auto image_bytes = static_cast<std::uintptr_t>(x_grad.stride(0)) * size_of(x_grad.type());
+  return arithmetic_size(x_grad.type()) == size_of(x_grad.type()) && is_dense_channels_last(x_grad) &&
+         (reinterpret_cast<std::uintptr_t>(x_grad.data()) | image_bytes) % unit_bytes == 0;
+}
+
 struct BackwardMemory {
   MemoryLayout layout;
   Im2colArrays arrays;
   OutGradRows out_grad;
-  TemporaryArray x_grad;
+  TemporaryArray x_grad;  ///< its sums, of a step, unless they are taken where it lies
   WeightGrad weight_grad;
   TemporaryArray columns_grad;
 
@@ -23,7 +35,8 @@ struct BackwardMemory {
       : arrays(layout, ctx, windows, t.x, t.weight, step, wants_columns_grad(t)),
         out_grad(layout, windows, t.out_grad, step) {
     const ElementType type = t.x.type();
-    if (t.x_grad) x_grad = TemporaryArray(layout, step * windows.area() * windows.channels, arithmetic_size(type));
+    if (t.x_grad && !holds_sums(t.x_grad))
+      x_grad = TemporaryArray(layout, step * windows.area() * windows.channels, arithmetic_size(type));
     weight_grad = WeightGrad(layout, t.weight_grad, steps_of(windows.images, step));
     // Steps of fewer images may need more: they share out the channels.
     std::size_t bytes = 0;
@@ -69,13 +82,14 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     if (!wants_columns_grad(t)) return;
     blas::gemm(of_products(ctx), blas::Transpose::no, blas::Transpose::no, 1.0, grads, matrix(im2col.weight(), m, k, k),
                0.0, columns, blas::Batch{windows.groups, m, m * k, k}, im2col.workspace());
+    void* const x_grad_sums = plan.x_grad ? plan.x_grad.in(memory.data()) : tensor4(t.x_grad, first).data;
     GradKernels::columns_grad(ctx, s,
-                              {plan.x_grad.in(memory.data()), tensor4(t.offset_grad, first),
-                               tensor4(t.mask_grad, first), plan.columns_grad.in(memory.data()), makes_columns});
+                              {x_grad_sums, tensor4(t.offset_grad, first), tensor4(t.mask_grad, first),
+                               plan.columns_grad.in(memory.data()), makes_columns});
     if (makes_columns) add_to_weight_grad();
-    if (t.x_grad) {
-      ConvolutionKernels<B, T>::rearrange_sums(
-          ctx, x_grad_label, from_channels_last(t.x_grad, first, count, plan.x_grad.in(memory.data())));
+    if (plan.x_grad) {
+      ConvolutionKernels<B, T>::rearrange_sums(ctx, x_grad_label,
+                                               from_channels_last(t.x_grad, first, count, x_grad_sums));
     }
   });
   if (t.weight_grad) {

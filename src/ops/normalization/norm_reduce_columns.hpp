@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/spaces.hpp"
+#include "core/lanes/lanes.hpp"
+#include "core/reduce/down_tiles.hpp"
+#include "ops/normalization/norm_rows.hpp"
+
+namespace portops::impl {
+
+/// The same as NormReduceDown for rows at equal distances that packs can be read of, all of which are reduced, and
+/// sides that have a number for each column, as images have them that lie with their channels last. It knows nothing
+/// else: teams are short, and with little code they begin sooner.
+template <Backend B, class T, class F>
+class NormReduceColumns {
+ public:
+  using A = Arithmetic<T>;
+  using State = typename F::State;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int blocks = 4;
+
+  static bool suits(const NormPlan& plan) {
+    const ReducePlan& rows = plan.rows;
+    if (plan.plane != 1 || rows.direction != Direction::down || rows.rank != 1 || rows.kept_rank != 0) return false;
+    for (int k = 0; k < F::inputs; ++k) {
+      if (!rows.operand[static_cast<std::size_t>(k)].packs) return false;
+    }
+    return rows.pack == width && are_steady(rows, F::inputs, F::sides);
+  }
+
+  NormReduceColumns(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
+      : parts_(plan.rows), tiles_(plan.rows), columns_(plan.rows.columns), partials_(partials) {
+    for (int k = 0; k < F::inputs; ++k) {
+      in_[k] = rows.in[k].data;
+      stride_[k] = rows.in[k].stride[0];
+    }
+    for (int k = 0; k < F::sides; ++k) side_[k] = rows.side[k];
+  }
+
+  static int threads() { return down_threads; }
+  std::int64_t teams() const { return tiles_.teams(); }
+  std::size_t scratch_bytes() const { return down_threads * width * sizeof(State); }
+  std::int64_t first_team = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const DownTile tile = tiles_.locate(parts_, first_team + team.league_rank(), team.team_rank());
+    typename F::Sums sums[width];
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) sums[i] = F::start();
+    if (tile.active) add_up(tile, sums);
+    State states[width];
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) states[i] = F::state_of(sums[i]);
+    join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, F());
+    if (!tile.active || tiles_.slot(team.team_rank()) != 0) return;
+    State* const to = partials_ + tile.part * columns_ + tile.column;
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) to[i] = states[i];
+  }
+
+ private:
+  static constexpr int width = reduce_down_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int batch = 8 / F::inputs;  ///< rows that are on their way together
+  static constexpr int most_sides = F::sides > 0 ? F::sides : 1;
+  static_assert(norm_down_rows % batch == 0);
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const DownTile& tile, typename F::Sums (&sums)[width]) const {
+    A sides[most_sides][width] = {};
+    const T* at[F::inputs];
+    std::int64_t step[F::inputs];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) {
+      at[k] = in_device_memory(in_[k]) + tile.run * stride_[k] + tile.column;
+      step[k] = tiles_.slots() * stride_[k];
+    }
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::sides; ++k) {
+      side_[k].load(sides[k], tile.column * side_[k].operand.column_stride, width);
+    }
+    int left = tile.runs;
+    PORTOPS_NO_UNROLL
+    for (; left >= batch; left -= batch) add_rows<batch>(sums, sides, at, step);
+    PORTOPS_NO_UNROLL
+    for (; left > 0; --left) add_rows<1>(sums, sides, at, step);
+  }
+
+  template <int rows>
+  KOKKOS_FORCEINLINE_FUNCTION static void add_rows(typename F::Sums (&sums)[width], const A (&sides)[most_sides][width],
+                                                   const T* (&at)[F::inputs], const std::int64_t (&step)[F::inputs]) {
+    Word<T, width> loaded[rows][F::inputs];
+    PORTOPS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::inputs; ++k) {
+        loaded[r][k] = *reinterpret_cast<const Word<T, width>*>(in_device_memory(at[k]));
+        at[k] += step[k];
+      }
+    }
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) {
+      A values[F::inputs][rows], side[most_sides][rows];
+      PORTOPS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::inputs; ++k) values[k][r] = static_cast<A>(loaded[r][k][i]);
+        PORTOPS_UNROLL
+        for (int k = 0; k < most_sides; ++k) side[k][r] = sides[k][i];
+      }
+      F().add(sums[i], values, side, rows);
+    }
+  }
+
+  const T* in_[F::inputs];
+  std::int64_t stride_[F::inputs];  ///< from row to row
+  Side<T> side_[most_sides];
+  RowParts parts_;
+  DownTiles tiles_;
+  std::int64_t columns_;
+  State* partials_;
+};
+
+}  // namespace portops::impl
