@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/normalization/norm_plan.hpp"
 
+#include "core/lanes/gpu_teams.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -34,11 +36,26 @@ bool has_short_planes(const ReducePlan& rows, ElementType type, int inputs) {
   });
 }
 
-/// As a reduction down, in parts of whole batches of rows but the last one: those a GPU's threads take fastest.
-void cut_down_by_batches(ReducePlan& plan) {
-  cut_down(plan, lanes_of_whole_columns(plan, reduce_down_lanes), longest_chain);
+/// Whether NormReduceColumns can take it, as far as extents tell.
+bool has_even_rows(const ReducePlan& rows, ElementType type) {
+  return rows.direction == Direction::down && rows.rank == 1 && rows.kept_rank == 0 &&
+         rows.pack * static_cast<int>(size_of(type)) == reduce_down_pack_bytes;
+}
+
+/// As a reduction down, in as many parts as its teams are at work at once, of whole batches of rows but the last one,
+/// and of rows enough for their states to be little beside them.
+void cut_even_rows(ReducePlan& plan) {
+  constexpr std::int64_t teams_at_once = 4 * gpu_teams_at_once, least_rows = 32;
+  // Lanes that all have columns, where their packs fill lines of memory.
+  constexpr int least_lanes = 16;
+  const std::int64_t packs = plan.columns / plan.pack;
+  int lanes = reduce_down_lanes;
+  while (lanes >= least_lanes && packs % lanes != 0) lanes /= 2;
+  cut_down(plan, lanes >= least_lanes ? lanes : reduce_down_lanes, longest_chain);
   const std::int64_t batch = std::int64_t{norm_down_rows} * plan.slots;
-  plan.part_runs = std::min(ceil_div(plan.part_runs, batch) * batch, plan.runs);
+  const std::int64_t parts = std::max<std::int64_t>(teams_at_once / plan.column_blocks, 1);
+  const std::int64_t wanted = ceil_div(std::max(ceil_div(plan.runs, parts), least_rows), batch) * batch;
+  plan.part_runs = std::min({wanted, longest_chain * plan.slots, plan.runs});
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
@@ -108,12 +125,16 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   if (backend == Backend::cuda && has_short_planes(plan.rows, loop.type, inputs)) {
     plan.plane = plan.rows.columns;
     plan.planes = make_uncut_plan(planes_as_columns(plan.rows, loop.type, inputs));
-    cut_down_by_batches(plan.planes);
+    cut_down(plan.planes, lanes_of_whole_columns(plan.planes, reduce_down_lanes), longest_chain);
     plan.parts = plan.planes.parts();
     return plan;
   }
   if (!plan.along()) {
-    cut_down_by_batches(plan.rows);
+    if (backend == Backend::cuda && has_even_rows(plan.rows, loop.type)) {
+      cut_even_rows(plan.rows);
+    } else {
+      cut_down(plan.rows, lanes_of_whole_columns(plan.rows, reduce_down_lanes), longest_chain);
+    }
     plan.parts = plan.rows.parts();
     return plan;
   }

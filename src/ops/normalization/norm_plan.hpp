@@ -15,8 +15,8 @@ namespace portops::impl {
 PORTOPS_FUNCTION constexpr int norm_values(int element_bytes) { return element_bytes == 8 ? 8 : 16; }
 /// Packs that it takes in one after the other at most, before the group is joined.
 inline constexpr int norm_chain = 64;
-/// Of rows that it walks down, a part has a multiple of so many.
-inline constexpr int norm_down_rows = 16;
+/// Of rows at equal distances that it walks down, a part has a multiple of so many.
+inline constexpr int norm_down_rows = 8;
 /// The most threads of a team that share a row.
 inline constexpr int norm_most_threads = 256;
 
