@@ -5,7 +5,9 @@
 #include "core/lanes/divide.hpp"
 #include "core/types/macros.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace portops::impl {
 
@@ -43,6 +45,14 @@ struct Rearrangement {
       width *= height;
       height = 1;
     }
+  }
+
+  /// Exchanges rows and columns but for the columns' other axis, where the fewer of both are then more.
+  void balance() {
+    if (std::min(rows, columns()) >= std::min(width, height * rows)) return;
+    std::swap(rows, width);
+    std::swap(from.row, from.x);
+    std::swap(to.row, to.x);
   }
 };
 

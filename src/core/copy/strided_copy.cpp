@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -42,19 +41,11 @@ std::optional<Rearrangement> as_rearrangement(const CopyPlan& plan) {
   return result;
 }
 
-/// Has the second axis of columns beside that of rows and columns which leaves more of the fewer.
-void balance(Rearrangement& what) {
-  if (std::min(what.rows, what.columns()) >= std::min(what.width, what.height * what.rows)) return;
-  std::swap(what.rows, what.width);
-  std::swap(what.from.row, what.from.x);
-  std::swap(what.to.row, what.to.x);
-}
-
 template <Backend B, class Word>
 void copy_words(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
   if constexpr (sizeof(Word) <= 8) {
     if (std::optional<Rearrangement> what = as_rearrangement(plan)) {
-      if constexpr (B == Backend::cuda) balance(*what);
+      if constexpr (B == Backend::cuda) what->balance();
       return rearrange<B, Word, Word>(ctx, labels.turned, *what);
     }
   }
