@@ -130,9 +130,12 @@ class Joins {
 
   bool is_writable(const JoinedSteps& joined, const Call& maker) const {
     if (!lies_like(joined.result, maker.result("out"))) return false;
-    for (const NamedOperand& input : maker.inputs) {
-      for (const ValueId value : input.operand.values()) {
-        if (value && overlap(joined.result, value)) return false;
+    // Nor may it lie where the maker leaves something else.
+    for (const std::vector<NamedOperand>* operands : {&maker.inputs, &maker.outputs}) {
+      for (const NamedOperand& each : *operands) {
+        for (const ValueId value : each.operand.values()) {
+          if (value && value != maker.result("out") && overlap(joined.result, value)) return false;
+        }
       }
     }
     return !joined.addend || !overlap(joined.result, joined.addend) ||

@@ -143,6 +143,30 @@ TEST_P(GraphJoinTest, batch_norms_with_relu) {
   });
 }
 
+// Statistics that nobody reads die with the batch norm: relu's result, which comes next, could lie on them.
+TEST_P(GraphJoinTest, no_result_lies_where_statistics_do) {
+  need_type<float>();
+  for (const std::int64_t channels : {1, 16, 64, 256}) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {channels == 1 ? 64 : 2, channels});
+    const auto parameter = [&](const char* name, unsigned seed) {
+      return program.add_constant(name, random_tensor<float>(ctx, {channels}, seed, 0.5, 1.5));
+    };
+    const ValueId norm =
+        program
+            .add_call({.op = "batch_norm",
+                       .inputs = {{"x", x}, {"mean", parameter("mean", 1)}, {"variance", parameter("variance", 2)}},
+                       .attributes = {{"is_test", true}}})
+            .result("out");
+    program.add_output("y", program.call("gelu", {{"x", program.call("relu", {{"x", norm}})}}));
+    for (const bool in_place : {false, true}) {
+      CompileParams params = CompileParams::same_bits();
+      params.in_place = in_place;
+      joined_of(program, params);
+    }
+  }
+}
+
 TEST_P(GraphJoinTest, what_others_read_or_see_is_not_joined) {
   need_type<float>();
   const Shape s{8, 16, 1, 12, 14, 3};
