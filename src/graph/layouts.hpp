@@ -10,7 +10,7 @@
 
 namespace portops::graph {
 
-/// Of each value whether it lies with its channels last. Those do that convolutions of hosts write and read faster so:
+/// Of each value whether it lies with its channels last. Those do that convolutions write and read faster so:
 /// images that only calls make and read which take them in this order as well as in the other one. What goes through
 /// element by element, or pixel by pixel, has one order: where one of these values must lie in rows, as inputs,
 /// constants and outputs do, all do.
