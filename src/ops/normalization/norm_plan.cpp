@@ -36,12 +36,6 @@ bool has_short_planes(const ReducePlan& rows, ElementType type, int inputs) {
   });
 }
 
-/// Whether NormReduceColumns can take it, as far as extents tell.
-bool has_even_rows(const ReducePlan& rows, ElementType type) {
-  return rows.direction == Direction::down && rows.rank == 1 && rows.kept_rank == 0 &&
-         rows.pack * static_cast<int>(size_of(type)) == reduce_down_pack_bytes;
-}
-
 /// As a reduction down, in as many parts as its teams are at work at once, of whole batches of rows but the last one,
 /// and of rows enough for their states to be little beside them.
 void cut_even_rows(ReducePlan& plan) {
@@ -157,6 +151,11 @@ bool are_steady(const ReducePlan& plan, int first, int count) {
                        return std::all_of(operand.stride.begin() + plan.kept_rank, operand.stride.begin() + plan.rank,
                                           [](std::int64_t stride) { return stride == 0; });
                      });
+}
+
+bool has_even_rows(const ReducePlan& rows, ElementType type) {
+  return rows.direction == Direction::down && rows.rank == 1 && rows.kept_rank == 0 &&
+         rows.pack * static_cast<int>(size_of(type)) == reduce_down_pack_bytes;
 }
 
 ReducePlan make_norm_map(const TensorRef& x, std::span<const TensorRef> others) {

@@ -60,6 +60,9 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend);
 /// Whether operands [first, first + count) are the same for all terms of a result.
 bool are_steady(const ReducePlan& plan, int first, int count);
 
+/// Whether rows at equal distances are reduced whose columns are kept, in the widest packs of such walks.
+bool has_even_rows(const ReducePlan& rows, ElementType type);
+
 /// A map: all axes but the last one are runs of one position.
 ReducePlan make_norm_map(const TensorRef& x, std::span<const TensorRef> others);
 

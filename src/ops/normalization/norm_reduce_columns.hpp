@@ -22,11 +22,10 @@ class NormReduceColumns {
 
   static bool suits(const NormPlan& plan) {
     const ReducePlan& rows = plan.rows;
-    if (plan.plane != 1 || rows.direction != Direction::down || rows.rank != 1 || rows.kept_rank != 0) return false;
     for (int k = 0; k < F::inputs; ++k) {
       if (!rows.operand[static_cast<std::size_t>(k)].packs) return false;
     }
-    return rows.pack == width && are_steady(rows, F::inputs, F::sides);
+    return has_even_rows(rows, ElementTypeOf<T>::value) && are_steady(rows, F::inputs, F::sides);
   }
 
   NormReduceColumns(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
