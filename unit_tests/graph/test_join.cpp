@@ -49,7 +49,7 @@ class GraphJoinTest : public OnEveryBackend {
                         {{"padding", Integers{s.kernel / 2, s.kernel / 2}}, {"groups", s.groups}});
   }
 
-  /// Compares with plain calls, run after run, and says how many convolutions make what follows.
+  /// Compares with plain calls, run after run, and says how many calls make what follows.
   std::size_t joined_of(const Program& program, CompileParams params = CompileParams::same_bits()) {
     const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
     const Results expected = plain_results(ctx, program, inputs);
