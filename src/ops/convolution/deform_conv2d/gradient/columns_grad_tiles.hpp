@@ -4,6 +4,7 @@
 
 #include "core/lanes/other_lane.hpp"
 #include "core/lanes/prefetch.hpp"
+#include "core/lanes/team_scan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_plan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_scratch.hpp"
@@ -14,8 +15,11 @@ namespace portops::impl {
 
 /// On a GPU: what ColumnsGrad does, for tiles of pixels of out, whose samples share the pixels of x. A team takes the
 /// channels chunk by chunk: the products first, each sample by eight threads, and then x_grad, whose pixels each have
-/// a list of the samples that they are a corner of: they are added up in registers, and by one atomic addition. The
-/// products are left as sums over the team's share of the channels, for ProductsOfBlocks.
+/// a list of the samples that they are a corner of: they are added up in registers, and by one atomic addition. A team
+/// that has all channels writes what follows from the products; others leave theirs for ProductsOfBlocks.
+///
+/// What it takes are instructions more than memory: numbers of samples, pixels and vectors have 32 bits, and nothing is
+/// divided that a tile can know before.
 template <Backend B, class T>
 class ColumnsGradTiles {
  public:
@@ -31,7 +35,8 @@ class ColumnsGradTiles {
     const std::int64_t run = windows.channel_run();
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
     return size <= 4 && windows.area() > 0 && run % vector == 0 && 2 * run >= chunk &&
-           windows.pixels() * windows.column() * size / vector_bytes < UINT32_MAX && windows.area() < INT32_MAX;
+           windows.pixels() * windows.column() * size / vector_bytes < UINT32_MAX && windows.area() < INT32_MAX &&
+           windows.taps() < INT32_MAX;
   }
   /// Whether x, of a step that suits, is as it needs it.
   static bool suits(const Windows& windows, const Tensor4& x) {
@@ -42,17 +47,36 @@ class ColumnsGradTiles {
   }
   static ColumnsGradTilesPlan plan(const Windows& windows) { return {windows, ChannelPacks<chunk>(windows).count()}; }
 
-  /// What is not wanted is null. `makes_columns`: the columns themselves take the place of their gradients.
+  /// `makes_columns`: the columns themselves take the place of their gradients. `products`: where teams share the
+  /// channels, and gradients of offset or mask are wanted.
   ColumnsGradTiles(const Windows& windows, const SamplerOf<T>& sampler, const Tensor4& x, T* column_grads,
-                   bool makes_columns, A* x_grad, A* products)
+                   bool makes_columns, const ColumnsGradTargets<T>& targets, A* products)
       : plan_(plan(windows)),
         windows_(windows),
         sampler_(sampler),
         chunks_(windows),
+        by_shares_(plan_.shares),
+        by_across_(plan_.across),
+        by_down_(plan_.down),
+        by_phases_(plan_.phases),
+        by_groups_(windows.deformable_groups),
+        by_kernel_width_(static_cast<std::uint32_t>(windows.kernel_width)),
+        window_y_(window_begin(plan_.height, windows.stride_y, windows.top, windows.kernel_height, windows.dilation_y,
+                               window_rows)),
+        window_x_(window_begin(plan_.width, windows.stride_x, windows.left, windows.kernel_width, windows.dilation_x,
+                               window_columns)),
+        image_columns_(windows.pixels() * windows.column()),
+        image_x_grads_(windows.area() * windows.channels),
         x_(x),
+        x_row_(static_cast<std::uint32_t>(x.stride[2] / vector)),
+        x_pixel_(static_cast<std::uint32_t>(x.stride[3] / vector)),
+        column_(static_cast<std::uint32_t>(windows.column() / vector)),
+        column_tap_(static_cast<std::uint32_t>(windows.group_channels() / vector)),
         column_grads_(column_grads),
         makes_columns_(makes_columns),
-        x_grad_(x_grad),
+        wants_products_(targets.wants_products()),
+        x_grad_(targets.x_grad),
+        sample_grad_(windows, targets),
         products_(products) {}
 
   std::int64_t teams() const {
@@ -63,25 +87,27 @@ class ColumnsGradTiles {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const Place place = locate(first_team + team.league_rank());
     const Scratch scratch(team, plan_.samples());
-    find_samples(team, place, scratch);
+    const auto first_chunk = [&](int share) {
+      return static_cast<int>(by_shares_.quotient(std::int64_t{chunks_.count()} * share));
+    };
+    const int begin = first_chunk(place.share), end = first_chunk(place.share + 1);
+    find_samples(team, place, scratch, place.of_columns + chunks_(place.group, begin).column);
     if (x_grad_ != nullptr) make_lists(team, place, scratch);
-    A product[own_samples][2] = {};
-    const int count = chunks_.count();
-    const int end = count * (place.share + 1) / plan_.shares;
-    for (int i = count * place.share / plan_.shares; i < end; ++i) {
+    for (int i = begin; i < end; ++i) {
       const auto pack = chunks_(place.group, i);
-      take_products(team, place, scratch, pack, i + 1 < end, product);
-      if (x_grad_ == nullptr) continue;
+      wants_products_ || makes_columns_ ? take_chunk<true>(team, place, scratch, pack, i == begin, i + 1 < end)
+                                        : take_chunk<false>(team, place, scratch, pack, i == begin, i + 1 < end);
       team.team_barrier();
-      add_to_x_grad(team, place, scratch, pack);
-      team.team_barrier();
+      if (x_grad_ != nullptr) add_to_x_grad(team, place, scratch, pack);
+      if (i + 1 < end) team.team_barrier();
     }
-    if (products_ != nullptr) write_products(team, place, scratch, product);
+    if (wants_products_) write_products(team, place, scratch);
   }
 
  private:
   using Scratch = ColumnsGradTilesScratch<B, T>;
   using Record = typename Scratch::Record;
+  using Fraction = typename Scratch::Fraction;
   using Entry = typename Scratch::Entry;
   using TwoEntries = typename Scratch::TwoEntries;
   using Target = typename Scratch::Target;
@@ -93,120 +119,189 @@ class ColumnsGradTiles {
   static constexpr int key_bits = Scratch::key_bits, unknown_key = Scratch::unknown_key;
   static constexpr int flag_bits = Scratch::flag_bits;
   static constexpr Flag steps_right = Scratch::steps_right, steps_down = Scratch::steps_down;
-  static constexpr Flag is_outside = Scratch::is_outside;
+  static constexpr Flag is_outside = Scratch::is_outside, is_nan = Scratch::is_nan;
   static constexpr int slots = threads / vectors;  ///< samples, or pixels of x, that a team takes at once
   static constexpr int own_samples = (ColumnsGradTilesPlan::most_samples + slots - 1) / slots;
+  static constexpr int row_bytes = vectors * vector_bytes;  ///< of a sample's chunk in scratch
   using Vector = Word<T, vector>;
+  /// What Kokkos gives a team.
+  static_assert(Scratch::bytes(ColumnsGradTilesPlan::most_samples) + 16 <= 48 << 10);
+
+  /// Divides small numbers by small ones: a, b < 256.
+  class SmallDivisor {
+   public:
+    KOKKOS_FORCEINLINE_FUNCTION explicit SmallDivisor(int value) : multiplier_((1 << 16) / value + 1) {}
+    KOKKOS_FORCEINLINE_FUNCTION int quotient(int index) const { return index * multiplier_ >> 16; }
+
+   private:
+    int multiplier_;
+  };
+
+  /// Where the window of the first tile begins along an axis: its middle is that of what a tile samples with offsets
+  /// of 0. Modulo 2³², as all places in the window are.
+  static std::uint32_t window_begin(std::int64_t pixels, std::int64_t stride, std::int64_t padding, std::int64_t kernel,
+                                    std::int64_t dilation, int window) {
+    return static_cast<std::uint32_t>(((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2 - padding);
+  }
 
   struct Place {
-    std::int64_t image, y, x;  ///< the tile's first pixel
-    int width, height;         ///< its pixels
-    int group;                 ///< deformable
-    int first_tap, taps;       ///< of the phase
+    std::int64_t image;
+    int y, x;             ///< the tile's first pixel
+    int width, height;    ///< its pixels
+    int group;            ///< deformable
+    int first_tap, taps;  ///< of the phase
     int share;
-    std::int64_t window_y, window_x;  ///< where the window begins in x, perhaps outside
+    std::uint32_t window_y, window_x;  ///< where the window begins in x, perhaps before it
+    const T* of_x;                     ///< the image's
+    T* of_columns;
+    A* of_x_grad;  ///< where that is wanted
 
     KOKKOS_FUNCTION int samples() const { return width * height * taps; }
   };
   KOKKOS_FUNCTION Place locate(std::int64_t index) const {
     Place place{};
-    const auto next = [&](std::int64_t extent) {
-      const std::int64_t outer = quotient(index, extent);
-      const std::int64_t inner = index - outer * extent;
+    const auto next = [&](const IndexDivisor& by, std::int64_t extent) {
+      const std::int64_t outer = by.quotient(index);
+      const auto inner = static_cast<int>(index - outer * extent);
       index = outer;
       return inner;
     };
-    place.share = static_cast<int>(next(plan_.shares));
-    place.x = next(plan_.across) * plan_.width;
-    place.y = next(plan_.down) * plan_.height;
-    place.first_tap = static_cast<int>(next(plan_.phases)) * plan_.phase_taps;
-    place.group = static_cast<int>(next(windows_.deformable_groups));
+    place.share = next(by_shares_, plan_.shares);
+    place.x = next(by_across_, plan_.across) * plan_.width;
+    place.y = next(by_down_, plan_.down) * plan_.height;
+    place.first_tap = next(by_phases_, plan_.phases) * plan_.phase_taps;
+    place.group = next(by_groups_, windows_.deformable_groups);
     place.image = index;
     const auto at_most = [](int most, std::int64_t left) { return left < most ? static_cast<int>(left) : most; };
     place.width = at_most(plan_.width, windows_.out_width - place.x);
     place.height = at_most(plan_.height, windows_.out_height - place.y);
     place.taps = at_most(plan_.phase_taps, windows_.taps() - place.first_tap);
-    // The window's middle is that of what the tile samples with offsets of 0.
-    const auto begin = [](std::int64_t first, std::int64_t pixels, std::int64_t stride, std::int64_t padding,
-                          std::int64_t kernel, std::int64_t dilation, int window) {
-      return first * stride - padding + ((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2;
-    };
-    place.window_y = begin(place.y, place.height, windows_.stride_y, windows_.top, windows_.kernel_height,
-                           windows_.dilation_y, window_rows);
-    place.window_x = begin(place.x, place.width, windows_.stride_x, windows_.left, windows_.kernel_width,
-                           windows_.dilation_x, window_columns);
+    place.window_y = static_cast<std::uint32_t>(place.y) * static_cast<std::uint32_t>(windows_.stride_y) + window_y_;
+    place.window_x = static_cast<std::uint32_t>(place.x) * static_cast<std::uint32_t>(windows_.stride_x) + window_x_;
+    place.of_x = static_cast<const T*>(x_.data) + place.image * x_.stride[0];
+    place.of_columns = column_grads_ + place.image * image_columns_;
+    if (x_grad_ != nullptr) place.of_x_grad = x_grad_ + place.image * image_x_grads_;
     return place;
   }
 
-  /// The i-th sample of a team: pixels fastest, then taps.
-  KOKKOS_FUNCTION SampleIndex index(const Place& place, int i) const {
-    const int line = i / place.width, tap = line / place.height;
-    const std::int64_t y = place.y + line - tap * place.height, x = place.x + i - line * place.width;
-    return {place.image, y * windows_.out_width + x, place.group, place.first_tap + tap};
+  /// The samples of a tile: pixels fastest, then taps.
+  class Samples {
+   public:
+    KOKKOS_FORCEINLINE_FUNCTION explicit Samples(const Place& place)
+        : place_(place), by_width_(place.width), by_height_(place.height) {}
+
+    struct Index {
+      int y, x, tap;
+    };
+    KOKKOS_FORCEINLINE_FUNCTION Index operator()(int i) const {
+      const int line = by_width_.quotient(i), tap = by_height_.quotient(line);
+      return {place_.y + line - tap * place_.height, place_.x + i - line * place_.width, place_.first_tap + tap};
+    }
+
+   private:
+    const Place& place_;
+    SmallDivisor by_width_, by_height_;
+  };
+  using Index = typename Samples::Index;
+
+  KOKKOS_FORCEINLINE_FUNCTION Sample<A> sample_at(const Place& place, const Index& at) const {
+    const auto k = static_cast<int>(by_kernel_width_.quotient(static_cast<std::uint32_t>(at.tap)));
+    const int l = at.tap - k * static_cast<int>(by_kernel_width_.value());
+    return sampler_.sample(sampler_.position(place.image, at.y, at.x, place.group, k, l));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t pixel_of(const Index& at) const {
+    return static_cast<std::uint32_t>(at.y) * static_cast<std::uint32_t>(windows_.out_width) +
+           static_cast<std::uint32_t>(at.x);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t column_of(const Index& at) const {
+    return pixel_of(at) * column_ + static_cast<std::uint32_t>(at.tap) * column_tap_;
   }
 
-  /// Calls action(key, pixel, weight) for the corners of a sample; the key is negative outside of the window.
+  /// Where a pixel of x lies in the window; negative outside.
+  KOKKOS_FORCEINLINE_FUNCTION static int key_of(std::uint32_t in_y, std::uint32_t in_x) {
+    return in_y < window_rows && in_x < window_columns ? static_cast<int>(in_y * window_columns + in_x) : -1;
+  }
+
+  /// Calls action(key, pixel, weight) for the corners of a sample, of which some may lie outside of the window.
   template <class Action>
-  KOKKOS_FORCEINLINE_FUNCTION void for_corners(const Place& place, const Sample<A>& sample,
-                                               const Action& action) const {
+  KOKKOS_FUNCTION void for_corners(const Place& place, const Sample<A>& sample, const Action& action) const {
     A weight[corners];
-    sample.weights(weight);
-    PORTOPS_UNROLL
+    factored_weights(sample, weight);
     for (int k = 0; k < corners; ++k) {
       if (!sample.exists[k]) continue;
-      const std::int64_t y = sample.y + (k >= 2 && sample.steps_down ? 1 : 0);
-      const std::int64_t x = sample.x + (k % 2 == 1 && sample.steps_right ? 1 : 0);
-      const std::int64_t in_y = y - place.window_y, in_x = x - place.window_x;
-      const bool is_inside = in_y >= 0 && in_y < window_rows && in_x >= 0 && in_x < window_columns;
-      action(is_inside ? static_cast<int>(in_y * window_columns + in_x) : -1,
-             static_cast<std::uint32_t>(y * windows_.width + x), weight[k] * sample.factor);
+      const auto y = static_cast<std::uint32_t>(sample.y) + (k >= 2 && sample.steps_down ? 1u : 0u);
+      const auto x = static_cast<std::uint32_t>(sample.x) + (k % 2 == 1 && sample.steps_right ? 1u : 0u);
+      action(key_of(y - place.window_y, x - place.window_x), y * static_cast<std::uint32_t>(windows_.width) + x,
+             weight[k]);
     }
   }
 
-  /// Makes the records and counts the samples of each pixel in the window.
-  KOKKOS_FUNCTION void find_samples(const Team& team, const Place& place, const Scratch& scratch) const {
+  /// Makes the records and counts the samples of each pixel in the window. `grads`: where the gradients of the team's
+  /// first chunk lie, which are asked for.
+  KOKKOS_FUNCTION void find_samples(const Team& team, const Place& place, const Scratch& scratch,
+                                    const T* grads) const {
     for (int i = team.team_rank(); i < keys; i += threads) scratch.counters[i] = 0;
     for (int i = team.team_rank(); i < chunk; i += threads) scratch.grads[plan_.samples() * chunk + i] = T(0.0f);
     if (team.team_rank() == 0) *scratch.stray_count = 0;
     team.team_barrier();
+    const Samples samples(place);
     for (int i = team.team_rank(); i < place.samples(); i += threads) {
-      scratch.records[i] = record_of(place, scratch, index(place, i));
+      const Index at = samples(i);
+      prefetch(grads + std::uint64_t{column_of(at)} * vector);
+      const Sample<A> sample = sample_at(place, at);
+      std::uint32_t exists = 0;
+      PORTOPS_UNROLL
+      for (int k = 0; k < corners; ++k) exists |= sample.exists[k] ? 1u << k : 0u;
+      scratch.records[i] = record_of(at, sample);
+      if (wants_products_) scratch.fractions[i] = {sample.down, sample.right, sample.factor, exists};
+      if (x_grad_ != nullptr) scratch.records[i].key = count_corners(place, scratch, sample, exists);
     }
     team.team_barrier();
   }
 
-  KOKKOS_FUNCTION Record record_of(const Place& place, const Scratch& scratch, const SampleIndex& at) const {
-    const Sample<A> sample = sampler_(at);
-    const std::int64_t column = at.pixel * windows_.column() + at.tap * windows_.group_channels();
-    Record record{{},
-                  is_outside,
-                  static_cast<std::uint32_t>(column / vector),
-                  static_cast<std::uint32_t>(sample_number(windows_, {0, at.pixel, at.deformable_group, at.tap})),
-                  0};
+  KOKKOS_FORCEINLINE_FUNCTION Record record_of(const Index& at, const Sample<A>& sample) const {
+    Record record{{}, is_outside, column_of(at), 0};
     if (sample.is_outside()) {
-      record.weight[0] = sample.factor * (sample.is_nan ? Kokkos::Experimental::quiet_NaN_v<A> : A(0));
+      record.pixel |= sample.is_nan ? is_nan : 0u;
+      record.weight[0] = nothing_of(sample);
       return record;
     }
-    const std::int64_t pixel = sample.y * x_.stride[2] + sample.x * x_.stride[3];
-    record.pixel = static_cast<std::uint32_t>(pixel / vector) << flag_bits | (sample.steps_down ? steps_down : 0u) |
+    const auto y = static_cast<std::uint32_t>(sample.y), x = static_cast<std::uint32_t>(sample.x);
+    record.pixel = (y * x_row_ + x * x_pixel_) << flag_bits | (sample.steps_down ? steps_down : 0u) |
                    (sample.steps_right ? steps_right : 0u);
-    sample.weights(record.weight);
-    PORTOPS_UNROLL
-    for (int k = 0; k < corners; ++k) record.weight[k] *= sample.factor;
-    if (x_grad_ != nullptr) {
-      bool are_inside = true;
+    factored_weights(sample, record.weight);
+    return record;
+  }
+
+  /// Counts a sample's corners for their pixels' lists, and gives its key.
+  KOKKOS_FORCEINLINE_FUNCTION int count_corners(const Place& place, const Scratch& scratch, const Sample<A>& sample,
+                                                std::uint32_t exists) const {
+    const std::uint32_t right = sample.steps_right ? 1 : 0, down = sample.steps_down ? 1 : 0;
+    const std::uint32_t in_y = static_cast<std::uint32_t>(sample.y) - place.window_y;
+    const std::uint32_t in_x = static_cast<std::uint32_t>(sample.x) - place.window_x;
+    if (exists != 0 && (key_of(in_y, in_x) < 0 || key_of(in_y + down, in_x + right) < 0)) {
       for_corners(place, sample, [&](int key, std::uint32_t, A) {
-        are_inside = are_inside && key >= 0;
         if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
       });
-      record.key = unknown_key;
-      if (are_inside) {
-        record.key = static_cast<int>((sample.y - place.window_y) * window_columns + sample.x - place.window_x);
-        PORTOPS_UNROLL
-        for (int k = 0; k < corners; ++k) record.key |= sample.exists[k] ? 1 << (key_bits + k) : 0;
-      }
+      return unknown_key;
     }
-    return record;
+    const int key = static_cast<int>(exists) << key_bits | static_cast<int>(in_y * window_columns + in_x);
+    if (exists == 0) return 0;
+    for_keys(key, right, down, [&](int, int of_corner) { Kokkos::atomic_inc(scratch.counters + of_corner); });
+    return key;
+  }
+
+  /// Calls action(corner, key) for the corners that exist of a sample that lies in the window.
+  template <class Action>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_keys(int key, std::uint32_t right, std::uint32_t down,
+                                                   const Action& action) {
+    const int first = key % (1 << key_bits);
+    const int to_right = static_cast<int>(right), below = static_cast<int>(down) * window_columns;
+    PORTOPS_UNROLL
+    for (int k = 0; k < corners; ++k) {
+      if ((key >> (key_bits + k) & 1) == 0) continue;
+      action(k, first + (k % 2 == 1 ? to_right : 0) + (k >= 2 ? below : 0));
+    }
   }
 
   /// Gives each pixel its place in the lists, and fills these.
@@ -217,19 +312,20 @@ class ColumnsGradTiles {
     const auto even = [](int count) { return count + count % 2; };
     int sum = 0;
     for (int i = 0; i < own_keys; ++i) sum += even(own[i]) + (own[i] > 0 ? of_target : 0);
-    int before = team.team_scan(sum);
+    int before = sum_of_threads_before<threads>(team, scratch.warp_sums, sum);
     if (team.team_rank() == threads - 1) {
       *scratch.entry_count = (before + sum) % of_target;
       *scratch.target_count = (before + sum) / of_target;
     }
-    const Entry nothing{A(0), plan_.samples() * chunk};
+    const Entry nothing{A(0), plan_.samples() * row_bytes};
     for (int i = 0; i < own_keys; ++i) {
       const int count = own[i], key = team.team_rank() * own_keys + i;
       const int begin = before % of_target;
       own[i] = begin;
       if (count == 0) continue;
-      const std::int64_t y = place.window_y + key / window_columns, x = place.window_x + key % window_columns;
-      scratch.targets[before / of_target] = {static_cast<std::uint32_t>(y * windows_.width + x), begin};
+      const std::uint32_t y = place.window_y + static_cast<std::uint32_t>(key / window_columns);
+      const std::uint32_t x = place.window_x + static_cast<std::uint32_t>(key % window_columns);
+      scratch.targets[before / of_target] = {y * static_cast<std::uint32_t>(windows_.width) + x, begin};
       if (count % 2 != 0) scratch.entries[begin + count] = nothing;
       before += of_target + even(count);
     }
@@ -238,17 +334,15 @@ class ColumnsGradTiles {
     for (int i = team.team_rank(); i < place.samples(); i += threads) {
       const Record& record = scratch.records[i];
       if (record.key != unknown_key) {
-        const int right = (record.pixel & steps_right) != 0 ? 1 : 0;
-        const int down = (record.pixel & steps_down) != 0 ? window_columns : 0;
-        PORTOPS_UNROLL
-        for (int k = 0; k < corners; ++k) {
-          if ((record.key >> (key_bits + k) & 1) == 0) continue;
-          const int key = record.key % (1 << key_bits) + (k % 2 == 1 ? right : 0) + (k >= 2 ? down : 0);
-          scratch.entries[Kokkos::atomic_fetch_add(scratch.counters + key, 1)] = {record.weight[k], i * chunk};
-        }
+        for_keys(record.key, (record.pixel & steps_right) / steps_right, (record.pixel & steps_down) / steps_down,
+                 [&](int k, int key) {
+                   scratch.entries[Kokkos::atomic_fetch_add(scratch.counters + key, 1)] = {record.weight[k],
+                                                                                           i * row_bytes};
+                 });
         continue;
       }
-      for_corners(place, sampler_(index(place, i)), [&](int key, std::uint32_t pixel, A weight) {
+      const Samples samples(place);
+      for_corners(place, sample_at(place, samples(i)), [&](int key, std::uint32_t pixel, A weight) {
         int to = 0;
         if (key >= 0) {
           to = Kokkos::atomic_fetch_add(scratch.counters + key, 1);
@@ -258,7 +352,7 @@ class ColumnsGradTiles {
           scratch.targets[targets + stray] = {pixel, to};
           scratch.entries[to + 1] = nothing;
         }
-        scratch.entries[to] = {weight, i * chunk};
+        scratch.entries[to] = {weight, i * row_bytes};
       });
     }
     team.team_barrier();
@@ -269,45 +363,40 @@ class ColumnsGradTiles {
     *scratch.target_count = targets + strays;
   }
 
-  /// Brings a chunk of each sample's gradients to scratch, and adds its products with the corners. `is_followed`: the
-  /// next chunk will be wanted too.
-  template <class Pack>
-  KOKKOS_FORCEINLINE_FUNCTION void take_products(const Team& team, const Place& place, const Scratch& scratch,
-                                                 const Pack& pack, bool is_followed,
-                                                 A (&product)[own_samples][2]) const {
+  /// Brings a chunk of each sample's gradients to scratch and, with `reads_x`, adds its products with the corners to
+  /// those of the chunks before and makes its columns. `is_followed`: the next chunk will be wanted too.
+  template <bool reads_x, class Pack>
+  KOKKOS_FORCEINLINE_FUNCTION void take_chunk(const Team& team, const Place& place, const Scratch& scratch,
+                                              const Pack& pack, bool is_first, bool is_followed) const {
     const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
     const bool has_channels = lane * vector < pack.count;
     const int channel = has_channels ? lane * vector : 0;  // what others read does not matter
-    const T* const x = static_cast<const T*>(x_.data) + place.image * x_.stride[0] + pack.channel + channel;
-    T* const column_grads = column_grads_ + place.image * windows_.pixels() * windows_.column() + pack.column + channel;
-    const bool reads_x = products_ != nullptr || makes_columns_;
-    // All threads of a warp add their halves, those without a sample too: of nothing.
-    constexpr int of_warp = 32 / vectors;
-    const int count = place.samples(), end = (count + of_warp - 1) / of_warp * of_warp;
+    const char* const x = pinned(reinterpret_cast<const char*>(place.of_x + pack.channel + channel));
+    char* const columns = pinned(reinterpret_cast<char*>(place.of_columns + pack.column + channel));
+    auto* const kept = reinterpret_cast<char*>(scratch.grads) + slot * row_bytes + lane * vector_bytes;
+    const int count = place.samples(), last = count - 1 - slot;
+    const int first_of_warp = slot - slot % (32 / vectors);
     // So many samples are on their way at once.
     constexpr int together = 2;
     PORTOPS_UNROLL
     for (int first = 0; first < own_samples; first += together) {
+      // All threads of a warp add up their products, those without a sample too: they read the last one, for nothing.
+      if (first * slots + first_of_warp >= count) break;
       Vector grad[together], corner[together][corners];
       PORTOPS_UNROLL
       for (int j = 0; j < together; ++j) {
-        const int i = slot + (first + j) * slots;
-        if (first + j >= own_samples || i >= end) continue;
-        if (i >= count) {
-          grad[j] = Vector{};
-          for (Vector& each : corner[j]) each = Vector{};
-          continue;
-        }
-        const Record& record = scratch.records[i];
+        if (first + j >= own_samples) continue;
+        const int s = (first + j) * slots;
+        const Record& record = scratch.records[slot + (s < last ? s : last)];
         const std::uint32_t place_in_x = record.pixel;
-        const T* const from = column_grads + static_cast<std::uint64_t>(record.column) * vector;
+        const char* const from = columns + std::uint64_t{record.column} * vector_bytes;
         grad[j] = read(from);
-        if (lane == 0 && is_followed) prefetch(from + chunk);
-        if (!reads_x) continue;
-        const T* const pixel = x + static_cast<std::uint64_t>(place_in_x >> flag_bits) * vector;
-        const auto right = (place_in_x & steps_right) == 0 ? 0u : static_cast<std::uint32_t>(x_.stride[3]);
-        const auto down = (place_in_x & steps_down) == 0 ? 0u : static_cast<std::uint32_t>(x_.stride[2]);
-        const T* const below = pixel + down;
+        if (lane == 0 && is_followed) prefetch(from + row_bytes);
+        if constexpr (!reads_x) continue;
+        const char* const pixel = x + std::uint64_t{place_in_x >> flag_bits} * vector_bytes;
+        const std::uint64_t right = std::uint64_t{(place_in_x & steps_right) / steps_right} * (x_pixel_ * vector_bytes);
+        const char* const below =
+            pixel + std::uint64_t{(place_in_x & steps_down) / steps_down} * (x_row_ * vector_bytes);
         corner[j][0] = read(pixel);
         corner[j][1] = read(pixel + right);
         corner[j][2] = read(below);
@@ -315,73 +404,91 @@ class ColumnsGradTiles {
       }
       PORTOPS_UNROLL
       for (int j = 0; j < together; ++j) {
-        const int s = first + j, i = slot + s * slots;
-        if (s >= own_samples || i >= end) continue;
-        const bool exists = i < count;
-        if (x_grad_ != nullptr && exists)
-          *reinterpret_cast<Vector*>(scratch.grads + i * chunk + lane * vector) = grad[j];
-        if (makes_columns_ && has_channels && exists) {
-          const Record& record = scratch.records[i];
-          write_column(column_grads + static_cast<std::uint64_t>(record.column) * vector, record, corner[j]);
+        if (first + j >= own_samples) continue;
+        const int s = (first + j) * slots;
+        const bool exists = s <= last;
+        if (x_grad_ != nullptr && exists) *reinterpret_cast<Vector*>(kept + s * row_bytes) = grad[j];
+        if constexpr (!reads_x) continue;
+        const Record& record = scratch.records[slot + (exists ? s : last)];
+        A product[corners] = {};
+        const Vector column = add_products(record, grad[j], corner[j], product);
+        if (makes_columns_ && exists && has_channels) {
+          char* const to = columns + std::uint64_t{record.column} * vector_bytes;
+          *reinterpret_cast<Vector*>(in_device_memory(to)) =
+              (record.pixel & is_outside) == 0 ? column : Vector(static_cast<T>(record.weight[0]));
         }
-        if (products_ == nullptr) continue;
-        A sum[corners] = {};
+        if (!wants_products_) continue;
         PORTOPS_UNROLL
-        for (int c = 0; c < vector; ++c) {
-          PORTOPS_UNROLL
-          for (int k = 0; k < corners; ++k) {
-            sum[k] = Kokkos::fma(static_cast<A>(grad[j][c]), static_cast<A>(corner[j][k][c]), sum[k]);
-          }
-        }
-        PORTOPS_UNROLL
-        for (int k = 0; k < corners; ++k) sum[k] = has_channels ? sum[k] : A(0);
-        add_halves(product[s], sum, lane);
+        for (A& of_corner : product) of_corner = has_channels ? of_corner : A(0);
+        const A sum = sum_of_corner(product, lane);
+        if (!exists || lane % 2 != 0) continue;
+        A& to = scratch.products[(slot + s) * corners + lane / 2];
+        to = is_first ? sum : to + sum;
       }
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static void write_column(T* to, const Record& record, const Vector (&corner)[corners]) {
-    const bool outside = (record.pixel & is_outside) != 0;
+  /// Adds the products of a vector with the corners, and gives its column.
+  KOKKOS_FORCEINLINE_FUNCTION static Vector add_products(const Record& record, const Vector& grad,
+                                                         const Vector (&corner)[corners], A (&product)[corners]) {
+    const auto weight = *reinterpret_cast<const Word<A, corners>*>(record.weight);
     Vector column;
     PORTOPS_UNROLL
     for (int c = 0; c < vector; ++c) {
-      A value = record.weight[0] * static_cast<A>(corner[0][c]);
+      const auto of_grad = static_cast<A>(grad[c]);
+      A blend = 0;
       PORTOPS_UNROLL
-      for (int k = 1; k < corners; ++k) value = Kokkos::fma(record.weight[k], static_cast<A>(corner[k][c]), value);
-      column.set(c, static_cast<T>(outside ? record.weight[0] : value));
+      for (int k = 0; k < corners; ++k) {
+        const auto value = static_cast<A>(corner[k][c]);
+        product[k] = Kokkos::fma(of_grad, value, product[k]);
+        blend = k == 0 ? weight[0] * value : Kokkos::fma(weight[k], value, blend);
+      }
+      column.set(c, static_cast<T>(blend));
     }
-    *reinterpret_cast<Vector*>(in_device_memory(to)) = column;
+    return column;
   }
 
-  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const Scratch& scratch,
-                                      const A (&product)[own_samples][2]) const {
-    const int lane = team.team_rank() % vectors, slot = team.team_rank() / vectors;
-    A* const products =
-        products_ +
-        (place.share * windows_.all_samples() + place.image * windows_.pixels() * windows_.samples()) * corners;
-    PORTOPS_UNROLL
-    for (int s = 0; s < own_samples; ++s) {
-      // All threads of a warp take part in the sum.
-      const A sum = sum_of_corner(product[s], lane);
-      const int i = slot + s * slots;
-      if (i >= place.samples() || lane % 2 != 0) continue;
-      products[static_cast<std::uint64_t>(scratch.records[i].number) * corners + lane / 2] = sum;
+  KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const Scratch& scratch) const {
+    const Samples samples(place);
+    // By the last threads: the first ones may have more pixels of x_grad.
+    for (int i = threads - 1 - team.team_rank(); i < place.samples(); i += threads) {
+      const Index at = samples(i);
+      const Fraction& fraction = scratch.fractions[i];
+      const A* const product = scratch.products + i * corners;
+      const std::int64_t number = place.group * windows_.taps() + at.tap;
+      if (products_ != nullptr) {
+        const std::int64_t pixel = place.image * windows_.pixels() + pixel_of(at);
+        A* const to =
+            products_ + (place.share * windows_.all_samples() + pixel * windows_.samples() + number) * corners;
+        PORTOPS_UNROLL
+        for (int k = 0; k < corners; ++k) to[k] = product[k];
+        continue;
+      }
+      Sample<A> sample{};
+      sample.down = fraction.down;
+      sample.right = fraction.right;
+      sample.factor = fraction.factor;
+      sample.is_nan = (scratch.records[i].pixel & is_nan) != 0;
+      A products[corners];
+      PORTOPS_UNROLL
+      for (int k = 0; k < corners; ++k) {
+        sample.exists[k] = (fraction.exists >> k & 1) != 0;
+        products[k] = sample.exists[k] ? product[k] : A(0);
+      }
+      sample_grad_.write({place.image, at.y, at.x}, number, sample, products);
     }
   }
 
-  /// Adds the sums of threads four apart: those of the upper corners in the first one, of the lower ones in the other.
-  KOKKOS_FORCEINLINE_FUNCTION static void add_halves(A (&product)[2], const A (&sum)[corners], int lane) {
-    const bool lower = (lane & 4) != 0;
+  /// The sum over the eight threads of a sample: that of corner lane / 2.
+  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[corners], int lane) {
+    static_assert(corners == 4 && vectors == 8);
+    const bool lower = (lane & 4) != 0, right = (lane & 2) != 0;
+    A two[2];
     PORTOPS_UNROLL
     for (int i = 0; i < 2; ++i) {
-      product[i] += (lower ? sum[2 + i] : sum[i]) + of_other_lane(lower ? sum[i] : sum[2 + i], 4);
+      two[i] = (lower ? product[2 + i] : product[i]) + of_other_lane(lower ? product[i] : product[2 + i], 4);
     }
-  }
-  /// The sum over the eight threads of a sample: that of corner lane / 2.
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_corner(const A (&product)[2], int lane) {
-    static_assert(corners == 4 && vectors == 8);
-    const bool right = (lane & 2) != 0;
-    const A one = (right ? product[1] : product[0]) + of_other_lane(right ? product[0] : product[1], 2);
+    const A one = (right ? two[1] : two[0]) + of_other_lane(right ? two[0] : two[1], 2);
     return one + of_other_lane(one, 1);
   }
 
@@ -394,7 +501,9 @@ class ColumnsGradTiles {
     const int targets = *scratch.target_count;
     // Neighbouring groups of threads take the parts in another order: they do not meet in scratch's banks.
     const int swap = parts > 1 ? slot % parts : 0;
-    A* const x_grad = x_grad_ + place.image * windows_.area() * windows_.channels + pack.channel;
+    const T* const grads = scratch.grads + swap * part_distance + lane * part;
+    const int to_other = (swap == 0 ? part_distance : -part_distance) * static_cast<int>(sizeof(T));
+    A* const x_grad = place.of_x_grad + pack.channel;
     for (int i = slot; i < targets; i += slots) {
       const Target target = scratch.targets[i];
       const int end = scratch.targets[i + 1].begin;
@@ -403,10 +512,10 @@ class ColumnsGradTiles {
         const auto two = *reinterpret_cast<const TwoEntries*>(scratch.entries + e);
         PORTOPS_UNROLL
         for (int j = 0; j < 2; ++j) {
-          const T* const grads = scratch.grads + two.entry[j].grads + lane * part;
+          const char* const of_sample = reinterpret_cast<const char*>(grads) + two.entry[j].grads;
           PORTOPS_UNROLL
           for (int p = 0; p < parts; ++p) {
-            const auto word = *reinterpret_cast<const Word<T, part>*>(grads + (p ^ swap) * part_distance);
+            const auto word = *reinterpret_cast<const Word<T, part>*>(of_sample + p * to_other);
             PORTOPS_UNROLL
             for (int c = 0; c < part; ++c) {
               sum[p][c] = Kokkos::fma(two.entry[j].weight, static_cast<A>(word[c]), sum[p][c]);
@@ -414,7 +523,7 @@ class ColumnsGradTiles {
           }
         }
       }
-      A* const pixel = x_grad + static_cast<std::int64_t>(target.pixel) * windows_.channels;
+      A* const pixel = x_grad + std::uint64_t{target.pixel} * static_cast<std::uint32_t>(windows_.channels);
       PORTOPS_UNROLL
       for (int p = 0; p < parts; ++p) {
         const int channel = (p ^ swap) * part_distance + lane * part;
@@ -423,7 +532,7 @@ class ColumnsGradTiles {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static Vector read(const T* from) {
+  KOKKOS_FORCEINLINE_FUNCTION static Vector read(const char* from) {
     return *reinterpret_cast<const Vector*>(in_device_memory(from));
   }
 
@@ -431,10 +540,18 @@ class ColumnsGradTiles {
   Windows windows_;
   SamplerOf<T> sampler_;
   ChannelPacks<chunk> chunks_;
+  IndexDivisor by_shares_, by_across_, by_down_, by_phases_, by_groups_;
+  Divisor by_kernel_width_;
+  std::uint32_t window_y_, window_x_;           ///< where the window of the first tile begins
+  std::int64_t image_columns_, image_x_grads_;  ///< elements of an image
   Tensor4 x_;
+  // In vectors: from row to row of x, and from pixel to pixel; from pixel to pixel of the columns, and from tap to tap.
+  std::uint32_t x_row_, x_pixel_, column_, column_tap_;
   T* column_grads_;
   bool makes_columns_;
+  bool wants_products_;
   A* x_grad_;
+  SampleGrad<T> sample_grad_;
   A* products_;
 };
 

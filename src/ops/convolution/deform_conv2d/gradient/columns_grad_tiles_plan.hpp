@@ -13,7 +13,7 @@ namespace portops::impl {
 /// How ColumnsGradTiles cuts a step: tiles of neighbouring pixels of out, of which the samples of some taps (a phase)
 /// are taken together, and shares of the channels. It depends on the call alone, not on the device.
 struct ColumnsGradTilesPlan {
-  static constexpr int most_samples = 160;
+  static constexpr int most_samples = 152;
   static constexpr int most_phase_taps = 10;
   /// Of a tile, so that what its pixels sample lies in a window of x.
   static constexpr int most_width = 16, most_height = 8;

@@ -38,7 +38,7 @@ template <Backend B, class T>
 struct ColumnsGradMemory {
   MemoryLayout layout;
   TemporaryArray lists;     ///< of contributions to x_grad
-  TemporaryArray products;  ///< of samples, by blocks of channels
+  TemporaryArray products;  ///< of samples, by blocks of channels, unless one team has them all
   std::int64_t blocks_of_channels = 0;
 
   ColumnsGradMemory(const Context& ctx, const Windows& windows, bool wants_x_grad, bool wants_products) {
@@ -50,6 +50,7 @@ struct ColumnsGradMemory {
       if constexpr (sizeof(T) <= 4) {
         using Tiles = ColumnsGradTiles<B, T>;
         if (Tiles::suits(windows)) blocks_of_channels = Tiles::plan(windows).shares;
+        if (blocks_of_channels == 1) wants_products = false;
       }
     } else {
       with_channel_packs<B, T, A>(ImageStep{.windows = windows}, [&]<int N>() {
@@ -141,9 +142,9 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
       if constexpr (sizeof(T) <= 4) {
         static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
         if (can_make_columns(step)) {
-          launch_by_teams<B>(ctx, tiles_label,
-                             ColumnsGradTiles<B, T>(windows, sampler, step.x, column_grads, grads.makes_columns,
-                                                    targets.x_grad, products));
+          launch_by_teams<B>(
+              ctx, tiles_label,
+              ColumnsGradTiles<B, T>(windows, sampler, step.x, column_grads, grads.makes_columns, targets, products));
           return add_products();
         }
       }
