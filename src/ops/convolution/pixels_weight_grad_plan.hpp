@@ -44,10 +44,10 @@ struct PixelsWeightGradPlan {
     part_taps_ = ceil_div(w.taps(), std::max<std::int64_t>(tap_parts_, 1));
     units_ = w.channels / run_ * run_blocks_ * tap_parts_ * out_parts_;
     // Enough teams for a GPU, each of enough pixels for their sums to be worth adding up, and of few enough for a
-    // chain.
-    constexpr std::int64_t enough_teams = 1024, least_pixels = 1024, most_pixels = 4096;
+    // chain: as many times what a team samples at once.
+    constexpr std::int64_t enough_teams = 1024, at_once = 512, most_pixels = 4096;
     const std::int64_t wanted = ceil_div(all_pixels(), std::max<std::int64_t>(1, enough_teams / units_));
-    chunk_pixels_ = std::clamp(wanted, least_pixels, most_pixels);
+    chunk_pixels_ = std::clamp(ceil_div(wanted, at_once) * at_once, at_once, most_pixels);
     chunks_ = ceil_div(all_pixels(), chunk_pixels_);
   }
 

@@ -342,10 +342,17 @@ __global__ void add_up(const __grid_constant__ Arguments arguments, std::uint32_
                        Divisor taps) {
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
   if (index >= elements) return;
+  constexpr int underway = 16;
   float sum = 0.0f;
-#pragma unroll 4
-  for (int part = 0; part < arguments.plan.parts; ++part) {
-    sum += arguments.operands.sums[static_cast<std::int64_t>(part) * elements + index];
+  for (int first = 0; first < arguments.plan.parts; first += underway) {
+    float parts[underway];
+#pragma unroll
+    for (int i = 0; i < underway; ++i) {
+      const float* const from = arguments.operands.sums + static_cast<std::int64_t>(first + i) * elements + index;
+      parts[i] = first + i < arguments.plan.parts ? *from : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < underway; ++i) sum += parts[i];
   }
   const std::uint32_t line = channels.quotient(index), channel = index - line * channels.value();
   const std::uint32_t out = taps.quotient(line), tap = line - out * taps.value();
