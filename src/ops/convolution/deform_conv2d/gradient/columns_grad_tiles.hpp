@@ -126,6 +126,7 @@ class ColumnsGradTiles {
   using Vector = Word<T, vector>;
   /// What Kokkos gives a team.
   static_assert(Scratch::bytes(ColumnsGradTilesPlan::most_samples) + 16 <= 48 << 10);
+  static_assert(threads / 32 == Scratch::warps && keys % threads == 0);
 
   /// Divides small numbers by small ones: a, b < 256.
   class SmallDivisor {

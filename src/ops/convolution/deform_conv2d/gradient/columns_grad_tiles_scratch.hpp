@@ -23,7 +23,7 @@ struct ColumnsGradTilesScratch {
   /// Of the pixels of x that have counters.
   static constexpr int window_rows = 24, window_columns = 32;
   static constexpr int keys = window_rows * window_columns;
-  static constexpr int totals = 3, most_warps = 8;
+  static constexpr int totals = 3, warps = 8;
 
   /// Where a sample's operands lie in the image, in vectors.
   struct alignas(vector_bytes) Record {
@@ -81,7 +81,7 @@ struct ColumnsGradTilesScratch {
         samples * static_cast<int>(entries_of_sample * sizeof(Entry) + corners * sizeof(Target) + sizeof(Record) +
                                    sizeof(Fraction) + corners * sizeof(A) + vectors * vector_bytes);
     return alignment + sizes + vectors * vector_bytes +
-           static_cast<int>(sizeof(Target) + sizeof(int) * (keys + totals + most_warps));
+           static_cast<int>(sizeof(Target) + sizeof(int) * (keys + totals + warps));
   }
 
   KOKKOS_FUNCTION ColumnsGradTilesScratch(const Team& team, int samples) {
@@ -99,7 +99,7 @@ struct ColumnsGradTilesScratch {
     entries = reinterpret_cast<Entry*>(take(samples * entries_of_sample * static_cast<int>(sizeof(Entry))));
     targets = reinterpret_cast<Target*>(take((samples * corners + 1) * static_cast<int>(sizeof(Target))));
     counters = reinterpret_cast<int*>(take(keys * static_cast<int>(sizeof(int))));
-    warp_sums = reinterpret_cast<int*>(take(most_warps * static_cast<int>(sizeof(int))));
+    warp_sums = reinterpret_cast<int*>(take(warps * static_cast<int>(sizeof(int))));
     entry_count = reinterpret_cast<int*>(at);
     target_count = entry_count + 1;
     stray_count = entry_count + 2;
