@@ -213,8 +213,8 @@ class ConvolvePixels {
   }
 
   /// Of pixels of which there are `left` from this thread's on. Two threads write neighbouring words of the pixel of
-  /// the first of them, then of the second: memory takes 32 bytes at once. `all`: N output
-  /// channels, or the first `count`.
+  /// the first of them, then of the second: memory takes 32 bytes at once. `all`: N output channels, or the first
+  /// `count`.
   template <bool all>
   KOKKOS_FORCEINLINE_FUNCTION void write_packs(int thread, std::int64_t left, std::int32_t offset, std::int32_t count,
                                                const A (&sums)[N]) const {

@@ -73,6 +73,7 @@ class PixelsWeightGrad {
 
   static constexpr int batch = sizeof(A) == 8 ? 1 : 4;  ///< pixels that a thread multiplies together
   static constexpr int samples_of_thread = sizeof(A) == 8 ? 1 : 2, samples_at_once = samples_of_thread * threads;
+  static_assert(Plan::pixels_at_once % samples_at_once == 0);
 
   /// That are sampled before the first sample is waited for.
   static constexpr int some_bytes = Samples::taps_together * static_cast<int>(sizeof(float));

@@ -17,6 +17,8 @@ struct PixelsWeightGradPlan {
 
   /// Of a team at most: channels, elements of their windows, and output channels.
   static constexpr int block_channels = 4, block_elements = 12, block_outs = 32;
+  /// That it samples at once at most.
+  static constexpr int pixels_at_once = 512;
 
   PORTOPS_FUNCTION bool is_depthwise() const { return windows.group_out_channels() == 1; }
   PORTOPS_FUNCTION std::int64_t weights() const { return windows.out_channels * windows.group_column(); }
@@ -45,9 +47,10 @@ struct PixelsWeightGradPlan {
     units_ = w.channels / run_ * run_blocks_ * tap_parts_ * out_parts_;
     // Enough teams for a GPU, each of enough pixels for their sums to be worth adding up, and of few enough for a
     // chain: as many times what a team samples at once.
-    constexpr std::int64_t enough_teams = 1024, at_once = 512, most_pixels = 4096;
+    constexpr std::int64_t enough_teams = 1024, most_pixels = 4096;
     const std::int64_t wanted = ceil_div(all_pixels(), std::max<std::int64_t>(1, enough_teams / units_));
-    chunk_pixels_ = std::clamp(ceil_div(wanted, at_once) * at_once, at_once, most_pixels);
+    chunk_pixels_ =
+        std::clamp<std::int64_t>(ceil_div(wanted, pixels_at_once) * pixels_at_once, pixels_at_once, most_pixels);
     chunks_ = ceil_div(all_pixels(), chunk_pixels_);
   }
 

@@ -10,6 +10,24 @@
 
 namespace portops::impl {
 
+/// What a map makes of a pack of columns, in a GPU's thread.
+template <class T, class F, int width>
+KOKKOS_FORCEINLINE_FUNCTION Word<T, width> map_pack(const Word<T, width> (&in)[F::inputs],
+                                                    const Arithmetic<T> (&sides)[F::sides][width]) {
+  using A = Arithmetic<T>;
+  Word<T, width> results;
+  PORTOPS_UNROLL
+  for (int i = 0; i < width; ++i) {
+    A values[F::inputs], side[F::sides];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
+    results.set(i, static_cast<T>(F::template written<T>(F()(values, side))));
+  }
+  return results;
+}
+
 /// out = f(inputs, sides), element by element, on a GPU: a thread takes a pack, whose place follows from its number.
 /// The last ones come first: what a reduction has read at the end is still in a cache.
 template <Backend B, class T, class F>
@@ -64,17 +82,7 @@ class NormMap {
     for (int k = 0; k < F::sides; ++k) {
       rows_.side[k].load(sides[k], at(rows_.side[k].operand, F::inputs + k), count);
     }
-    Word<T, width> results;
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) {
-      A values[F::inputs], side[F::sides];
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
-      results.set(i, static_cast<T>(F::template written<T>(F()(values, side))));
-    }
-    Access::store(out_.data + at(out_, operands - 1), results, out_.column_stride, count);
+    Access::store(out_.data + at(out_, operands - 1), map_pack<T, F>(in, sides), out_.column_stride, count);
   }
 
   NormRows<T, F> rows_;

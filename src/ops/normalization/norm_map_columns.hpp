@@ -6,7 +6,7 @@
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
 #include "core/lanes/tile_shape.hpp"
-#include "ops/normalization/norm_rows.hpp"
+#include "ops/normalization/norm_map.hpp"
 
 namespace portops::impl {
 
@@ -63,17 +63,7 @@ class NormMapColumns {
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       if (b >= left) break;
-      Word<T, width> results;
-      PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i) {
-        A values[F::inputs], side[F::sides];
-        PORTOPS_UNROLL
-        for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[b][k][i]);
-        PORTOPS_UNROLL
-        for (int k = 0; k < F::sides; ++k) side[k] = sides[k][i];
-        results.set(i, static_cast<T>(F::template written<T>(F()(values, side))));
-      }
-      *word_at(out_ + (first + b) * out_stride_ + column) = results;
+      *word_at(out_ + (first + b) * out_stride_ + column) = map_pack<T, F>(in[b], sides);
     }
   }
 

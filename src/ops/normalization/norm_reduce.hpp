@@ -201,6 +201,23 @@ class NormReduceAlong {
   State* partials_;
 };
 
+/// Joins what the slots of a tile have added up, each a pack of columns of which there are `count`, and leaves their
+/// states from `to` on. All threads of the team call it.
+template <class F, class Team, int width>
+KOKKOS_FORCEINLINE_FUNCTION void leave_states(const Team& team, const DownTiles& tiles, const DownTile& tile,
+                                              const typename F::Sums (&sums)[width], typename F::State* to, int count) {
+  using State = typename F::State;
+  State states[width];
+  PORTOPS_UNROLL
+  for (int i = 0; i < width; ++i) states[i] = F::state_of(sums[i]);
+  join_over_slots(team, scratch_of<State>(team), tiles.slots(), tiles.lanes(), states, F());
+  if (!tile.active || tiles.slot(team.team_rank()) != 0) return;
+  PORTOPS_UNROLL
+  for (int i = 0; i < width; ++i) {
+    if (i < count) to[i] = states[i];
+  }
+}
+
 /// Results whose columns are kept, by the tiles of a reduction: a thread keeps to a pack of columns and walks down the
 /// rows of its slot, and the slots meet in a tree.
 template <Backend B, class T, class F, bool steady>
@@ -245,16 +262,7 @@ class NormReduceDown {
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) sums[i] = F::start();
     add_up<Access>(tile, sums);
-    State states[width];
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) states[i] = F::state_of(sums[i]);
-    join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, F());
-    if (!tile.active || tiles_.slot(team.team_rank()) != 0) return;
-    State* const to = partials_ + tile.part * columns_ + column_of(tile);
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) {
-      if (i < count) to[i] = states[i];
-    }
+    leave_states<F>(team, tiles_, tile, sums, partials_ + tile.part * columns_ + column_of(tile), count);
   }
 
   template <class Access>

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "core/exec/spaces.hpp"
-#include "core/lanes/lanes.hpp"
 #include "core/reduce/down_tiles.hpp"
-#include "ops/normalization/norm_rows.hpp"
+#include "ops/normalization/norm_reduce.hpp"
 
 namespace portops::impl {
 
@@ -48,14 +47,7 @@ class NormReduceColumns {
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) sums[i] = F::start();
     if (tile.active) add_up(tile, sums);
-    State states[width];
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) states[i] = F::state_of(sums[i]);
-    join_over_slots(team, scratch_of<State>(team), tiles_.slots(), tiles_.lanes(), states, F());
-    if (!tile.active || tiles_.slot(team.team_rank()) != 0) return;
-    State* const to = partials_ + tile.part * columns_ + tile.column;
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) to[i] = states[i];
+    leave_states<F>(team, tiles_, tile, sums, partials_ + tile.part * columns_ + tile.column, width);
   }
 
  private:

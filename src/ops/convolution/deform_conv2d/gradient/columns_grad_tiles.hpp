@@ -8,6 +8,7 @@
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_plan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_scratch.hpp"
+#include "ops/convolution/deform_conv2d/gradient/sample_tile.hpp"
 
 #include <cstdint>
 
@@ -124,19 +125,10 @@ class ColumnsGradTiles {
   static constexpr int own_samples = (ColumnsGradTilesPlan::most_samples + slots - 1) / slots;
   static constexpr int row_bytes = vectors * vector_bytes;  ///< of a sample's chunk in scratch
   using Vector = Word<T, vector>;
+  using Index = TileSamples::Index;
   /// What Kokkos gives a team.
   static_assert(Scratch::bytes(ColumnsGradTilesPlan::most_samples) + 16 <= 48 << 10);
   static_assert(threads / 32 == Scratch::warps && keys % threads == 0);
-
-  /// Divides small numbers by small ones: a, b < 256.
-  class SmallDivisor {
-   public:
-    KOKKOS_FORCEINLINE_FUNCTION explicit SmallDivisor(int value) : multiplier_((1 << 16) / value + 1) {}
-    KOKKOS_FORCEINLINE_FUNCTION int quotient(int index) const { return index * multiplier_ >> 16; }
-
-   private:
-    int multiplier_;
-  };
 
   /// Where the window of the first tile begins along an axis: its middle is that of what a tile samples with offsets
   /// of 0. Modulo 2³², as all places in the window are.
@@ -145,19 +137,14 @@ class ColumnsGradTiles {
     return static_cast<std::uint32_t>(((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2 - padding);
   }
 
-  struct Place {
+  struct Place : SampleTile {
     std::int64_t image;
-    int y, x;             ///< the tile's first pixel
-    int width, height;    ///< its pixels
-    int group;            ///< deformable
-    int first_tap, taps;  ///< of the phase
+    int group;  ///< deformable
     int share;
     std::uint32_t window_y, window_x;  ///< where the window begins in x, perhaps before it
     const T* of_x;                     ///< the image's
     T* of_columns;
     A* of_x_grad;  ///< where that is wanted
-
-    KOKKOS_FUNCTION int samples() const { return width * height * taps; }
   };
   KOKKOS_FUNCTION Place locate(std::int64_t index) const {
     Place place{};
@@ -184,26 +171,6 @@ class ColumnsGradTiles {
     if (x_grad_ != nullptr) place.of_x_grad = x_grad_ + place.image * image_x_grads_;
     return place;
   }
-
-  /// The samples of a tile: pixels fastest, then taps.
-  class Samples {
-   public:
-    KOKKOS_FORCEINLINE_FUNCTION explicit Samples(const Place& place)
-        : place_(place), by_width_(place.width), by_height_(place.height) {}
-
-    struct Index {
-      int y, x, tap;
-    };
-    KOKKOS_FORCEINLINE_FUNCTION Index operator()(int i) const {
-      const int line = by_width_.quotient(i), tap = by_height_.quotient(line);
-      return {place_.y + line - tap * place_.height, place_.x + i - line * place_.width, place_.first_tap + tap};
-    }
-
-   private:
-    const Place& place_;
-    SmallDivisor by_width_, by_height_;
-  };
-  using Index = typename Samples::Index;
 
   KOKKOS_FORCEINLINE_FUNCTION Sample<A> sample_at(const Place& place, const Index& at) const {
     const auto k = static_cast<int>(by_kernel_width_.quotient(static_cast<std::uint32_t>(at.tap)));
@@ -245,7 +212,7 @@ class ColumnsGradTiles {
     for (int i = team.team_rank(); i < chunk; i += threads) scratch.grads[plan_.samples() * chunk + i] = T(0.0f);
     if (team.team_rank() == 0) *scratch.stray_count = 0;
     team.team_barrier();
-    const Samples samples(place);
+    const TileSamples samples(place);
     for (int i = team.team_rank(); i < place.samples(); i += threads) {
       const Index at = samples(i);
       prefetch(grads + std::uint64_t{column_of(at)} * vector);
@@ -342,7 +309,7 @@ class ColumnsGradTiles {
                  });
         continue;
       }
-      const Samples samples(place);
+      const TileSamples samples(place);
       for_corners(place, sample_at(place, samples(i)), [&](int key, std::uint32_t pixel, A weight) {
         int to = 0;
         if (key >= 0) {
@@ -450,7 +417,7 @@ class ColumnsGradTiles {
   }
 
   KOKKOS_FUNCTION void write_products(const Team& team, const Place& place, const Scratch& scratch) const {
-    const Samples samples(place);
+    const TileSamples samples(place);
     // By the last threads: the first ones may have more pixels of x_grad.
     for (int i = threads - 1 - team.team_rank(); i < place.samples(); i += threads) {
       const Index at = samples(i);
