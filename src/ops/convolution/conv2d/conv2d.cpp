@@ -120,8 +120,12 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const impl::Temporary memory(ctx, "portops::conv2d_grad::workspace", bytes);
   const Context lent = Context(ctx).workspace({memory.data(), bytes});
   const impl::ConvolutionLabels& labels = impl::Conv2dConvolution::labels();
-  if (bias_grad) impl::sum_bias_grad(lent, "conv2d_grad", labels, out_grad, bias_grad);
-  if (has_no_windows(windows)) {
+  const bool has_windows = !has_no_windows(windows);
+  const bool sums_together =
+      has_windows && bias_grad && weight_grad &&
+      impl::weight_grad_gives_bias_grad(ctx, windows, x, shared.tensor.in(memory.data()), weight_grad);
+  if (bias_grad && !sums_together) impl::sum_bias_grad(lent, "conv2d_grad", labels, out_grad, bias_grad);
+  if (!has_windows) {
     for (const TensorRef* result : {&x_grad, &weight_grad}) impl::fill_with_bias(ctx, labels, *result);
     return;
   }
@@ -130,7 +134,9 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const std::size_t own = shared.layout.bytes();
   const Context rest = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, bytes - own});
   if (x_grad) impl::conv2d_x_grad(rest, windows, weight, grads, x_grad);
-  if (weight_grad) impl::conv2d_weight_grad(rest, windows, x, grads, weight_grad);
+  if (weight_grad) {
+    impl::conv2d_weight_grad(rest, windows, x, grads, weight_grad, sums_together ? bias_grad : TensorRef());
+  }
 }
 
 std::size_t conv2d_grad_workspace(const Context& ctx, const TensorRef& x, const TensorRef& weight,

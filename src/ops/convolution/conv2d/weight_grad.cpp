@@ -175,14 +175,23 @@ void weight_grad_by_columns(const Context& ctx, const Windows& windows, const Te
 }  // namespace
 
 void conv2d_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                        const TensorRef& weight_grad) {
+                        const TensorRef& weight_grad, const TensorRef& bias_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
-    case WeightGradPath::depthwise: return depthwise_weight_grad(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::depthwise: return depthwise_weight_grad(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::window_rows: return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
-    case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::direct: return weight_grad_directly(ctx, direct_call(windows, x, out_grad), weight_grad);
     case WeightGradPath::columns: return weight_grad_by_columns(ctx, windows, x, out_grad, weight_grad);
+  }
+}
+
+bool weight_grad_gives_bias_grad(const Context& ctx, const Windows& windows, const TensorRef& x,
+                                 const TensorRef& out_grad, const TensorRef& weight_grad) {
+  switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
+    case WeightGradPath::depthwise: return depthwise_gives_bias_grad(windows, x, out_grad);
+    case WeightGradPath::products: return weight_products_give_bias_grad(x.type());
+    default: return false;
   }
 }
 

@@ -8,7 +8,8 @@ namespace portops::impl {
 
 bool suits_weight_products(const Context&, const Windows&, const TensorRef&, const TensorRef&) { return false; }
 
-void weight_grad_by_products(const Context&, const Windows&, const TensorRef&, const TensorRef&, const TensorRef&) {}
+void weight_grad_by_products(const Context&, const Windows&, const TensorRef&, const TensorRef&, const TensorRef&,
+                             const TensorRef&) {}
 
 std::size_t weight_products_workspace(const Context&, const Windows&, const TensorRef&, const TensorRef&) { return 0; }
 

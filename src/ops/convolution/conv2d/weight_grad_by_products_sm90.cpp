@@ -111,20 +111,24 @@ const CopyNames& copy_names() {
 
 /// In 16-bit types.
 void by_lines_of_channels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                          const TensorRef& weight_grad) {
+                          const TensorRef& weight_grad, const TensorRef& bias_grad) {
   const WeightProductsMemory plan(ctx, windows, x, out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
   const Tensor4 out_grad_pixels = tensor4(plan.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
   const std::int64_t unit = unit_of(x.type());
-  const WeightProductsOperands operands{.x = x_pixels.data,
-                                        .x_strides = in_units(x_pixels, unit),
-                                        .x_plane = x_pixels.stride[1] / unit,
-                                        .out_grad = out_grad_pixels.data,
-                                        .out_grad_strides = in_units(out_grad_pixels, unit),
-                                        .out_grad_plane = out_grad_pixels.stride[1] / unit,
-                                        .sums = static_cast<float*>(plan.sums.in(memory.data())),
-                                        .weight_grad = tensor4(weight_grad)};
+  WeightProductsOperands operands{.x = x_pixels.data,
+                                  .x_strides = in_units(x_pixels, unit),
+                                  .x_plane = x_pixels.stride[1] / unit,
+                                  .out_grad = out_grad_pixels.data,
+                                  .out_grad_strides = in_units(out_grad_pixels, unit),
+                                  .out_grad_plane = out_grad_pixels.stride[1] / unit,
+                                  .sums = static_cast<float*>(plan.sums.in(memory.data())),
+                                  .weight_grad = tensor4(weight_grad)};
+  if (bias_grad) {
+    operands.bias_grad = bias_grad.data();
+    operands.bias_grad_stride = bias_grad.stride(0);
+  }
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label);
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
@@ -194,9 +198,9 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
 }
 
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                             const TensorRef& weight_grad) {
+                             const TensorRef& weight_grad, const TensorRef& bias_grad) {
   x.type() == ElementType::f32 ? by_gemm(ctx, windows, x, out_grad, weight_grad)
-                               : by_lines_of_channels(ctx, windows, x, out_grad, weight_grad);
+                               : by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
 }
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,

@@ -6,6 +6,7 @@
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise_kernels.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise_tiles.hpp"
 #include "ops/convolution/layouts.hpp"
 #include "ops/convolution/pixels.hpp"
 #include "ops/convolution/weight_grad.hpp"
@@ -79,21 +80,29 @@ void depthwise_x_grad(const Context& ctx, const Windows& windows, const TensorRe
            [&]<Backend B, class T>() { DepthwiseKernels<B, T>::convolve(ctx, label, call); });
 }
 
+bool depthwise_gives_bias_grad(const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
+  return weight_grad_call(windows, x, out_grad).sums_in_tiles();
+}
+
 void depthwise_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                           const TensorRef& weight_grad) {
+                           const TensorRef& weight_grad, const TensorRef& bias_grad) {
   static const std::string label = "portops::conv2d_grad::weight_grad[depthwise]";
   static const std::string join_label = "portops::conv2d_grad::join[depthwise]";
   const DepthwiseCall call = weight_grad_call(windows, x, out_grad);
+  Tensor4 bias;
+  if (bias_grad) bias = {.data = bias_grad.data(), .stride = {0, bias_grad.stride(0), 0, 0}};
   const Temporary sums(ctx, "portops::conv2d_grad::workspace", depthwise_weight_grad_workspace(windows, x, out_grad));
   dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    DepthwiseKernels<B, T>::weight_grad(ctx, label, join_label, call, sums.data(), tensor4(weight_grad));
+    DepthwiseKernels<B, T>::weight_grad(ctx, label, join_label, call, sums.data(), tensor4(weight_grad), bias);
   });
 }
 
 std::size_t depthwise_weight_grad_workspace(const Windows& windows, const TensorRef& x, const TensorRef& out_grad) {
   const DepthwiseCall call = weight_grad_call(windows, x, out_grad);
   MemoryLayout layout;
-  layout.add(DepthwiseWeightGradPlan(call).sums(), arithmetic_size(x.type()));
+  layout.add(call.sums_in_tiles() ? DepthwiseWeightGradTiles(call, size_of(x.type())).sums()
+                                  : DepthwiseWeightGradPlan(call).sums(),
+             arithmetic_size(x.type()));
   return layout.bytes();
 }
 

@@ -20,8 +20,12 @@ void convolve_depthwise(const Context& ctx, const Windows& windows, const Convol
 void depthwise_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
                       const TensorRef& x_grad);
 
+/// Whether depthwise_weight_grad() can give bias_grad too.
+bool depthwise_gives_bias_grad(const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
+
+/// bias_grad may be empty, and is where it cannot be given.
 void depthwise_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-                           const TensorRef& weight_grad);
+                           const TensorRef& weight_grad, const TensorRef& bias_grad);
 std::size_t depthwise_weight_grad_workspace(const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
 }  // namespace portops::impl

@@ -14,9 +14,10 @@ namespace portops::impl {
 template <Backend B, class T>
 struct DepthwiseKernels {
   static void convolve(const Context& ctx, const std::string& label, const DepthwiseCall& call);
-  /// call.weight is not read. `sums`: memory for those of DepthwiseWeightGradPlan.
+  /// call.weight is not read. `sums`: memory for those of DepthwiseWeightGradTiles or DepthwiseWeightGradPlan. The
+  /// first give bias_grad too, along its second axis, if it has data.
   static void weight_grad(const Context& ctx, const std::string& label, const std::string& join_label,
-                          const DepthwiseCall& call, void* sums, const Tensor4& weight_grad);
+                          const DepthwiseCall& call, void* sums, const Tensor4& weight_grad, const Tensor4& bias_grad);
 };
 
 }  // namespace portops::impl

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "ops/convolution/conv2d/depthwise/convolve_depthwise.hpp"
+#include "ops/convolution/conv2d/depthwise/convolve_depthwise_tiles.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise_kernels.hpp"
+#include "ops/convolution/conv2d/depthwise/depthwise_tile_weight_grad.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise_weight_grad.hpp"
 #include "ops/convolution/pixels_weight_grad.hpp"
 
@@ -41,9 +43,30 @@ void with_depthwise_reach(const DepthwiseCall& call, const Action& action) {
   }
 }
 
+/// Calls action.operator()<K, step, last>() for calls that share what they read.
+template <class Action>
+void with_depthwise_tiles(const DepthwiseCall& call, const Action& action) {
+  with_depthwise_window(call, [&]<int K>() {
+    const auto with_step = [&]<int step>() {
+      if (call.has_channels_last()) return action.template operator()<K, step, true>();
+      action.template operator()<K, step, false>();
+    };
+    if (call.shared_step() == 1) return with_step.template operator()<1>();
+    with_step.template operator()<2>();
+  });
+}
+
 template <Backend B, class T>
 void DepthwiseKernels<B, T>::convolve(const Context& ctx, const std::string& label, const DepthwiseCall& call) {
   if constexpr (B == Backend::cuda) {
+    if (call.goes_by_tiles(sizeof(T))) {
+      return with_depthwise_tiles(call, [&]<int K, int step, bool last>() {
+        if constexpr (last || (K == 5 && step == 1 && sizeof(T) == 2)) {
+          const ConvolveDepthwiseTiles<B, T, K, step, last> kernel(call);
+          launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+        }
+      });
+    }
     // with_strip.operator()<P>(launch) calls launch.operator()<Strip>() for threads that take P channels.
     const auto launch = [&]<int K>(const auto& with_strip) {
       const auto by_channels = [&]<class Strip>() {
@@ -72,9 +95,20 @@ void DepthwiseKernels<B, T>::convolve(const Context& ctx, const std::string& lab
 
 template <Backend B, class T>
 void DepthwiseKernels<B, T>::weight_grad(const Context& ctx, const std::string& label, const std::string& join_label,
-                                         const DepthwiseCall& call, void* sums, const Tensor4& weight_grad) {
+                                         const DepthwiseCall& call, void* sums, const Tensor4& weight_grad,
+                                         const Tensor4& bias_grad) {
   if constexpr (B == Backend::cuda) {
     auto* const of_chunks = static_cast<Arithmetic<T>*>(sums);
+    if (call.sums_in_tiles()) {
+      return with_depthwise_tiles(call, [&]<int K, int step, bool last>() {
+        using Kernel = DepthwiseTileWeightGrad<B, T, K, step, last>;
+        const DepthwiseWeightGradTiles plan(call, sizeof(T));
+        const Kernel kernel(call, plan, of_chunks);
+        launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
+        launch_by_teams<B>(ctx, join_label,
+                           JoinDepthwiseWeightGrad<B, T>(call.windows, plan, of_chunks, weight_grad, bias_grad));
+      });
+    }
     const DepthwiseWeightGradPlan plan(call);
     with_depthwise_window(call, [&]<int K>() {
       with_depthwise_reach(call, [&]<Reach reach>() {

@@ -8,6 +8,7 @@
 #include "ops/convolution/windows.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 // How depthwise convolution is cut into what a thread of a GPU takes. Nothing here knows Kokkos.
@@ -38,6 +39,22 @@ struct DepthwiseCall {
         !turned && w.dilation_y == 1 && w.dilation_x == 1 && w.stride_y == w.stride_x && w.stride_y <= 2;
     return shares ? static_cast<int>(w.stride_y) : 0;
   }
+  /// Whether it goes by DepthwiseTiles: where pixels share what they read, and channels are neighbours, or windows of
+  /// planes so large, and elements so small, that these are worth turning.
+  bool goes_by_tiles(std::size_t element_bytes) const {
+    const bool turns_planes = windows.kernel_width == 5 && shared_step() == 1 && element_bytes == 2;
+    return shared_step() > 0 && fills_tiles() && (has_channels_last() || turns_planes);
+  }
+  /// The same of its weight_grad.
+  bool sums_in_tiles() const {
+    constexpr std::int64_t small_plane = 1024;
+    const bool turns_planes = windows.kernel_width > 3 || windows.area() <= small_plane;
+    return shared_step() > 0 && fills_tiles() && (has_channels_last() || turns_planes);
+  }
+
+ private:
+  /// Whether tiles of 32 channels have most of them.
+  bool fills_tiles() const { return 4 * windows.channels >= 3 * 32 * ceil_div(windows.channels, 32); }
 };
 
 /// The strips of so many pixels, one under the other, of all images.

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 // weight_grad of conv2d on GPUs of compute capability 9.0 in 16-bit types: a product over the pixels of out_grad and of
-// x, which tensor cores take from where the windows lie.
+// x, which tensor cores take from where the windows lie. With a column of ones beside x it gives bias_grad too.
 
 namespace portops::impl {
 
@@ -25,11 +25,11 @@ struct WeightProductsPlan {
   int tap_chunks = 1;    ///< of 64 channels, of which the last one need not be full
   bool of_planes = false;
 
-  /// Of parts; a single one is the result.
+  /// Of parts, with those of out_grad behind them; a single one is the result.
   std::size_t sums_bytes(const Windows& windows) const {
     if (parts == 1) return 0;
-    return static_cast<std::size_t>(parts) * static_cast<std::size_t>(windows.out_channels * windows.group_column()) *
-           sizeof(float);
+    const std::int64_t of_part = windows.out_channels * (windows.group_column() + 1);
+    return static_cast<std::size_t>(parts) * static_cast<std::size_t>(of_part) * sizeof(float);
   }
 };
 
@@ -42,8 +42,10 @@ struct WeightProductsOperands {
   const void* out_grad = nullptr;
   PixelStrides out_grad_strides{};
   std::int64_t out_grad_plane = 0;
-  float* sums = nullptr;  ///< part by part [output channel][tap][channel of the group]
+  float* sums = nullptr;  ///< part by part [output channel][tap][channel of the group], then part by part of out_grad
   Tensor4 weight_grad;
+  void* bias_grad = nullptr;  ///< the sums of out_grad over its pixels, if they are wanted
+  std::int64_t bias_grad_stride = 0;
 };
 
 /// Of so many multiprocessors.

@@ -45,6 +45,10 @@ struct Arguments {
   WeightProductsPlan plan;
   std::int64_t all_pixels;
   Divisor by_pixels, by_width, by_steps_of_image;
+
+  __device__ float* bias_sums() const {
+    return operands.sums + plan.parts * (windows.out_channels * windows.group_column());
+  }
 };
 
 /// What a block computes.
@@ -238,6 +242,48 @@ struct WarpgroupShare {
   __device__ __forceinline__ int first_instruction() const { return rows == 64 ? index * instructions : 0; }
 };
 
+/// A column of ones beside the tile's: the sums of out_grad's rows.
+class RowSums {
+ public:
+  /// What an instruction reads of 8 columns, turned or not; the numbers are the same wherever it looks.
+  static constexpr int bytes = 16 * 128;
+
+  template <class T>
+  static __device__ __forceinline__ void write_ones(char* to) {
+    const T one = static_cast<T>(1.0f);
+    for (int i = static_cast<int>(threadIdx.x); i < bytes / 2; i += threads) reinterpret_cast<T*>(to)[i] = one;
+  }
+
+  template <Precision precision, bool turned>
+  __device__ __forceinline__ void add([[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t ones) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define PORTOPS_ROW_SUMS(types)                                                                                 \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32." types " {%0, %1, %2, %3}, %4, %5, 1, 1, 1, %6, %7;" \
+               : "+f"(sums_[0]), "+f"(sums_[1]), "+f"(sums_[2]), "+f"(sums_[3])                                 \
+               : "l"(a), "l"(ones), "n"(turned ? 1 : 0), "n"(turned ? 1 : 0))
+    if constexpr (precision == Precision::f16) {
+      PORTOPS_ROW_SUMS("f16.f16");
+    } else {
+      PORTOPS_ROW_SUMS("bf16.bf16");
+    }
+#undef PORTOPS_ROW_SUMS
+#endif
+  }
+
+  /// Calls action(row, sum) for the rows of a tile, once for each.
+  template <int rows, class Action>
+  __device__ __forceinline__ void for_rows(const Action& action) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    if (lane % 4 != 0) return;
+    const int row = (rows == 64 ? 0 : static_cast<int>(threadIdx.x) / 128 * 64) + warp * 16 + lane / 4;
+    action(row, sums_[0]);
+    action(row + 8, sums_[2]);
+  }
+
+ private:
+  float sums_[4] = {};  ///< of two rows, two columns each
+};
+
 /// Calls action(row, line, column of the line, sum, the next column's sum) for a thread's sums of a tile.
 template <int rows, class Action>
 __device__ __forceinline__ void for_sums(const float (&sums)[columns / 2], const Action& action) {
@@ -280,6 +326,25 @@ __device__ __forceinline__ void leave_sums(const Arguments& arguments, const Blo
   for_sums<rows>(sums, [&](int row, int line, int channel, float first, float second) {
     if (row >= out_channels || channel >= line_channels_left[line]) return;
     *reinterpret_cast<float2*>(to + row * row_elements + line_begin[line] + channel) = make_float2(first, second);
+  });
+}
+
+/// Leaves those of out_grad, or writes them where they have one part.
+template <class T, int rows>
+__device__ __forceinline__ void leave_row_sums(const Arguments& arguments, const Block& block, const RowSums& sums) {
+  const Windows& w = arguments.windows;
+  const int part = rows == 64 ? 2 * block.share + static_cast<int>(threadIdx.x) / 128 : block.share;
+  const int out_channels = static_cast<int>(w.group_out_channels()) - block.first_out_channel;
+  const std::int64_t first = block.group * w.group_out_channels() + block.first_out_channel;
+  float* const parts = arguments.bias_sums() + part * w.out_channels + first;
+  T* const result = static_cast<T*>(arguments.operands.bias_grad) + first * arguments.operands.bias_grad_stride;
+  sums.for_rows<rows>([&](int row, float sum) {
+    if (row >= out_channels) return;
+    if (arguments.plan.parts > 1) {
+      parts[row] = sum;
+    } else {
+      result[row * arguments.operands.bias_grad_stride] = static_cast<T>(sum);
+    }
   });
 }
 
@@ -336,28 +401,41 @@ __device__ __forceinline__ void write_sums(const Arguments& arguments, const Blo
   }
 }
 
-/// weight_grad = the sum of its parts. Neighbouring threads take neighbouring channels.
+/// The sum of the parts of an element of so many.
+__device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
+  constexpr int underway = 16;
+  float sum = 0.0f;
+  for (int first = 0; first < parts; first += underway) {
+    float of_part[underway];
+#pragma unroll
+    for (int i = 0; i < underway; ++i) {
+      of_part[i] = first + i < parts ? sums[(first + i) * elements + index] : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < underway; ++i) sum += of_part[i];
+  }
+  return sum;
+}
+
+/// weight_grad = the sum of its parts, and bias_grad, whose elements come behind it. Neighbouring threads take
+/// neighbouring channels.
 template <class T>
 __global__ void add_up(const __grid_constant__ Arguments arguments, std::uint32_t elements, Divisor channels,
                        Divisor taps) {
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
-  if (index >= elements) return;
-  constexpr int underway = 16;
-  float sum = 0.0f;
-  for (int first = 0; first < arguments.plan.parts; first += underway) {
-    float parts[underway];
-#pragma unroll
-    for (int i = 0; i < underway; ++i) {
-      const float* const from = arguments.operands.sums + static_cast<std::int64_t>(first + i) * elements + index;
-      parts[i] = first + i < arguments.plan.parts ? *from : 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < underway; ++i) sum += parts[i];
+  const WeightProductsOperands& operands = arguments.operands;
+  if (index >= elements) {
+    const std::uint32_t out = index - elements;
+    if (operands.bias_grad == nullptr || out >= arguments.windows.out_channels) return;
+    static_cast<T*>(operands.bias_grad)[out * operands.bias_grad_stride] =
+        static_cast<T>(sum_of_parts(arguments.bias_sums(), arguments.plan.parts, arguments.windows.out_channels, out));
+    return;
   }
+  const float sum = sum_of_parts(operands.sums, arguments.plan.parts, elements, index);
   const std::uint32_t line = channels.quotient(index), channel = index - line * channels.value();
   const std::uint32_t out = taps.quotient(line), tap = line - out * taps.value();
   const auto width = static_cast<std::uint32_t>(arguments.windows.kernel_width);
-  const Tensor4& to = arguments.operands.weight_grad;
+  const Tensor4& to = operands.weight_grad;
   static_cast<T*>(to.data)[to.offset(out, channel, tap / width, tap % width)] = static_cast<T>(sum);
 }
 
@@ -384,12 +462,14 @@ void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel");
   if (plan.parts == 1) return;
   const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
-  add_up<T><<<(elements + threads - 1) / threads, threads, 0, stream>>>(
+  const std::uint32_t all = elements + static_cast<std::uint32_t>(windows.out_channels);
+  add_up<T><<<(all + threads - 1) / threads, threads, 0, stream>>>(
       arguments, elements, divisor(windows.group_channels()), divisor(windows.taps()));
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel (the sums of parts)");
 }
 
-constexpr __host__ __device__ int places_at(int rows) { return stages * tile_bytes(rows); }
+constexpr __host__ __device__ int ones_at(int rows) { return stages * tile_bytes(rows); }
+constexpr __host__ __device__ int places_at(int rows) { return ones_at(rows) + RowSums::bytes; }
 constexpr int shared_bytes(int rows) {
   return places_at(rows) + stages * step_pixels * static_cast<int>(sizeof(PixelPlace));
 }
@@ -438,28 +518,41 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
   }
   const WarpgroupShare<rows> own;
   float sums[columns / 2] = {};
-  for (int step = 0; step < block.steps; ++step) {
-    blas::sm90::wait_for_copies<ahead - 1>();
-    blas::sm90::fence_products();
-    __syncthreads();
-    const SharedAddress stage = memory + step % stages * tile_bytes(rows);
-    constexpr bool turned = !of_planes;
-    const std::uint64_t a = blas::sm90::describe<precision, turned, line_bytes>(stage + own.row_offset());
-    const std::uint64_t b = blas::sm90::describe<precision, turned, line_bytes>(stage + row_lines(rows) * line_bytes);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  RowSums row_sums;
+  constexpr bool turned = !of_planes;
+  const std::uint64_t ones = blas::sm90::describe<precision, turned, line_bytes>(memory + ones_at(rows));
+  // Two loops: sums that are conditional within one would make products wait for each other.
+  const auto multiply_steps = [&](auto with_row_sums) {
+    for (int step = 0; step < block.steps; ++step) {
+      blas::sm90::wait_for_copies<ahead - 1>();
+      blas::sm90::fence_products();
+      __syncthreads();
+      const SharedAddress stage = memory + step % stages * tile_bytes(rows);
+      const std::uint64_t a = blas::sm90::describe<precision, turned, line_bytes>(stage + own.row_offset());
+      const std::uint64_t b = blas::sm90::describe<precision, turned, line_bytes>(stage + row_lines(rows) * line_bytes);
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-    for (int k = 0; k < own.instructions; ++k) {
-      const std::uint64_t at = blas::sm90::instruction_offset<precision, turned>(0, own.first_instruction() + k);
-      blas::sm90::multiply_32_bytes<precision, columns, turned, turned>(sums, a + at, b + at, 1);
+      for (int k = 0; k < own.instructions; ++k) {
+        const std::uint64_t at = blas::sm90::instruction_offset<precision, turned>(0, own.first_instruction() + k);
+        blas::sm90::multiply_32_bytes<precision, columns, turned, turned>(sums, a + at, b + at, 1);
+        if constexpr (with_row_sums.value) row_sums.add<precision, turned>(a + at, ones);
+      }
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      // Of the product before, this warpgroup's part is over; of the one before that, both are, and its stage is free.
+      asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+      if (step + ahead < block.steps) copy(step + ahead);
+      blas::sm90::close_copies();
+      find(step + ahead + 1);
     }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    // Of the product before, this warpgroup's part is over; of the one before that, both are, and its stage is free.
-    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-    if (step + ahead < block.steps) copy(step + ahead);
-    blas::sm90::close_copies();
-    find(step + ahead + 1);
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  };
+  if (block.column_tile == 0 && arguments.operands.bias_grad != nullptr) {
+    RowSums::write_ones<T>(shared + ones_at(rows));
+    multiply_steps(std::true_type());
+    leave_row_sums<T, rows>(arguments, block, row_sums);
+  } else {
+    multiply_steps(std::false_type());
   }
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   if constexpr (rows == 128) {
     if (arguments.plan.parts == 1) return write_sums<T>(arguments, block, sums, shared);
   }
