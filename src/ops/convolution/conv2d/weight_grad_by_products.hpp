@@ -15,11 +15,11 @@ namespace portops::impl {
 /// groups of as many channels as fill half of a line.
 bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
-/// bias_grad may be empty, and is in f32, where it cannot be given.
+/// bias_grad may be empty, and is where it cannot be given.
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad);
-/// Whether it can give bias_grad too.
-inline bool weight_products_give_bias_grad(ElementType type) { return size_of(type) == 2; }
+/// Whether it can give bias_grad too, and should.
+bool weight_products_give_bias_grad(const Windows& windows, ElementType type);
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad);
 

@@ -81,17 +81,19 @@ struct WindowGemmMemory {
   MemoryLayout layout;
   ChannelsLast x;
   OutGradRows out_grad;
+  std::int64_t group_sums;
   TemporaryArray sums;
   std::size_t gemm_bytes;
   TemporaryArray gemm;
 
   WindowGemmMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
-                   const TensorRef& out_grad_tensor)
+                   const TensorRef& out_grad_tensor, bool sums_out_grad)
       : x(layout, x_tensor, !has_units(x_tensor)),
         out_grad(layout, windows, out_grad_tensor, windows.images, in_whole_units(windows.out_channels),
                  !is_matrix_of_pixels(out_grad_tensor) || !has_units(out_grad_tensor)),
-        sums(layout, windows.out_channels * windows.group_column(), sizeof(float)),
-        gemm_bytes(window_gemm_workspace(windows, multiprocessors(ctx))),
+        group_sums((windows.group_column() + (sums_out_grad ? further_rows : 0)) * windows.group_out_channels()),
+        sums(layout, windows.groups * group_sums, sizeof(float)),
+        gemm_bytes(window_gemm_workspace(windows, multiprocessors(ctx), sums_out_grad)),
         gemm(layout, static_cast<std::int64_t>(gemm_bytes), 1) {}
 
   static std::int64_t in_whole_units(std::int64_t channels) {
@@ -136,9 +138,10 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
 
 /// In f32.
 void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
-             const TensorRef& weight_grad) {
+             const TensorRef& weight_grad, const TensorRef& bias_grad) {
   static const CopyLabels copy_labels("conv2d_grad");
-  const WindowGemmMemory plan(ctx, windows, x, out_grad);
+  const bool sums_out_grad = static_cast<bool>(bias_grad);
+  const WindowGemmMemory plan(ctx, windows, x, out_grad, sums_out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
   auto* const sums = static_cast<float*>(plan.sums.in(memory.data()));
@@ -148,7 +151,8 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
                                     .x_strides = in_units(x_pixels, unit_of(x.type())),
                                     .out_grad = static_cast<const float*>(grads.data()),
                                     .out_grad_distance = grads.stride(0),
-                                    .sums = sums};
+                                    .sums = sums,
+                                    .sums_out_grad = sums_out_grad};
   {
     const CurrentDevice device(ctx);
     const LaunchEvent event(ctx, label);
@@ -156,15 +160,21 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
                      {plan.gemm.in(memory.data()), plan.gemm_bytes});
   }
   const std::int64_t outs = windows.group_out_channels(), channels = windows.group_channels();
-  const Extents extents{windows.groups, outs, channels, windows.kernel_height, windows.kernel_width};
   const std::int64_t tap = channels * outs, row = windows.kernel_width * tap;
-  const Extents& to = weight_grad.strides();
-  const auto view = [&](void* data, const Extents& strides) {
-    return TensorRef(data, ElementType::f32, extents, strides, weight_grad.space());
+  const auto copy = [&](float* from, const Extents& from_strides, const TensorRef& to, const Extents& to_strides,
+                        const Extents& extents) {
+    const auto view = [&](void* data, const Extents& strides) {
+      return TensorRef(data, ElementType::f32, extents, strides, to.space());
+    };
+    strided_copy(ctx, copy_labels, make_copy_plan(view(from, from_strides), view(to.data(), to_strides)));
   };
-  strided_copy(ctx, copy_labels,
-               make_copy_plan(view(sums, {windows.taps() * tap, 1, outs, row, tap}),
-                              view(weight_grad.data(), {outs * to[0], to[0], to[1], to[2], to[3]})));
+  const Extents& to = weight_grad.strides();
+  copy(sums, {plan.group_sums, 1, outs, row, tap}, weight_grad, {outs * to[0], to[0], to[1], to[2], to[3]},
+       {windows.groups, outs, channels, windows.kernel_height, windows.kernel_width});
+  if (!sums_out_grad) return;
+  const std::int64_t next = bias_grad.stride(0);
+  copy(sums + windows.group_column() * outs, {plan.group_sums, 1}, bias_grad, {outs * next, next},
+       {windows.groups, outs});
 }
 
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
@@ -199,14 +209,21 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
 
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad) {
-  x.type() == ElementType::f32 ? by_gemm(ctx, windows, x, out_grad, weight_grad)
+  x.type() == ElementType::f32 ? by_gemm(ctx, windows, x, out_grad, weight_grad, bias_grad)
                                : by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
+}
+
+bool weight_products_give_bias_grad(const Windows& windows, ElementType type) {
+  return type != ElementType::f32 || window_gemm_sums_out_grad(windows);
 }
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
-  return x.type() == ElementType::f32 ? WindowGemmMemory(ctx, windows, x, out_grad).layout.bytes()
-                                      : WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
+  if (x.type() != ElementType::f32) return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
+  const auto bytes = [&](bool sums_out_grad) {
+    return WindowGemmMemory(ctx, windows, x, out_grad, sums_out_grad).layout.bytes();
+  };
+  return std::max(bytes(false), window_gemm_sums_out_grad(windows) ? bytes(true) : 0);
 }
 
 }  // namespace portops::impl

@@ -13,13 +13,13 @@ namespace {
 using namespace blas::gemm_sm90;
 
 /// op(a): a row for each element of a group's windows, tap by tap, channels fastest, and the pixels of all images along
-/// the inner axis.
+/// the inner axis. Behind them may be a row of ones.
 class WindowElements {
  public:
   static constexpr bool turned = true;
   static constexpr bool loads_before_product = false;
 
-  WindowElements(const Windows& windows, const float* x, const PixelStrides& strides)
+  WindowElements(const Windows& windows, const float* x, const PixelStrides& strides, bool has_ones)
       : x_(x),
         image_(narrow(strides.image)),
         row_(narrow(strides.y)),
@@ -34,6 +34,7 @@ class WindowElements {
         dilation_x_(narrow(windows.dilation_x)),
         all_pixels_(narrow(windows.images * windows.pixels())),
         rows_(narrow(windows.group_column())),
+        row_of_ones_(has_ones ? rows_ : INT32_MAX),
         pixels_(static_cast<std::uint32_t>(windows.pixels())),
         out_width_(static_cast<std::uint32_t>(windows.out_width)),
         channels_(static_cast<std::uint32_t>(windows.group_channels())),
@@ -51,6 +52,7 @@ class WindowElements {
       const std::int64_t channel = product * a.channels_.value() + element - tap * a.channels_.value();
       from_ = a.x_ + channel + 4 * (std::int64_t{y_} * a.row_ + std::int64_t{x_} * a.column_);
       if (element >= static_cast<std::uint32_t>(a.rows_)) y_ = nowhere;
+      nothing_ = element == static_cast<std::uint32_t>(a.row_of_ones_) ? 1.0f : 0.0f;
       pixel_ = static_cast<int>(k);
     }
 
@@ -73,8 +75,8 @@ class WindowElements {
           const auto in_column = static_cast<std::uint32_t>((own_place & 0xffff) + x_);
           const bool is_there =
               in_row < static_cast<std::uint32_t>(a.height_) && in_column < static_cast<std::uint32_t>(a.width_);
-          pairs[k][i] =
-              is_there ? *reinterpret_cast<const float2*>(from_ + 4 * std::int64_t{own_unit}) : make_float2(0.0f, 0.0f);
+          pairs[k][i] = is_there ? *reinterpret_cast<const float2*>(from_ + 4 * std::int64_t{own_unit})
+                                 : make_float2(nothing_, 0.0f);
         }
       }
       pixel_ += depth;
@@ -87,6 +89,7 @@ class WindowElements {
     const float* from_;  ///< of the tap in the window that begins at the first pixel of x
     int y_, x_;          ///< of the tap, from where a window begins in x
     int pixel_;          ///< the first of the step
+    float nothing_;      ///< what the first row of the pair has where there is no pixel of x
   };
 
  private:
@@ -95,23 +98,30 @@ class WindowElements {
   const float* x_;
   int image_, row_, column_;  ///< strides of x
   int height_, width_, top_, left_, stride_y_, stride_x_, dilation_y_, dilation_x_;
-  int all_pixels_, rows_;
+  int all_pixels_, rows_, row_of_ones_;
   Divisor pixels_, out_width_, channels_, kernel_width_;
 };
 
-Shape shape_of(const Windows& windows) {
-  return {windows.group_column(), windows.group_out_channels(), windows.images * windows.pixels(), windows.groups};
+Shape shape_of(const Windows& windows, bool sums_out_grad) {
+  return {windows.group_column() + (sums_out_grad ? further_rows : 0), windows.group_out_channels(),
+          windows.images * windows.pixels(), windows.groups};
 }
 
 }  // namespace
 
-std::size_t window_gemm_workspace(const Windows& windows, int multiprocessors) {
-  return plan_of(shape_of(windows), multiprocessors, std::numeric_limits<std::size_t>::max()).bytes();
+bool window_gemm_sums_out_grad(const Windows& windows) {
+  constexpr std::int64_t many = 16;
+  return windows.group_column() % side != 0 || windows.group_column() >= many * side;
+}
+
+std::size_t window_gemm_workspace(const Windows& windows, int multiprocessors, bool sums_out_grad) {
+  constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+  return plan_of(shape_of(windows, sums_out_grad), multiprocessors, any).bytes();
 }
 
 void multiply_windows(void* stream, int multiprocessors, const Windows& windows, const WindowGemmOperands& operands,
                       bool rounds, Workspace workspace) {
-  const Shape shape = shape_of(windows);
+  const Shape shape = shape_of(windows, operands.sums_out_grad);
   const Plan plan = plan_of(shape, multiprocessors, workspace.bytes);
   GemmArguments arguments{.rows = shape.rows,
                           .b = {operands.out_grad, operands.out_grad_distance, shape.columns, shape.columns},
@@ -128,7 +138,7 @@ void multiply_windows(void* stream, int multiprocessors, const Windows& windows,
   const auto run = rounds ? &launch<WindowElements, true, false, Precision::f32_16>
                           : &launch<WindowElements, true, false, Precision::f32>;
   run("portops::conv2d_grad::weight_grad[fused]", static_cast<cudaStream_t>(stream), plan, arguments,
-      WindowElements(windows, operands.x, operands.x_strides));
+      WindowElements(windows, operands.x, operands.x_strides, operands.sums_out_grad));
 }
 
 }  // namespace portops::impl
