@@ -76,7 +76,7 @@ struct WindowRowsGrad {
 };
 
 void weight_grad_by_window_rows(const Context& ctx, const Windows& windows, const TensorRef& x,
-                                const TensorRef& out_grad, const TensorRef& weight_grad) {
+                                const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
   static const CopyLabels labels("conv2d_grad");
   const WindowRowsGrad call(ctx, windows, x, out_grad, weight_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", call.bytes);
@@ -84,7 +84,7 @@ void weight_grad_by_window_rows(const Context& ctx, const Windows& windows, cons
   const Context lent = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, call.bytes - own});
   call.rows.copy_x(ctx, memory.data());
   const ConvolutionTensors tensors = call.rows.tensors(memory.data());
-  conv2d_weight_grad(lent, call.rows.windows(), tensors.x, out_grad, tensors.weight);
+  conv2d_weight_grad(lent, call.rows.windows(), tensors.x, out_grad, tensors.weight, bias_grad);
   strided_copy(ctx, labels, make_copy_plan(call.rows.weight(memory.data()), weight_grad));
 }
 
@@ -178,7 +178,8 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
                         const TensorRef& weight_grad, const TensorRef& bias_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::depthwise: return depthwise_weight_grad(ctx, windows, x, out_grad, weight_grad, bias_grad);
-    case WeightGradPath::window_rows: return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::window_rows:
+      return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::direct: return weight_grad_directly(ctx, direct_call(windows, x, out_grad), weight_grad);
@@ -191,6 +192,10 @@ bool weight_grad_gives_bias_grad(const Context& ctx, const Windows& windows, con
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::depthwise: return depthwise_gives_bias_grad(windows, x, out_grad);
     case WeightGradPath::products: return weight_products_give_bias_grad(windows, x.type());
+    case WeightGradPath::window_rows: {
+      const WindowRowsGrad call(ctx, windows, x, out_grad, weight_grad);
+      return weight_grad_gives_bias_grad(ctx, call.rows.windows(), call.tensors.x, out_grad, call.tensors.weight);
+    }
     default: return false;
   }
 }

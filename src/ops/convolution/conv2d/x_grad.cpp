@@ -5,6 +5,7 @@
 #include "ops/convolution/bias.hpp"
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
+#include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 #include "ops/convolution/conv2d/x_grad_by_columns.hpp"
 #include "ops/convolution/layouts.hpp"
 
@@ -216,6 +217,9 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
   if (suits_depthwise(ctx, windows, x_grad, weight, out_grad)) {
     return depthwise_x_grad(ctx, windows, weight, out_grad, x_grad);
   }
+  if (suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
+    return few_channels_x_grad(ctx, windows, weight, out_grad, x_grad);
+  }
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
   }
@@ -225,13 +229,17 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
 bool x_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& weight,
                                 const TensorRef& out_grad, const TensorRef& x_grad) {
   return !suits_depthwise(ctx, windows, x_grad, weight, out_grad) &&
+         !suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad) &&
          !suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&
          XGrad(ctx, windows, weight, out_grad, x_grad).wants_channels_last(ctx);
 }
 
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
                              const TensorRef& out_grad, const TensorRef& x_grad) {
-  if (suits_depthwise(ctx, windows, x_grad, weight, out_grad)) return 0;
+  if (suits_depthwise(ctx, windows, x_grad, weight, out_grad) ||
+      suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
+    return 0;
+  }
   if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
   }
