@@ -40,10 +40,13 @@ struct DepthwiseCall {
     return shares ? static_cast<int>(w.stride_y) : 0;
   }
   /// Whether it goes by DepthwiseTiles: where pixels share what they read, and channels are neighbours, or windows of
-  /// planes so large, and elements so small, that these are worth turning.
+  /// planes so large, and elements so small, that these are worth turning. Small elements that few windows share are
+  /// read faster in strips.
   bool goes_by_tiles(std::size_t element_bytes) const {
-    const bool turns_planes = windows.kernel_width == 5 && shared_step() == 1 && element_bytes == 2;
-    return shared_step() > 0 && fills_tiles() && (has_channels_last() || turns_planes);
+    if (shared_step() == 0 || !fills_tiles()) return false;
+    const bool is_small = element_bytes == 2;
+    if (has_channels_last()) return !(is_small && windows.kernel_width == 3 && shared_step() == 2);
+    return is_small && windows.kernel_width == 5 && shared_step() == 1;
   }
   /// The same of its weight_grad.
   bool sums_in_tiles() const {

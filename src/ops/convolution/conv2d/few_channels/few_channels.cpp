@@ -20,10 +20,13 @@ bool suits_few_channels_x_grad(const Context& ctx, const Windows& w, const Tenso
   const bool has_window =
       w.kernel_height == w.kernel_width && (w.kernel_width == 3 || w.kernel_width == 5 || w.kernel_width == 7);
   const bool has_neighbours = w.stride_y == 1 && w.stride_x == 1 && w.dilation_y == 1 && w.dilation_x == 1;
+  // Of 16-bit types the products of columns are fast.
+  const bool has_few_products = size_of(x_grad.type()) > 2 || w.channels == 1 || w.out_channels <= 32;
   const std::int64_t tiles = w.images * ceil_div(w.height, 16) * ceil_div(w.width, 16);
   return ctx.backend() == Backend::cuda && ctx.products() != Products::kokkos_kernels && w.groups == 1 && has_window &&
          has_neighbours && w.channels <= most_channels && w.channels * w.taps() <= most_weights &&
-         w.out_channels >= least_out_channels && tiles >= least_tiles && fits_pixels(w, {&weight, &out_grad, &x_grad});
+         w.out_channels >= least_out_channels && has_few_products && tiles >= least_tiles &&
+         fits_pixels(w, {&weight, &out_grad, &x_grad});
 }
 
 void few_channels_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
