@@ -127,6 +127,7 @@ TEST_P(Conv2dDepthwiseTest, elements_that_are_not_finite_reach_what_reads_them_a
           const std::vector<double> x = problem.inputs.at("x"), grad = problem.inputs.at("out_grad");
           problem.fill("x", [&](std::size_t i) { return i == x_at ? nan : x[i]; });
           problem.check(ctx);
+          problem.check_grad(ctx);
           problem.fill("out_grad", [&](std::size_t i) { return i == grad_at ? inf : grad[i]; });
           problem.check_grad(ctx);
         });

@@ -64,12 +64,12 @@ class ConvolveDepthwiseTiles {
     const std::int32_t channel = first + lane;
     const std::int32_t below = to_height_ - i, rows = below < tiles_.rows() ? below : tiles_.rows();
     if (image < tiles_.images() && channel < channels_ && rows > 0 && j < to_width_) {
-      const T* const from = pixels + place(tiles_.from(), part.image, part.i * step, part.j * step) + lane;
+      const T* const from = pixels + Staged::place(tiles_.from(), {part.image, part.i * step, part.j * step}) + lane;
       if constexpr (last) {
         walk(from, weight + lane, channel, rows, to_width_ - j, to_.data + to_.offset(image, channel, i, j),
              to_.stride[2], to_.stride[3]);
       } else {
-        walk(from, weight + lane, channel, rows, R, sums + place(tiles_.to(), part.image, part.i, part.j) + lane,
+        walk(from, weight + lane, channel, rows, R, sums + Staged::place(tiles_.to(), part) + lane,
              tiles_.to().columns * Staged::pitch, Staged::pitch);
       }
     }
@@ -85,11 +85,6 @@ class ConvolveDepthwiseTiles {
   static constexpr int R = DepthwiseTiles::columns(step), count = (R - 1) * step + K;
   static constexpr int weight_pitch = DepthwiseTiles::channels + 1;
   static constexpr std::size_t weight_bytes = sizeof(A) * K * K * weight_pitch;
-
-  KOKKOS_FORCEINLINE_FUNCTION static int place(const TileBox& box, std::int32_t image, std::int32_t row,
-                                               std::int32_t column) {
-    return ((image * box.rows + row) * box.columns + column) * Staged::pitch;
-  }
 
   /// The sums of `rows` rows of R columns, of which `columns` are written to `to`, from where their windows begin on.
   KOKKOS_FORCEINLINE_FUNCTION void walk(const T* from, const A* weight, std::int32_t channel, std::int32_t rows,

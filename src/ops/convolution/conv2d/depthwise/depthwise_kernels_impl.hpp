@@ -61,7 +61,7 @@ void DepthwiseKernels<B, T>::convolve(const Context& ctx, const std::string& lab
   if constexpr (B == Backend::cuda) {
     if (call.goes_by_tiles(sizeof(T))) {
       return with_depthwise_tiles(call, [&]<int K, int step, bool last>() {
-        if constexpr (last ? K > 3 || step == 1 || sizeof(T) > 2 : K == 5 && step == 1 && sizeof(T) == 2) {
+        if constexpr (DepthwiseCall::prefers_tiles(K, step, last, sizeof(T))) {
           const ConvolveDepthwiseTiles<B, T, K, step, last> kernel(call);
           launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
         }

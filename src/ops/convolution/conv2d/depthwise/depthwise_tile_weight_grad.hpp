@@ -54,11 +54,8 @@ class DepthwiseTileWeightGrad {
     auto* const x = static_cast<T*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(), 16));
     auto* const grads = x + Staged::bytes(tiles.from()) / sizeof(T);
     const TilePlace part = tiles.part(warp, R);
-    const T* const own_x =
-        x + ((part.image * tiles.from().rows + part.i * step) * tiles.from().columns + part.j * step) * Staged::pitch +
-        lane;
-    const T* const own_grads =
-        grads + ((part.image * tiles.to().rows + part.i) * tiles.to().columns + part.j) * Staged::pitch + lane;
+    const T* const own_x = x + Staged::place(tiles.from(), {part.image, part.i * step, part.j * step}) + lane;
+    const T* const own_grads = grads + Staged::place(tiles.to(), part) + lane;
     A sum[K][K] = {}, sum_of_grads(0);
     const std::int64_t begin = chunk * plan_.chunk_tiles(), after = begin + plan_.chunk_tiles();
     const std::int64_t end = after < tiles.count() ? after : tiles.count();

@@ -39,14 +39,16 @@ struct DepthwiseCall {
         !turned && w.dilation_y == 1 && w.dilation_x == 1 && w.stride_y == w.stride_x && w.stride_y <= 2;
     return shares ? static_cast<int>(w.stride_y) : 0;
   }
-  /// Whether it goes by DepthwiseTiles: where pixels share what they read, and channels are neighbours, or windows of
-  /// planes so large, and elements so small, that these are worth turning. Small elements that few windows share are
-  /// read faster in strips.
-  bool goes_by_tiles(std::size_t element_bytes) const {
-    if (shared_step() == 0 || !fills_tiles()) return false;
+  /// Whether sums of windows of K × K go by DepthwiseTiles, where pixels share what they read: where channels are
+  /// neighbours, or windows of planes so large, and elements so small, that these are worth turning. Small elements
+  /// that few windows share are read faster in strips.
+  static constexpr bool prefers_tiles(int K, int step, bool has_channels_last, std::size_t element_bytes) {
     const bool is_small = element_bytes == 2;
-    if (has_channels_last()) return !(is_small && windows.kernel_width == 3 && shared_step() == 2);
-    return is_small && windows.kernel_width == 5 && shared_step() == 1;
+    return has_channels_last ? !(is_small && K == 3 && step == 2) : is_small && K == 5 && step == 1;
+  }
+  bool goes_by_tiles(std::size_t element_bytes) const {
+    return shared_step() > 0 && fills_tiles() &&
+           prefers_tiles(static_cast<int>(windows.kernel_width), shared_step(), has_channels_last(), element_bytes);
   }
   /// The same of its weight_grad.
   bool sums_in_tiles() const {

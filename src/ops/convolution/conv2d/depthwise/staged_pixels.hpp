@@ -22,6 +22,11 @@ class StagedPixels {
     return (sizeof(T) * pitch * static_cast<std::size_t>(box.pixels()) + 15) / 16 * 16;
   }
 
+  /// Where a pixel's first channel lies.
+  PORTOPS_FUNCTION static int place(const TileBox& box, const TilePlace& at) {
+    return ((at.image * box.rows + at.i) * box.columns + at.j) * pitch;
+  }
+
   StagedPixels(const Tensor4& tensor, const TileBox& box, std::int64_t images, std::int64_t channels,
                std::int64_t height, std::int64_t width)
       : tensor_(tensor),

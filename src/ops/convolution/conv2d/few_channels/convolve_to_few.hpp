@@ -56,8 +56,7 @@ class ConvolveToFew {
     const std::int32_t image = tile.image + part.image, i = tile.i + part.i, j = tile.j + part.j;
     const std::int32_t below = to_height_ - i, rows = below < tiles_.rows() ? below : tiles_.rows();
     const bool has_part = image < tiles_.images() && rows > 0 && j < to_width_;
-    const TileBox& box = tiles_.from();
-    const T* const from = pixels + ((part.image * box.rows + part.i) * box.columns + part.j) * Staged::pitch + lane;
+    const T* const from = pixels + Staged::place(tiles_.from(), part) + lane;
     for (std::int32_t first = 0; first < channels_; first += DepthwiseTiles::channels) {
       if (first > 0) team.team_barrier();
       read_weight(team, first, weight);
