@@ -174,9 +174,7 @@ class XGrad {
       return {
           turned_.in(memory), x_grad_.type(), extents, {height * width * outs, 1, width * outs, outs}, x_grad_.space()};
     }
-    const Extents& strides = weight_.strides();
-    return moved(weight_, (height - 1) * strides[2] + (width - 1) * strides[3], extents,
-                 {strides[1], strides[0], -strides[2], -strides[3]});
+    return impl::turned_weight(windows_, weight_);
   }
 
   Windows windows_;
@@ -210,6 +208,13 @@ std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int6
                       .dilation = dilation / common});
   }
   return phases;
+}
+
+TensorRef turned_weight(const Windows& windows, const TensorRef& weight) {
+  const Extents& strides = weight.strides();
+  return moved(weight, (windows.kernel_height - 1) * strides[2] + (windows.kernel_width - 1) * strides[3],
+               {windows.channels, windows.group_out_channels(), windows.kernel_height, windows.kernel_width},
+               {strides[1], strides[0], -strides[2], -strides[3]});
 }
 
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,

@@ -14,6 +14,9 @@
 
 namespace portops::impl {
 
+/// The weight of one group with its two kinds of channels exchanged and its taps backwards, as it lies: [C, M, K, L].
+TensorRef turned_weight(const Windows& windows, const TensorRef& weight);
+
 /// Along an axis, the pixels of x that lie `stride` apart, and the taps that reach them from some pixel of out_grad:
 ///
 ///   x_grad[first + i · stride] = Σ turned[tap + t · tap_step] · out_grad[i − before + t · dilation]

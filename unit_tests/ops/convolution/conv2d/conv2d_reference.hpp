@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/convolution_sums.hpp"
 #include "support/support.hpp"
 
@@ -195,6 +196,10 @@ struct Conv2dProblem {
   std::size_t grad_workspace(const Context& ctx) const {
     return conv2d_grad_workspace(ctx, refs.at("x"), refs.at("weight"), refs.at("out_grad"), refs.at("x_grad"),
                                  refs.at("weight_grad"), refs.at("bias_grad"), params());
+  }
+
+  impl::Windows windows() const {
+    return impl::conv2d_extents("conv2d", refs.at("x"), refs.at("weight"), params()).windows;
   }
 
   Conv2dResults expected() const { return conv2d_reference(shape, inputs); }

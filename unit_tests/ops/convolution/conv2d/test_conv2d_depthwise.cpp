@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "conv2d_reference.hpp"
-#include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise.hpp"
 #include "ops/convolution/same_results.hpp"
 
@@ -26,8 +25,7 @@ class Conv2dDepthwiseTest : public OnEveryBackend {
         Conv2dProblem<T> problem(ctx, c);
         if (ctx.backend() == Backend::cuda) {
           const auto& refs = problem.refs;
-          const impl::Windows windows =
-              impl::conv2d_extents("conv2d", refs.at("x"), refs.at("weight"), problem.params()).windows;
+          const impl::Windows windows = problem.windows();
           EXPECT_TRUE(impl::suits_depthwise(ctx, windows, refs.at("x"), refs.at("weight"), refs.at("out")));
         }
         problem.check(ctx);

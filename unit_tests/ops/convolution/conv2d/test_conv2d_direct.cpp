@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "conv2d_reference.hpp"
-#include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/conv2d/direct/direct.hpp"
 #include "ops/convolution/same_results.hpp"
 #include "support/sanitized.hpp"
@@ -162,8 +161,7 @@ const std::vector<Conv2dCase> depthwise_cases{
 
 template <class T>
 bool is_direct(const Context& ctx, const Conv2dProblem<T>& problem) {
-  const impl::Windows windows =
-      impl::conv2d_extents("conv2d", problem.refs.at("x"), problem.refs.at("weight"), problem.params()).windows;
+  const impl::Windows windows = problem.windows();
   return impl::suits_direct(
       ctx, windows,
       {problem.refs.at("x"), {}, problem.refs.at("weight"), {}, problem.refs.at("bias"), problem.refs.at("out")});

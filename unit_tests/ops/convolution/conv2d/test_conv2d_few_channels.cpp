@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "conv2d_reference.hpp"
-#include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 
 // x of few channels, as a first layer has it: x_grad adds up what out_grad's channels give.
@@ -19,8 +18,7 @@ class Conv2dFewChannelsTest : public OnEveryBackend {
         Conv2dProblem<T> problem(ctx, c);
         if (ctx.backend() == Backend::cuda) {
           const auto& refs = problem.refs;
-          const impl::Windows windows =
-              impl::conv2d_extents("conv2d", refs.at("x"), refs.at("weight"), problem.params()).windows;
+          const impl::Windows windows = problem.windows();
           EXPECT_TRUE(
               impl::suits_few_channels_x_grad(ctx, windows, refs.at("weight"), refs.at("out_grad"), refs.at("x_grad")))
               << c.to_string();

@@ -63,18 +63,13 @@ impl::ConvolutionTensors tensors_of(const Conv2dProblem<T>& problem) {
   return {problem.refs.at("x"), {}, problem.refs.at("weight"), {}, problem.refs.at("bias"), problem.refs.at("out")};
 }
 
-template <class T>
-impl::Windows windows_of(const Conv2dProblem<T>& problem) {
-  return impl::conv2d_extents("conv2d", problem.refs.at("x"), problem.refs.at("weight"), problem.params()).windows;
-}
-
 /// That the path's results equal the reference, image by image, of all types.
 template <class Path>
 void check_path_on(const Context& ctx, const std::vector<Conv2dCase>& all, const Path& path) {
   for (const Conv2dCase& c : all) {
     for_each_type([&]<class T>() {
       Conv2dProblem<T> problem(ctx, c);
-      path(ctx, windows_of(problem), tensors_of(problem), 1);
+      path(ctx, problem.windows(), tensors_of(problem), 1);
       problem.expect("out", problem.expected().at("out"));
     });
   }
@@ -150,7 +145,7 @@ TEST_P(Conv2dPathsTest, gradients_of_windows_that_are_pixels_equal_the_reference
 
 TEST_P(Conv2dPathsTest, windows_are_pixels_only_where_they_are_all_of_them) {
   const auto pointwise = [&](const Conv2dCase& c) {
-    return impl::is_pointwise(windows_of(Conv2dProblem<double>(ctx, c)));
+    return impl::is_pointwise(Conv2dProblem<double>(ctx, c).windows());
   };
   EXPECT_TRUE(pointwise({.kernel = {1, 1}, .padding = {0, 0}, .dilation = {3, 2}}));
   EXPECT_FALSE(pointwise({.kernel = {1, 1}, .padding = {0, 1}}));
@@ -166,7 +161,7 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
     for_each_type([&]<class T>() {
       Conv2dProblem<T> problem(ctx, c);
       const impl::ConvolutionTensors tensors = tensors_of(problem);
-      const impl::Windows windows = windows_of(problem);
+      const impl::Windows windows = problem.windows();
       const std::vector<Sum> expected = problem.expected().at("out");
       for (const Math math : {Math::ieee, Math::tf32}) {
         const Context with_math = Context(ctx).math(math);
@@ -199,8 +194,8 @@ TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
         problem.fill("x", [&](std::size_t i) { return i == 17 ? special : x[i]; });
         for (const Math math : {Math::ieee, Math::tf32}) {
           const Context with_math = Context(ctx).math(math);
-          if (!impl::suits_window_rows(with_math, windows_of(problem), tensors_of(problem))) continue;
-          impl::convolve_by_window_rows(with_math, windows_of(problem), tensors_of(problem));
+          if (!impl::suits_window_rows(with_math, problem.windows(), tensors_of(problem))) continue;
+          impl::convolve_by_window_rows(with_math, problem.windows(), tensors_of(problem));
           const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
           problem.expect("out", problem.expected().at("out"), rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
           ++fused;
@@ -309,7 +304,7 @@ TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
   for (const Conv2dCase& c : all) {
     for_each_type([&]<class T>() {
       Conv2dProblem<T> problem(ctx, c);
-      if (!impl::suits_weight_products(ctx, windows_of(problem), problem.refs.at("x"), problem.refs.at("out_grad")))
+      if (!impl::suits_weight_products(ctx, problem.windows(), problem.refs.at("x"), problem.refs.at("out_grad")))
         return;
       problem.check_grad(ctx);
       ++taken;

@@ -13,17 +13,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace portops::impl {
 namespace {
-
-/// The windows with x and out exchanged.
-Windows exchanged(Windows w) {
-  std::swap(w.height, w.out_height);
-  std::swap(w.width, w.out_width);
-  return w;
-}
 
 /// x_grad as a convolution of out_grad. Without strides it is one with the weight turned, whose taps are read
 /// backwards.
@@ -49,14 +41,12 @@ DepthwiseCall weight_grad_call(const Windows& windows, const TensorRef& x, const
 
 bool suits_depthwise(const Context& ctx, const Windows& w, const TensorRef& x, const TensorRef& weight,
                      const TensorRef& out) {
-  const bool has_window =
-      w.kernel_height == w.kernel_width && (w.kernel_width == 3 || w.kernel_width == 5 || w.kernel_width == 7);
   // Positions, and distances to them, have numbers of 32 bits.
   const auto is_narrow = [](std::int64_t extent, std::int64_t before, std::int64_t reach, std::int64_t stride) {
     return before >= -INT32_MAX && extent + before + reach <= INT32_MAX && stride <= INT32_MAX;
   };
   return ctx.backend() == Backend::cuda && ctx.products() != Products::kokkos_kernels && w.groups == w.channels &&
-         w.groups == w.out_channels && has_window && fits_pixels(w, {&x, &weight, &out}) &&
+         w.groups == w.out_channels && has_depthwise_window(w) && fits_pixels(w, {&x, &weight, &out}) &&
          is_narrow(w.height, w.top, (w.kernel_height - 1) * w.dilation_y, w.stride_y) &&
          is_narrow(w.width, w.left, (w.kernel_width - 1) * w.dilation_x, w.stride_x);
 }

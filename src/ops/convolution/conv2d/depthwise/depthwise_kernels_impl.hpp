@@ -13,16 +13,6 @@
 
 namespace portops::impl {
 
-/// Calls action.operator()<K>() with the extent of the windows.
-template <class Action>
-void with_depthwise_window(const DepthwiseCall& call, const Action& action) {
-  switch (call.windows.kernel_width) {
-    case 3: return action.template operator()<3>();
-    case 5: return action.template operator()<5>();
-    default: return action.template operator()<7>();
-  }
-}
-
 /// Whether one access can move two neighbouring channels of each pixel.
 template <class T>
 bool has_channel_pairs(const DepthwiseCall& call) {
@@ -46,7 +36,7 @@ void with_depthwise_reach(const DepthwiseCall& call, const Action& action) {
 /// Calls action.operator()<K, step, last>() for calls that share what they read.
 template <class Action>
 void with_depthwise_tiles(const DepthwiseCall& call, const Action& action) {
-  with_depthwise_window(call, [&]<int K>() {
+  with_depthwise_window(call.windows, [&]<int K>() {
     const auto with_step = [&]<int step>() {
       if (call.has_channels_last()) return action.template operator()<K, step, true>();
       action.template operator()<K, step, false>();
@@ -80,7 +70,7 @@ void DepthwiseKernels<B, T>::convolve(const Context& ctx, const std::string& lab
       if (has_channel_pairs<T>(call)) return with_strip.template operator()<pair>(by_channels);
       with_strip.template operator()<1>(by_channels);
     };
-    with_depthwise_window(call, [&]<int K>() {
+    with_depthwise_window(call.windows, [&]<int K>() {
       const auto with_reach = [&]<Reach reach>() {
         launch.template operator()<K>(
             [&]<int P>(const auto& action) { action.template operator()<DepthwiseStrip<T, K, reach, P>>(); });
@@ -110,7 +100,7 @@ void DepthwiseKernels<B, T>::weight_grad(const Context& ctx, const std::string& 
       });
     }
     const DepthwiseWeightGradPlan plan(call);
-    with_depthwise_window(call, [&]<int K>() {
+    with_depthwise_window(call.windows, [&]<int K>() {
       with_depthwise_reach(call, [&]<Reach reach>() {
         launch_by_teams<B>(ctx, label, DepthwiseStripsWeightGrad<B, T, K, reach>(call, plan, of_chunks));
       });

@@ -10,10 +10,34 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 // How depthwise convolution is cut into what a thread of a GPU takes. Nothing here knows Kokkos.
 
 namespace portops::impl {
+
+/// Whether windows are K × K, of those that kernels are made for.
+inline bool has_depthwise_window(const Windows& w) {
+  return w.kernel_height == w.kernel_width && (w.kernel_width == 3 || w.kernel_width == 5 || w.kernel_width == 7);
+}
+
+/// Calls action.operator()<K>() for such windows.
+template <class Action>
+void with_depthwise_window(const Windows& w, const Action& action) {
+  switch (w.kernel_width) {
+    case 3: return action.template operator()<3>();
+    case 5: return action.template operator()<5>();
+    default: return action.template operator()<7>();
+  }
+}
+
+/// The windows with x and out exchanged.
+inline Windows exchanged(Windows w) {
+  std::swap(w.channels, w.out_channels);
+  std::swap(w.height, w.out_height);
+  std::swap(w.width, w.out_width);
+  return w;
+}
 
 /// A depthwise convolution as its kernels take it. windows.height and width are the extents of `from`, out_height and
 /// out_width those of `to`, whichever of the two is x.

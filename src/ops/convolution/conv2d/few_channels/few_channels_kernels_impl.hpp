@@ -10,19 +10,14 @@ namespace portops::impl {
 template <Backend B, class T>
 void FewChannelsKernels<B, T>::convolve(const Context& ctx, const std::string& label, const DepthwiseCall& call) {
   if constexpr (B == Backend::cuda) {
-    const auto with_layout = [&]<int K>() {
+    with_depthwise_window(call.windows, [&]<int K>() {
       const auto launch = [&]<bool last>() {
         const ConvolveToFew<B, T, K, last> kernel(call);
         launch_all_teams<B>(ctx, label, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
       };
       if (call.from.stride[1] == 1) return launch.template operator()<true>();
       launch.template operator()<false>();
-    };
-    switch (call.windows.kernel_width) {
-      case 3: return with_layout.template operator()<3>();
-      case 5: return with_layout.template operator()<5>();
-      default: return with_layout.template operator()<7>();
-    }
+    });
   }
 }
 
