@@ -188,6 +188,32 @@ __device__ __forceinline__ float4 read_of_block(SharedAddress address, int block
   return value;
 }
 
+/// The same for two, and for one.
+__device__ __forceinline__ float2 read_pair_of_block(SharedAddress address, int block) {
+  float2 value;
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %2, %3;\n"
+      "ld.shared::cluster.v2.f32 {%0, %1}, [remote];\n"
+      "}"
+      : "=f"(value.x), "=f"(value.y)
+      : "r"(address), "r"(block));
+  return value;
+}
+__device__ __forceinline__ float read_word_of_block(SharedAddress address, int block) {
+  float value;
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %1, %2;\n"
+      "ld.shared::cluster.f32 %0, [remote];\n"
+      "}"
+      : "=f"(value)
+      : "r"(address), "r"(block));
+  return value;
+}
+
 /// Registers of each thread of this warpgroup from here on. The registers of a block's threads must not exceed 65536.
 template <int registers>
 __device__ __forceinline__ void take_registers() {

@@ -191,7 +191,7 @@ bool weight_grad_gives_bias_grad(const Context& ctx, const Windows& windows, con
                                  const TensorRef& out_grad, const TensorRef& weight_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::depthwise: return depthwise_gives_bias_grad(windows, x, out_grad);
-    case WeightGradPath::products: return weight_products_give_bias_grad(windows, x.type());
+    case WeightGradPath::products: return weight_products_give_bias_grad(ctx, windows, x.type());
     case WeightGradPath::window_rows: {
       const WindowRowsGrad call(ctx, windows, x, out_grad, weight_grad);
       return weight_grad_gives_bias_grad(ctx, call.rows.windows(), call.tensors.x, out_grad, call.tensors.weight);

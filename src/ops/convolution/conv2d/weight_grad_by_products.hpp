@@ -10,16 +10,16 @@
 
 namespace portops::impl {
 
-/// weight_grad[fused] on GPUs of compute capability 9.0: see fused/weight_products.hpp and fused/window_gemm.hpp.
-/// Whether it takes the call: f32 whose math is ieee, of groups whose channels fill units of 16 bytes; 16-bit types, of
-/// groups of as many channels as fill half of a line.
+/// weight_grad[fused] and [taps] on GPUs of compute capability 9.0: see fused/weight_products.hpp,
+/// fused/tap_products.hpp and fused/window_gemm.hpp. Whether it takes the call: f32, of groups whose channels fill
+/// units of 16 bytes; 16-bit types, of groups of as many channels as fill half of a line.
 bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
 /// bias_grad may be empty, and is where it cannot be given.
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad);
 /// Whether it can give bias_grad too, and should.
-bool weight_products_give_bias_grad(const Windows& windows, ElementType type);
+bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, ElementType type);
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad);
 

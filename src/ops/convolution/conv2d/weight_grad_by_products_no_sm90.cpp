@@ -11,7 +11,7 @@ bool suits_weight_products(const Context&, const Windows&, const TensorRef&, con
 void weight_grad_by_products(const Context&, const Windows&, const TensorRef&, const TensorRef&, const TensorRef&,
                              const TensorRef&) {}
 
-bool weight_products_give_bias_grad(const Windows&, ElementType) { return false; }
+bool weight_products_give_bias_grad(const Context&, const Windows&, ElementType) { return false; }
 
 std::size_t weight_products_workspace(const Context&, const Windows&, const TensorRef&, const TensorRef&) { return 0; }
 

@@ -8,6 +8,7 @@
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/fused/tap_products.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
@@ -17,12 +18,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace portops::impl {
 namespace {
 
 constexpr const char* label = "portops::conv2d_grad::weight_grad[fused]";
+constexpr const char* taps_label = "portops::conv2d_grad::weight_grad[taps]";
 constexpr std::int64_t most_units = INT32_MAX;
 
 /// Numbers of 16 bytes.
@@ -77,6 +80,18 @@ struct WeightProductsMemory {
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
+struct TapProductsMemory {
+  MemoryLayout layout;
+  ChannelsLast x, out_grad;
+  TemporaryArray sums;
+
+  TapProductsMemory(const Windows& windows, const TapProductsPlan& plan, const TensorRef& x_tensor,
+                    const TensorRef& out_grad_tensor)
+      : x(layout, x_tensor, !has_units(x_tensor)),
+        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor), unit_of(out_grad_tensor.type())),
+        sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
+};
+
 struct WindowGemmMemory {
   MemoryLayout layout;
   ChannelsLast x;
@@ -111,6 +126,15 @@ const CopyNames& copy_names() {
   return names;
 }
 
+WeightParts weight_parts(void* sums, const TensorRef& weight_grad, const TensorRef& bias_grad) {
+  WeightParts parts{.sums = static_cast<float*>(sums), .weight_grad = tensor4(weight_grad)};
+  if (bias_grad) {
+    parts.bias_grad = bias_grad.data();
+    parts.bias_grad_stride = bias_grad.stride(0);
+  }
+  return parts;
+}
+
 /// In 16-bit types.
 void by_lines_of_channels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                           const TensorRef& weight_grad, const TensorRef& bias_grad) {
@@ -119,21 +143,35 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
   const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
   const Tensor4 out_grad_pixels = tensor4(plan.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
   const std::int64_t unit = unit_of(x.type());
-  WeightProductsOperands operands{.x = x_pixels.data,
-                                  .x_strides = in_units(x_pixels, unit),
-                                  .x_plane = x_pixels.stride[1] / unit,
-                                  .out_grad = out_grad_pixels.data,
-                                  .out_grad_strides = in_units(out_grad_pixels, unit),
-                                  .out_grad_plane = out_grad_pixels.stride[1] / unit,
-                                  .sums = static_cast<float*>(plan.sums.in(memory.data())),
-                                  .weight_grad = tensor4(weight_grad)};
-  if (bias_grad) {
-    operands.bias_grad = bias_grad.data();
-    operands.bias_grad_stride = bias_grad.stride(0);
-  }
+  const WeightProductsOperands operands{.x = x_pixels.data,
+                                        .x_strides = in_units(x_pixels, unit),
+                                        .x_plane = x_pixels.stride[1] / unit,
+                                        .out_grad = out_grad_pixels.data,
+                                        .out_grad_strides = in_units(out_grad_pixels, unit),
+                                        .out_grad_plane = out_grad_pixels.stride[1] / unit,
+                                        .parts = weight_parts(plan.sums.in(memory.data()), weight_grad, bias_grad)};
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label);
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
+}
+
+/// In f32 that may be rounded to tf32.
+void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& plan, const TensorRef& x,
+             const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
+  const TapProductsMemory arrays(windows, plan, x, out_grad);
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", arrays.layout.bytes());
+  const Tensor4 x_pixels = tensor4(arrays.x.copied_to(ctx, copy_names().x, memory.data()));
+  const Tensor4 out_grad_pixels = tensor4(arrays.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
+  const std::int64_t unit = unit_of(x.type());
+  TapProductsOperands operands{.x = static_cast<const float*>(x_pixels.data),
+                               .x_strides = in_units(x_pixels, unit),
+                               .out_grad = static_cast<const float*>(out_grad_pixels.data),
+                               .out_grad_strides = in_units(out_grad_pixels, unit),
+                               .parts = weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)};
+  operands.parts.taps_fastest = weight_grad.stride(1) != 1;
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, taps_label);
+  multiply_taps(cuda_stream(ctx), windows, plan, operands);
 }
 
 /// In f32.
@@ -177,6 +215,12 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
        {windows.groups, outs});
 }
 
+/// How f32 that may be rounded goes tap by tap, where it does.
+std::optional<TapProductsPlan> tap_products(const Context& ctx, const Windows& windows) {
+  if (ctx.math() != Math::tf32) return std::nullopt;
+  return plan_tap_products(windows, multiprocessors(ctx));
+}
+
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
 bool fits(const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
   constexpr std::int64_t most_position = INT16_MAX, most_tiles = 65535;
@@ -209,17 +253,23 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
 
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad) {
-  x.type() == ElementType::f32 ? by_gemm(ctx, windows, x, out_grad, weight_grad, bias_grad)
-                               : by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
+  if (x.type() != ElementType::f32) return by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
+  if (const auto plan = tap_products(ctx, windows)) {
+    return by_taps(ctx, windows, *plan, x, out_grad, weight_grad, bias_grad);
+  }
+  by_gemm(ctx, windows, x, out_grad, weight_grad, bias_grad);
 }
 
-bool weight_products_give_bias_grad(const Windows& windows, ElementType type) {
-  return type != ElementType::f32 || window_gemm_sums_out_grad(windows);
+bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, ElementType type) {
+  return type != ElementType::f32 || tap_products(ctx, windows) || window_gemm_sums_out_grad(windows);
 }
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
   if (x.type() != ElementType::f32) return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
+  if (const auto plan = tap_products(ctx, windows)) {
+    return TapProductsMemory(windows, *plan, x, out_grad).layout.bytes();
+  }
   const auto bytes = [&](bool sums_out_grad) {
     return WindowGemmMemory(ctx, windows, x, out_grad, sums_out_grad).layout.bytes();
   };

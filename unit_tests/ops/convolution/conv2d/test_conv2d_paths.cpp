@@ -307,6 +307,7 @@ TEST_P(Conv2dPathsTest, weight_gradients_by_products_equal_the_reference) {
       if (!impl::suits_weight_products(ctx, problem.windows(), problem.refs.at("x"), problem.refs.at("out_grad")))
         return;
       problem.check_grad(ctx);
+      if (std::is_same_v<T, float>) problem.check_grad(Context(ctx).math(Math::tf32), 0x1p-10);
       ++taken;
     });
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/types/element_type.hpp"
+#include "ops/convolution/conv2d/fused/weight_parts.hpp"
 #include "ops/convolution/windows.hpp"
 
 #include <cstddef>
@@ -25,12 +26,8 @@ struct WeightProductsPlan {
   int tap_chunks = 1;    ///< of 64 channels, of which the last one need not be full
   bool of_planes = false;
 
-  /// Of parts, with those of out_grad behind them; a single one is the result.
-  std::size_t sums_bytes(const Windows& windows) const {
-    if (parts == 1) return 0;
-    const std::int64_t of_part = windows.out_channels * (windows.group_column() + 1);
-    return static_cast<std::size_t>(parts) * static_cast<std::size_t>(of_part) * sizeof(float);
-  }
+  /// Of parts; a single one is the result.
+  std::size_t sums_bytes(const Windows& windows) const { return parts == 1 ? 0 : WeightParts::bytes(windows, parts); }
 };
 
 /// Both tensors with their channels last, those of a pixel at multiples of 16 bytes; or, of windows that are pixels,
@@ -42,10 +39,7 @@ struct WeightProductsOperands {
   const void* out_grad = nullptr;
   PixelStrides out_grad_strides{};
   std::int64_t out_grad_plane = 0;
-  float* sums = nullptr;  ///< part by part [output channel][tap][channel of the group], then part by part of out_grad
-  Tensor4 weight_grad;
-  void* bias_grad = nullptr;  ///< the sums of out_grad over its pixels, if they are wanted
-  std::int64_t bias_grad_stride = 0;
+  WeightParts parts;
 };
 
 /// Of so many multiprocessors.

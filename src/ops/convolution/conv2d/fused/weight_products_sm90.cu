@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas/tensor_cores_sm90.hpp"
-#include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
-#include "core/lanes/divide.hpp"
+#include "ops/convolution/conv2d/fused/weight_parts_sm90.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 
 #include <algorithm>
@@ -45,10 +44,6 @@ struct Arguments {
   WeightProductsPlan plan;
   std::int64_t all_pixels;
   Divisor by_pixels, by_width, by_steps_of_image;
-
-  __device__ float* bias_sums() const {
-    return operands.sums + plan.parts * (windows.out_channels * windows.group_column());
-  }
 };
 
 /// What a block computes.
@@ -313,7 +308,7 @@ __device__ __forceinline__ void leave_sums(const Arguments& arguments, const Blo
   const auto channels = static_cast<int>(w.group_channels());
   const int out_channels = static_cast<int>(w.group_out_channels()) - block.first_out_channel;
   float* const to =
-      arguments.operands.sums +
+      arguments.operands.parts.sums +
       (part * w.out_channels + block.group * w.group_out_channels() + block.first_out_channel) * row_elements;
   std::int64_t line_begin[column_lines];
   int line_channels_left[column_lines];
@@ -336,14 +331,15 @@ __device__ __forceinline__ void leave_row_sums(const Arguments& arguments, const
   const int part = rows == 64 ? 2 * block.share + static_cast<int>(threadIdx.x) / 128 : block.share;
   const int out_channels = static_cast<int>(w.group_out_channels()) - block.first_out_channel;
   const std::int64_t first = block.group * w.group_out_channels() + block.first_out_channel;
-  float* const parts = arguments.bias_sums() + part * w.out_channels + first;
-  T* const result = static_cast<T*>(arguments.operands.bias_grad) + first * arguments.operands.bias_grad_stride;
+  const WeightParts& operands = arguments.operands.parts;
+  float* const parts = operands.bias_sums(w, arguments.plan.parts) + part * w.out_channels + first;
+  T* const result = static_cast<T*>(operands.bias_grad) + first * operands.bias_grad_stride;
   sums.for_rows<rows>([&](int row, float sum) {
     if (row >= out_channels) return;
     if (arguments.plan.parts > 1) {
       parts[row] = sum;
     } else {
-      result[row * arguments.operands.bias_grad_stride] = static_cast<T>(sum);
+      result[row * operands.bias_grad_stride] = static_cast<T>(sum);
     }
   });
 }
@@ -363,7 +359,7 @@ __device__ __forceinline__ void write_sums(const Arguments& arguments, const Blo
   });
   __syncthreads();
   const Windows& w = arguments.windows;
-  const Tensor4& to = arguments.operands.weight_grad;
+  const Tensor4& to = arguments.operands.parts.weight_grad;
   T* const data =
       static_cast<T*>(to.data) + (block.group * w.group_out_channels() + block.first_out_channel) * to.stride[0];
   const int out_channels = min(rows, static_cast<int>(w.group_out_channels()) - block.first_out_channel);
@@ -401,44 +397,6 @@ __device__ __forceinline__ void write_sums(const Arguments& arguments, const Blo
   }
 }
 
-/// The sum of the parts of an element of so many.
-__device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
-  constexpr int underway = 16;
-  float sum = 0.0f;
-  for (int first = 0; first < parts; first += underway) {
-    float of_part[underway];
-#pragma unroll
-    for (int i = 0; i < underway; ++i) {
-      of_part[i] = first + i < parts ? sums[(first + i) * elements + index] : 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < underway; ++i) sum += of_part[i];
-  }
-  return sum;
-}
-
-/// weight_grad = the sum of its parts, and bias_grad, whose elements come behind it. Neighbouring threads take
-/// neighbouring channels.
-template <class T>
-__global__ void add_up(const __grid_constant__ Arguments arguments, std::uint32_t elements, Divisor channels,
-                       Divisor taps) {
-  const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
-  const WeightProductsOperands& operands = arguments.operands;
-  if (index >= elements) {
-    const std::uint32_t out = index - elements;
-    if (operands.bias_grad == nullptr || out >= arguments.windows.out_channels) return;
-    static_cast<T*>(operands.bias_grad)[out * operands.bias_grad_stride] =
-        static_cast<T>(sum_of_parts(arguments.bias_sums(), arguments.plan.parts, arguments.windows.out_channels, out));
-    return;
-  }
-  const float sum = sum_of_parts(operands.sums, arguments.plan.parts, elements, index);
-  const std::uint32_t line = channels.quotient(index), channel = index - line * channels.value();
-  const std::uint32_t out = taps.quotient(line), tap = line - out * taps.value();
-  const auto width = static_cast<std::uint32_t>(arguments.windows.kernel_width);
-  const Tensor4& to = operands.weight_grad;
-  static_cast<T*>(to.data)[to.offset(out, channel, tap / width, tap % width)] = static_cast<T>(sum);
-}
-
 /// Of planes.
 std::int64_t steps_of_image(const Windows& windows) { return (windows.pixels() + step_pixels - 1) / step_pixels; }
 
@@ -460,12 +418,7 @@ void launch(Kernel* kernel, int shared_bytes, cudaStream_t stream, const Windows
                   static_cast<unsigned>(plan.shares));
   kernel<<<grid, threads, static_cast<std::size_t>(shared_bytes), stream>>>(arguments);
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel");
-  if (plan.parts == 1) return;
-  const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
-  const std::uint32_t all = elements + static_cast<std::uint32_t>(windows.out_channels);
-  add_up<T><<<(all + threads - 1) / threads, threads, 0, stream>>>(
-      arguments, elements, divisor(windows.group_channels()), divisor(windows.taps()));
-  check_cuda(cudaGetLastError(), label, "cudaLaunchKernel (the sums of parts)");
+  if (plan.parts > 1) enqueue_sums_of_parts<T>(stream, label, windows, operands.parts, plan.parts);
 }
 
 constexpr __host__ __device__ int ones_at(int rows) { return stages * tile_bytes(rows); }
@@ -546,7 +499,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   };
-  if (block.column_tile == 0 && arguments.operands.bias_grad != nullptr) {
+  if (block.column_tile == 0 && arguments.operands.parts.bias_grad != nullptr) {
     RowSums::write_ones<T>(shared + ones_at(rows));
     multiply_steps(std::true_type());
     leave_row_sums<T, rows>(arguments, block, row_sums);
