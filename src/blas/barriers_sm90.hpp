@@ -32,6 +32,12 @@ __device__ __forceinline__ float4 read_float4(SharedAddress address) {
   return value;
 }
 
+__device__ __forceinline__ float2 read_float2(SharedAddress address) {
+  float2 value;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(value.x), "=f"(value.y) : "r"(address));
+  return value;
+}
+
 __device__ __forceinline__ std::uint32_t read_word(SharedAddress address) {
   std::uint32_t value;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));

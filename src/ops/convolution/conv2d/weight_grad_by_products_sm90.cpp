@@ -155,7 +155,7 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
 }
 
-/// In f32 that may be rounded to tf32.
+/// In f32, out of tiles.
 void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& plan, const TensorRef& x,
              const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
   const TapProductsMemory arrays(windows, plan, x, out_grad);
@@ -215,10 +215,14 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
        {windows.groups, outs});
 }
 
-/// How f32 that may be rounded goes tap by tap, where it does.
+/// How f32 goes tap by tap, where it does: without rounding, of few output channels, of which the product would have
+/// tiles that are partly empty.
 std::optional<TapProductsPlan> tap_products(const Context& ctx, const Windows& windows) {
-  if (ctx.math() != Math::tf32) return std::nullopt;
-  return plan_tap_products(windows, multiprocessors(ctx));
+  const bool rounds = ctx.math() == Math::tf32;
+  const std::int64_t outs = windows.group_out_channels();
+  const bool fills_tiles = outs <= 32 || (outs <= 64 && windows.group_channels() % 64 == 0);
+  if (!rounds && !fills_tiles) return std::nullopt;
+  return plan_tap_products(windows, rounds, multiprocessors(ctx));
 }
 
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.

@@ -3,32 +3,34 @@
 #include "conv2d_reference.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 
-// weight_grad in tf32, which GPUs multiply tap by tap out of tiles of x and out_grad: blocks of 32 or 64 channels and
-// output channels and nine taps, steps of eight pixels, what several blocks add up together.
+// weight_grad in tf32, and in f32 of few output channels, which GPUs multiply tap by tap out of tiles of x and
+// out_grad: blocks of 32 or 64 channels and output channels and nine taps, steps of 8 or 16 pixels, what several blocks
+// add up together.
 
 namespace portops::test {
 namespace {
 
 class Conv2dTapsTest : public OnEveryBackend {
  protected:
-  Conv2dTapsTest() : tf32(Context(ctx).math(Math::tf32)) {}
-
   void check(const Conv2dCase& c) {
     Conv2dProblem<float> problem(ctx, c);
     check(problem);
   }
   void check(Conv2dProblem<float>& problem) {
-    if (ctx.backend() == Backend::cuda) {
-      suited = suited &&
-               impl::suits_weight_products(tf32, problem.windows(), problem.refs.at("x"), problem.refs.at("out_grad"));
+    for (const Math math : {Math::ieee, Math::tf32}) {
+      const Context with_math = Context(ctx).math(math);
+      const bool is_cuda = ctx.backend() == Backend::cuda;
+      if (is_cuda) {
+        suited = suited && impl::suits_weight_products(with_math, problem.windows(), problem.refs.at("x"),
+                                                       problem.refs.at("out_grad"));
+      }
+      problem.check_grad(with_math, is_cuda && math == Math::tf32 ? 0x1p-10 : Conv2dProblem<float>::default_tolerance);
     }
-    problem.check_grad(tf32, ctx.backend() == Backend::cuda ? 0x1p-10 : Conv2dProblem<float>::default_tolerance);
   }
   void TearDown() override {
     if (!suited) GTEST_SKIP() << "equal to the reference, but on another path";
   }
 
-  Context tf32;
   bool suited = true;
 };
 
@@ -39,7 +41,7 @@ const std::set<std::string> all_last{"x", "out_grad", "x_grad", "weight_grad"};
 TEST_P(Conv2dTapsTest, weight_gradients_equal_the_reference_for_every_extent_of_images) {
   // Tiles that end with an image, and within a step; images of fewer pixels than a step; shares of many images.
   for (const auto& [images, height, width] : std::vector<std::array<std::int64_t, 3>>{
-           {1, 33, 29}, {2, 16, 16}, {9, 7, 7}, {5, 1, 3}, {3, 2, 41}, {130, 2, 2}}) {
+           {1, 33, 29}, {2, 16, 16}, {9, 7, 7}, {5, 1, 3}, {3, 2, 41}, {130, 2, 2}, {1, 20, 25}}) {
     check({.images = images,
            .channels = 32,
            .height = height,
@@ -110,8 +112,8 @@ TEST_P(Conv2dTapsTest, weight_gradients_read_and_write_every_layout) {
 TEST_P(Conv2dTapsTest, weight_gradients_have_the_same_bits_whenever_they_are_computed) {
   Conv2dProblem<float> problem(
       ctx, {.images = 40, .channels = 64, .height = 9, .width = 9, .out_channels = 32, .channels_last = all_last});
-  check(problem);
-  const auto bits = [&] {
+  const auto bits = [&](const Context& on) {
+    problem.run_grad(on);
     std::vector<float> all;
     for (const std::string name : {"weight_grad", "bias_grad"}) {
       Conv2dTensor<float>& tensor = problem.tensors.at(name);
@@ -120,10 +122,10 @@ TEST_P(Conv2dTapsTest, weight_gradients_have_the_same_bits_whenever_they_are_com
     }
     return all;
   };
-  const std::vector<float> first = bits();
-  for (int i = 0; i < 3; ++i) {
-    problem.run_grad(tf32);
-    EXPECT_EQ(bits(), first);
+  for (const Math math : {Math::ieee, Math::tf32}) {
+    const Context with_math = Context(ctx).math(math);
+    const std::vector<float> first = bits(with_math);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(bits(with_math), first);
   }
 }
 

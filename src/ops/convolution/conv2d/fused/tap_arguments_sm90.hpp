@@ -62,17 +62,4 @@ struct OutTile {
   }
 };
 
-/// A small number's place in rows of so many: few rows, for which a division would take longer.
-struct Place {
-  int row = 0, column;
-
-  __device__ __forceinline__ Place(int index, int width) : column(index) {
-#pragma unroll 1
-    while (column >= width) {
-      column -= width;
-      ++row;
-    }
-  }
-};
-
 }  // namespace portops::impl::tap_products

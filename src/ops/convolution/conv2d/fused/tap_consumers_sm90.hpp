@@ -2,148 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "blas/barriers_sm90.hpp"
-#include "ops/convolution/conv2d/fused/tap_arguments_sm90.hpp"
-#include "ops/convolution/conv2d/fused/tap_sums_sm90.hpp"
+#include "ops/convolution/conv2d/fused/tap_rounded_tile_sm90.hpp"
+#include "ops/convolution/conv2d/fused/tap_split_tile_sm90.hpp"
 
 // The warps that multiply tiles in shared memory. For files compiled for sm_90a alone.
 
 namespace portops::impl::tap_products {
-
-using blas::sm90::SharedAddress;
-
-/// Goes through a tile's pixels, eight at a time: where the window of each lies in the stage.
-class Walk {
- public:
-  __device__ __forceinline__ Walk(int pixel, int width, SharedAddress first, int row_bytes, int column_bytes)
-      : width_(width) {
-    const Place begin(pixel, width), step(step_pixels, width);
-    column_ = begin.column;
-    columns_ = step.column;
-    place_ = first + begin.row * row_bytes + begin.column * column_bytes;
-    bytes_ = step.row * row_bytes + step.column * column_bytes;
-    turn_ = row_bytes - width * column_bytes;
-  }
-  __device__ __forceinline__ SharedAddress place() const { return place_; }
-  __device__ __forceinline__ void advance() {
-    column_ += columns_;
-    place_ += bytes_;
-    if (column_ >= width_) {
-      column_ -= width_;
-      place_ += turn_;
-    }
-  }
-
- private:
-  int width_, column_, columns_, bytes_, turn_;
-  SharedAddress place_;
-};
-
-/// A lane's numbers of out_grad for 16 output channels: neighbouring ones of two pixels.
-struct Outs {
-  std::uint32_t of_pixel[2][2];
-
-  __device__ __forceinline__ void read(int pixel, SharedAddress place) {
-    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(of_pixel[pixel][0]), "=r"(of_pixel[pixel][1]) : "r"(place));
-  }
-};
-
-/// Of x: a channel of two pixels.
-struct Channel {
-  std::uint32_t of_pixel[2];
-};
-
-/// Adds the product of 16 output channels and 8 pixels by these pixels and 8 channels.
-__device__ __forceinline__ void multiply_add(float (&sums)[4], const Outs& a, const Channel& b) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a.of_pixel[0][0]), "r"(a.of_pixel[0][1]), "r"(a.of_pixel[1][0]), "r"(a.of_pixel[1][1]), "r"(b.of_pixel[0]),
-        "r"(b.of_pixel[1]));
-}
-
-/// Adds the products of a tile of so many columns and rows.
-template <class F>
-__device__ __forceinline__ void multiply_tile(const Arguments& arguments, int2 tile, SharedAddress stage,
-                                              const int (&tap_bytes)[taps_at_once], Sums<F>& sums) {
-  const Windows& w = arguments.windows;
-  const TapProductsPlan& plan = arguments.plan;
-  constexpr int outs = F::outs / 16;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int pitch = x_pitch(F::channels, w.stride_x), grad_pitch = out_pitch(F::outs);
-  const SharedAddress x = stage + plan.tile_height * plan.tile_width * grad_pitch + (warp * 8 + lane / 4) * 4;
-  const int row_bytes = static_cast<int>(w.stride_y) * plan.region_width * pitch,
-            column_bytes = static_cast<int>(w.stride_x) * pitch;
-  SharedAddress grad = stage + lane % 4 * grad_pitch + lane / 4 * 8;
-  Walk walk[2] = {{lane % 4, tile.x, x, row_bytes, column_bytes}, {lane % 4 + 4, tile.x, x, row_bytes, column_bytes}};
-  const auto advance = [&] {
-    grad += step_pixels * grad_pitch;
-    walk[0].advance();
-    walk[1].advance();
-  };
-  Outs out[outs];
-  Channel channel[2][taps_at_once];  // of this step and the next one
-  const auto read_out = [&](int i, int pixel) { out[i].read(pixel, grad + 4 * pixel * grad_pitch + i * 64); };
-  const auto read_channel = [&](Channel& to, int tap, int pixel) {
-    to.of_pixel[pixel] = blas::sm90::read_word(walk[pixel].place() + tap_bytes[tap]);
-  };
-  const int pixels = tile.x * tile.y, steps = pixels / step_pixels, rest = pixels - steps * step_pixels;
-  if (steps > 0) {
-#pragma unroll
-    for (int pixel = 0; pixel < 2; ++pixel) {
-#pragma unroll
-      for (int i = 0; i < outs; ++i) read_out(i, pixel);
-#pragma unroll
-      for (int tap = 0; tap < taps_at_once; ++tap) read_channel(channel[0][tap], tap, pixel);
-    }
-  }
-  // The next step's numbers are read on the way; after the last one some of its own again, for nothing.
-  const auto multiply_step = [&](int step, Channel(&of_step)[taps_at_once], Channel(&of_next)[taps_at_once]) {
-    if (step + 1 < steps) advance();
-#pragma unroll
-    for (int i = 0; i < outs; ++i) {
-#pragma unroll
-      for (int tap = 0; tap < taps_at_once; ++tap) {
-        multiply_add(sums.of[i][tap], out[i], of_step[tap]);
-        if (tap * (outs - 1) / taps_at_once != i) continue;
-        read_channel(of_next[tap], tap, 0);
-        read_channel(of_next[tap], tap, 1);
-      }
-      read_out(i, 0);
-      read_out(i, 1);
-    }
-  };
-  int step = 0;
-#pragma unroll 1
-  for (; step + 1 < steps; step += 2) {
-    multiply_step(step, channel[0], channel[1]);
-    multiply_step(step + 1, channel[1], channel[0]);
-  }
-  if (step < steps) multiply_step(step, channel[0], channel[1]);
-  if (rest == 0) return;
-  if (steps > 0) advance();
-  // What is not there is 0, on both sides: x may be infinite anywhere.
-#pragma unroll
-  for (int pixel = 0; pixel < 2; ++pixel) {
-    const bool is_there = lane % 4 + 4 * pixel < rest;
-#pragma unroll
-    for (int i = 0; i < outs; ++i) {
-      out[i].of_pixel[pixel][0] = out[i].of_pixel[pixel][1] = 0;
-      if (is_there) read_out(i, pixel);
-    }
-#pragma unroll
-    for (int tap = 0; tap < taps_at_once; ++tap) {
-      channel[0][tap].of_pixel[pixel] = 0;
-      if (is_there) read_channel(channel[0][tap], tap, pixel);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < outs; ++i) {
-#pragma unroll
-    for (int tap = 0; tap < taps_at_once; ++tap) multiply_add(sums.of[i][tap], out[i], channel[0][tap]);
-  }
-}
 
 template <class F>
 __device__ __forceinline__ void consume(const Arguments& arguments, const Block& block, char* shared,
@@ -164,7 +28,12 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Block&
   Sums<F> sums;
   for (int i = block.first_tile; i < block.last_tile; ++i) {
     ring.full().wait(ring.round);
-    multiply_tile(arguments, shapes[ring.stage], memory + ring.stage * arguments.plan.stage_bytes, tap_bytes, sums);
+    const SharedAddress stage = memory + ring.stage * arguments.plan.stage_bytes;
+    if constexpr (F::is_split) {
+      multiply_split_tile(arguments, shapes[ring.stage], stage, tap_bytes, sums);
+    } else {
+      multiply_rounded_tile(arguments, shapes[ring.stage], stage, tap_bytes, sums);
+    }
     ring.empty().arrive();
     ring.advance();
   }

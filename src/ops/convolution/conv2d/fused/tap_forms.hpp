@@ -13,7 +13,6 @@
 namespace portops::impl::tap_products {
 
 constexpr int taps_at_once = 9;
-constexpr int step_pixels = 8;    ///< of an instruction
 constexpr int unit_channels = 4;  ///< of 16 bytes
 constexpr int stages = 3;
 constexpr int shared_bytes = 225 * 1024;  ///< for the stages of all blocks of a multiprocessor
@@ -21,14 +20,18 @@ constexpr int shared_bytes = 225 * 1024;  ///< for the stages of all blocks of a
 /// Blocks that a multiprocessor has at once.
 PORTOPS_FUNCTION constexpr int blocks_at_once(int channels) { return channels == 64 ? 1 : 2; }
 
+/// Pixels of an instruction: of numbers that are rounded to tf32, and that are split into bf16 terms.
+PORTOPS_FUNCTION constexpr int step_pixels(bool splits) { return splits ? 16 : 8; }
+
 /// What a block consists of: warps that multiply, each for 8 channels, and others that bring tiles.
-template <int outs_, int channels_>
+template <int outs_, int channels_, bool is_split_>
 struct Form {
   static constexpr int outs = outs_, channels = channels_, blocks = blocks_at_once(channels);
+  static constexpr bool is_split = is_split_;
+  static constexpr int step_pixels = tap_products::step_pixels(is_split);
   static constexpr int warps = channels / 8, consumers = 32 * warps;
   static constexpr int producers = 256 / blocks, threads = consumers + producers;
-  static constexpr int consumer_registers = outs == 32 ? 152 : warps == 8 ? 208 : 200;
-  static constexpr int producer_registers = outs == 32 ? 104 : warps == 8 ? 48 : 56;
+  static constexpr int consumer_registers = blocks == 1 ? 208 : 200, producer_registers = blocks == 1 ? 48 : 56;
 };
 
 /// Bytes from one pixel to the next, so that the four pixels and eight channels that a warp reads together meet

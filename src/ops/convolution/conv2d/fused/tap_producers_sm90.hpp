@@ -2,82 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "blas/tensor_cores_sm90.hpp"
 #include "ops/convolution/conv2d/fused/tap_arguments_sm90.hpp"
+#include "ops/convolution/conv2d/fused/tap_copies_sm90.hpp"
 
-// The warps that bring tiles to shared memory, rounded. For files compiled for sm_90a alone.
+// The warps that bring tiles to shared memory, where they round them for tf32. For files compiled for sm_90a alone.
 
 namespace portops::impl::tap_products {
 
 using blas::sm90::SharedAddress;
-
-/// Pixels of a rectangle of an image, which may reach beyond it, and a thread's unit of their channels.
-struct Rectangle {
-  const float4* unit;  ///< of the image's first pixel
-  int y, x, height, width;
-  int image_height, image_width;  ///< 0 where there is no such unit
-  int stride_y, stride_x;         ///< in units
-};
-
-/// A number that goes through a rectangle's pixels, so many at a time, row by row.
-struct Stepper {
-  int value, step, turn;  ///< turn: besides, from the end of a row to the next one's first pixel
-
-  __device__ __forceinline__ Stepper(const Place& begin, const Place& step_by, int width, int of_row, int of_column)
-      : value(begin.row * of_row + begin.column * of_column),
-        step(step_by.row * of_row + step_by.column * of_column),
-        turn(of_row - width * of_column) {}
-  __device__ __forceinline__ void advance(bool turns) {
-    value += step;
-    if (turns) value += turn;
-  }
-};
-
-/// Begins to copy the rectangle's pixels into shared memory, row by row; what is outside of the image becomes 0.
-template <class F, int units>
-__device__ __forceinline__ void copy_rectangle(const Rectangle& from, SharedAddress to, int pitch, int row_pitch) {
-  constexpr int together = F::producers / units;
-  const int thread = static_cast<int>(threadIdx.x) - F::consumers, first = thread / units;
-  const Place begin(first, from.width), step(together, from.width);
-  const auto stepper = [&](int of_row, int of_column) { return Stepper(begin, step, from.width, of_row, of_column); };
-  Stepper y = stepper(1, 0), x = stepper(0, 1);
-  Stepper unit = stepper(from.stride_y, from.stride_x), place = stepper(row_pitch, pitch);
-  y.value += from.y;
-  x.value += from.x;
-  unit.value += from.y * from.stride_y + from.x * from.stride_x;
-  place.value += static_cast<int>(to) + thread % units * 16;
-  const int x_end = from.x + from.width - step.column;
-#pragma unroll 2
-  for (int left = from.height * from.width - first; left > 0; left -= together) {
-    const bool is_in = static_cast<unsigned>(y.value) < static_cast<unsigned>(from.image_height) &&
-                       static_cast<unsigned>(x.value) < static_cast<unsigned>(from.image_width);
-    blas::sm90::copy_unit(static_cast<SharedAddress>(place.value), from.unit + (is_in ? unit.value : 0),
-                          is_in ? 16 : 0);
-    const bool turns = x.value >= x_end;
-    y.advance(turns);
-    x.advance(turns);
-    unit.advance(turns);
-    place.advance(turns);
-  }
-}
-
-/// Rounds so many pixels in shared memory, and calls each(numbers) before.
-template <class F, int units, class Each>
-__device__ __forceinline__ void round_pixels(SharedAddress first, int pitch, int count, const Each& each) {
-  constexpr int together = F::producers / units;
-  const int thread = static_cast<int>(threadIdx.x) - F::consumers;
-  SharedAddress place = first + thread / units * pitch + thread % units * 16;
-#pragma unroll 4
-  for (int pixel = thread / units; pixel < count; pixel += together) {
-    const float4 number = blas::sm90::read_float4(place);
-    each(number);
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(blas::sm90::tf32_bits(number.x)),
-                 "r"(blas::sm90::tf32_bits(number.y)), "r"(blas::sm90::tf32_bits(number.z)),
-                 "r"(blas::sm90::tf32_bits(number.w))
-                 : "memory");
-    place += together * pitch;
-  }
-}
 
 /// Adds up the producers' sums of out_grad, in shared memory.
 template <class F>
@@ -132,16 +64,24 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
         stage + x_at, pitch, plan.region_width * pitch);
   };
   float4 sums = make_float4(0, 0, 0, 0);
-  const auto round = [&](int2 shape, SharedAddress stage) {
-    round_pixels<F, out_units>(stage, out_pitch(F::outs), shape.x * shape.y, [&](const float4& grad) {
-      sums.x += grad.x;
-      sums.y += grad.y;
-      sums.z += grad.z;
-      sums.w += grad.w;
-    });
-    round_pixels<F, x_units>(stage + x_at, pitch, region_height(shape.y) * plan.region_width, [](const float4&) {});
+  const bool sums_out_grad = block.sums_out_grad(arguments);
+  const auto finish = [&](int2 shape, SharedAddress stage) {
+    if (!F::is_split || sums_out_grad) {
+      for_pixels<F, out_units>(stage, out_pitch(F::outs), shape.x * shape.y, [&](SharedAddress place) {
+        const float4 grad = blas::sm90::read_float4(place);
+        sums.x += grad.x;
+        sums.y += grad.y;
+        sums.z += grad.z;
+        sums.w += grad.w;
+        if constexpr (!F::is_split) round_unit(place, grad);
+      });
+    }
+    if constexpr (!F::is_split) {
+      for_pixels<F, x_units>(stage + x_at, pitch, region_height(shape.y) * plan.region_width,
+                             [](SharedAddress place) { round_unit(place, blas::sm90::read_float4(place)); });
+    }
   };
-  // A tile is rounded while the copies of the next one are on their way.
+  // A tile is finished while the copies of the next one are on their way.
   blas::sm90::Ring copied = ring;
   for (int i = block.first_tile; i <= block.last_tile; ++i) {
     if (i < block.last_tile) {
@@ -155,11 +95,11 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
     if (i == block.first_tile) continue;
     blas::sm90::wait_for_copies<1>();
     blas::sm90::synchronize<1, F::producers>();
-    round(shapes[ring.stage], memory + ring.stage * plan.stage_bytes);
+    finish(shapes[ring.stage], memory + ring.stage * plan.stage_bytes);
     ring.full().arrive();
     ring.advance();
   }
-  if (!block.sums_out_grad(arguments)) return;
+  if (!sums_out_grad) return;
   // Not before all stages have been read.
   for (int i = 0; i < stages; ++i) {
     ring.empty().wait(ring.round ^ 1);

@@ -15,8 +15,9 @@ namespace portops::impl {
 /// How the work is cut: a block has the sums of some output channels, some channels and up to nine taps, over its share
 /// of the tiles of all images.
 struct TapProductsPlan {
-  int outs = 64;      ///< output channels of a block: 32 or 64
-  int channels = 64;  ///< 32 or 64
+  bool rounds = true;  ///< to tf32
+  int outs = 64;       ///< output channels of a block: 32 or 64
+  int channels = 64;   ///< 32 or 64
   int out_tiles = 1, channel_tiles = 1, tap_chunks = 1;
   int tile_height = 1, tile_width = 1;    ///< pixels of out_grad
   int region_width = 1, stage_bytes = 0;  ///< of the pixels of x that a tile's windows reach; of both
@@ -42,7 +43,7 @@ struct TapProductsOperands {
 };
 
 /// Of so many multiprocessors; none where a block's tiles would be mostly empty, or do not fit into shared memory.
-std::optional<TapProductsPlan> plan_tap_products(const Windows& windows, int multiprocessors);
+std::optional<TapProductsPlan> plan_tap_products(const Windows& windows, bool rounds, int multiprocessors);
 
 /// Enqueues the products, and the sums of their parts in a fixed order. The stream is a cudaStream_t, whose device is
 /// the current one.

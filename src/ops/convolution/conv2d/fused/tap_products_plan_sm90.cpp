@@ -73,8 +73,8 @@ bool choose_tile(const Windows& w, int multiprocessors, TapProductsPlan& plan) {
     // In the time of a step of 64 channels and output channels: what a tile takes besides its steps, what bringing a
     // pixel takes, which all others wait for at the beginning, and what a block takes besides.
     constexpr double fixed = 1.5, of_pixel = 0.045, of_block = 14.0;
-    const double size = static_cast<double>(plan.channels) / 64 / (plan.outs == 64 ? 1 : 1.7);
-    const double steps = static_cast<double>(ceil_div(height * width, step_pixels)) + fixed;
+    const double size = static_cast<double>(plan.channels) / 64 * (!plan.rounds ? 3.0 : plan.outs == 64 ? 1.0 : 0.6);
+    const double steps = static_cast<double>(ceil_div(height * width, step_pixels(!plan.rounds))) + fixed;
     const double brought = of_pixel * static_cast<double>(region * plan.channels + height * width * plan.outs) / 64;
     TapProductsPlan candidate = plan;
     candidate.tile_height = static_cast<int>(height);
@@ -110,10 +110,10 @@ bool choose_tile(const Windows& w, int multiprocessors, TapProductsPlan& plan) {
 
 }  // namespace
 
-std::optional<TapProductsPlan> plan_tap_products(const Windows& w, int multiprocessors) {
-  TapProductsPlan plan;
+std::optional<TapProductsPlan> plan_tap_products(const Windows& w, bool rounds, int multiprocessors) {
+  TapProductsPlan plan{.rounds = rounds};
   const std::int64_t outs = w.group_out_channels(), channels = w.group_channels();
-  plan.outs = outs <= 32 ? 32 : 64;
+  plan.outs = outs <= 32 || !rounds ? 32 : 64;
   plan.channels = ceil_div(channels, 32) % 2 == 1 ? 32 : 64;
   plan.out_tiles = static_cast<int>(ceil_div(outs, plan.outs));
   plan.channel_tiles = static_cast<int>(ceil_div(channels, plan.channels));

@@ -76,12 +76,16 @@ void launch(cudaStream_t stream, const Windows& windows, const TapProductsPlan& 
 void multiply_taps(void* stream, const Windows& windows, const TapProductsPlan& plan,
                    const TapProductsOperands& operands) {
   auto* const to = static_cast<cudaStream_t>(stream);
-  if (plan.outs == 64) {
-    return plan.channels == 64 ? launch<Form<64, 64>>(to, windows, plan, operands)
-                               : launch<Form<64, 32>>(to, windows, plan, operands);
+  const auto with = [&]<int outs, int channels, bool splits>() {
+    launch<Form<outs, channels, splits>>(to, windows, plan, operands);
+  };
+  if (!plan.rounds) {
+    return plan.channels == 64 ? with.operator()<32, 64, true>() : with.operator()<32, 32, true>();
   }
-  plan.channels == 64 ? launch<Form<32, 64>>(to, windows, plan, operands)
-                      : launch<Form<32, 32>>(to, windows, plan, operands);
+  if (plan.outs == 64) {
+    return plan.channels == 64 ? with.operator()<64, 64, false>() : with.operator()<64, 32, false>();
+  }
+  plan.channels == 64 ? with.operator()<32, 64, false>() : with.operator()<32, 32, false>();
 }
 
 }  // namespace portops::impl
