@@ -95,6 +95,10 @@ class Barrier {
 __device__ __forceinline__ void copy_unit(SharedAddress to, const void* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
+/// The same of 4 bytes, or none of them.
+__device__ __forceinline__ void copy_number(SharedAddress to, const float* from, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
 __device__ __forceinline__ void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Returns when no more than the last `underway` groups of this thread are not over.
 template <int underway>

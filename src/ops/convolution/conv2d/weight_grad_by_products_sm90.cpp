@@ -31,17 +31,20 @@ constexpr std::int64_t most_units = INT32_MAX;
 /// Numbers of 16 bytes.
 std::int64_t unit_of(ElementType type) { return 16 / static_cast<std::int64_t>(size_of(type)); }
 
-/// Whether pixels can be read where they lie: in units of 16 bytes, at places of 32 bits.
-bool has_units(const TensorRef& tensor) {
-  const std::int64_t unit = unit_of(tensor.type());
+/// Whether pixels begin at multiples of so many elements, at places of 32 bits in them, and channels are neighbours.
+bool has_pixels_at(const TensorRef& tensor, std::int64_t unit) {
   std::int64_t reach = 0;
   for (const int axis : {0, 2, 3}) {
     if (tensor.extent(axis) <= 1) continue;
     if (tensor.stride(axis) % unit != 0) return false;
     reach += (tensor.extent(axis) - 1) * std::abs(tensor.stride(axis));
   }
-  return has_channels_last(tensor) && reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 == 0 &&
-         reach / unit < most_units;
+  return has_channels_last(tensor) && reach / unit < most_units;
+}
+
+/// Whether pixels can be read where they lie, in units of 16 bytes.
+bool has_units(const TensorRef& tensor) {
+  return has_pixels_at(tensor, unit_of(tensor.type())) && reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 == 0;
 }
 
 /// Whether planes can be read where they lie: each is whole units of 16 bytes.
@@ -82,13 +85,16 @@ struct WeightProductsMemory {
 
 struct TapProductsMemory {
   MemoryLayout layout;
+  bool out_grad_by_numbers;
   ChannelsLast x, out_grad;
   TemporaryArray sums;
 
   TapProductsMemory(const Windows& windows, const TapProductsPlan& plan, const TensorRef& x_tensor,
                     const TensorRef& out_grad_tensor)
-      : x(layout, x_tensor, !has_units(x_tensor)),
-        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor), unit_of(out_grad_tensor.type())),
+      : out_grad_by_numbers(!has_units(out_grad_tensor) && has_pixels_at(out_grad_tensor, 1)),
+        x(layout, x_tensor, !has_units(x_tensor)),
+        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor) && !out_grad_by_numbers,
+                 unit_of(out_grad_tensor.type())),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
@@ -166,7 +172,8 @@ void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& 
   TapProductsOperands operands{.x = static_cast<const float*>(x_pixels.data),
                                .x_strides = in_units(x_pixels, unit),
                                .out_grad = static_cast<const float*>(out_grad_pixels.data),
-                               .out_grad_strides = in_units(out_grad_pixels, unit),
+                               .out_grad_strides = in_units(out_grad_pixels, arrays.out_grad_by_numbers ? 1 : unit),
+                               .out_grad_by_numbers = arrays.out_grad_by_numbers,
                                .parts = weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)};
   operands.parts.taps_fastest = weight_grad.stride(1) != 1;
   const CurrentDevice device(ctx);

@@ -54,7 +54,14 @@ TEST_P(Conv2dTapsTest, weight_gradients_equal_the_reference_for_every_extent_of_
 TEST_P(Conv2dTapsTest, weight_gradients_equal_the_reference_for_every_number_of_channels) {
   for (const std::int64_t channels : {4, 28, 36, 64, 68, 100}) {
     for (const std::int64_t out_channels : {16, 27, 33, 64, 70}) {
-      check({.images = 3, .channels = channels, .height = 6, .width = 5, .out_channels = out_channels});
+      for (const std::set<std::string>& last : {std::set<std::string>{}, all_last}) {
+        check({.images = 2,
+               .channels = channels,
+               .height = 6,
+               .width = 5,
+               .out_channels = out_channels,
+               .channels_last = last});
+      }
     }
   }
   check({.images = 2, .channels = 320, .height = 5, .width = 4, .out_channels = 200, .channels_last = all_last});

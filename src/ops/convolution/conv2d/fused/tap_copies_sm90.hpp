@@ -24,12 +24,13 @@ struct Place {
   }
 };
 
-/// Pixels of a rectangle of an image, which may reach beyond it, and a thread's unit of their channels.
+/// Pixels of a rectangle of an image, which may reach beyond it, and a thread's unit of four of their channels.
 struct Rectangle {
-  const float4* unit;  ///< of the image's first pixel
+  const float* first;  ///< of the unit, of the image's first pixel
+  int channels;        ///< of the unit that there are, at most 0 where there is none
   int y, x, height, width;
-  int image_height, image_width;  ///< 0 where there is no such unit
-  int stride_y, stride_x;         ///< in units
+  int image_height, image_width;
+  int stride_y, stride_x;  ///< in units, or in numbers where these are copied
 };
 
 /// A number that goes through a rectangle's pixels, so many at a time, row by row.
@@ -46,30 +47,42 @@ struct Stepper {
   }
 };
 
-/// Begins to copy the rectangle's pixels into shared memory, row by row; what is outside of the image becomes 0.
-template <class F, int units>
+/// Begins to copy the rectangle's pixels into shared memory, row by row; what is outside of the image becomes 0. By
+/// units of 16 bytes, of which the last one need not be full, or by numbers where units do not lie at multiples of
+/// these.
+template <class F, int units, bool by_numbers = false>
 __device__ __forceinline__ void copy_rectangle(const Rectangle& from, SharedAddress to, int pitch, int row_pitch) {
   constexpr int together = F::producers / units;
   const int thread = static_cast<int>(threadIdx.x) - F::consumers, first = thread / units;
   const Place begin(first, from.width), step(together, from.width);
   const auto stepper = [&](int of_row, int of_column) { return Stepper(begin, step, from.width, of_row, of_column); };
   Stepper y = stepper(1, 0), x = stepper(0, 1);
-  Stepper unit = stepper(from.stride_y, from.stride_x), place = stepper(row_pitch, pitch);
+  Stepper at = stepper(from.stride_y, from.stride_x), place = stepper(row_pitch, pitch);
   y.value += from.y;
   x.value += from.x;
-  unit.value += from.y * from.stride_y + from.x * from.stride_x;
+  at.value += from.y * from.stride_y + from.x * from.stride_x;
   place.value += static_cast<int>(to) + thread % units * 16;
   const int x_end = from.x + from.width - step.column;
 #pragma unroll 2
   for (int left = from.height * from.width - first; left > 0; left -= together) {
-    const bool is_in = static_cast<unsigned>(y.value) < static_cast<unsigned>(from.image_height) &&
+    const bool is_in = from.channels > 0 && static_cast<unsigned>(y.value) < static_cast<unsigned>(from.image_height) &&
                        static_cast<unsigned>(x.value) < static_cast<unsigned>(from.image_width);
-    blas::sm90::copy_unit(static_cast<SharedAddress>(place.value), from.unit + (is_in ? unit.value : 0),
-                          is_in ? 16 : 0);
+    const auto to_place = static_cast<SharedAddress>(place.value);
+    if constexpr (by_numbers) {
+      const float* const unit = from.first + (is_in ? at.value : 0);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const bool exists = is_in && i < from.channels;
+        blas::sm90::copy_number(to_place + 4 * i, unit + (exists ? i : 0), exists ? 4 : 0);
+      }
+    } else {
+      blas::sm90::copy_unit(to_place, reinterpret_cast<const float4*>(from.first) + (is_in ? at.value : 0),
+                            is_in ? 16 : 0);
+    }
     const bool turns = x.value >= x_end;
     y.advance(turns);
     x.advance(turns);
-    unit.advance(turns);
+    at.advance(turns);
     place.advance(turns);
   }
 }

@@ -40,10 +40,8 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
   const int out = block.first_out + thread % out_units * unit_channels,
             channel = block.first_channel + thread % x_units * unit_channels;
   const auto outs = static_cast<int>(w.group_out_channels()), channels = static_cast<int>(w.group_channels());
-  const auto* const of_grad =
-      reinterpret_cast<const float4*>(arguments.operands.out_grad) + (block.group * outs + out) / unit_channels;
-  const auto* const of_x =
-      reinterpret_cast<const float4*>(arguments.operands.x) + (block.group * channels + channel) / unit_channels;
+  const float* const of_grad = arguments.operands.out_grad + block.group * outs + out;
+  const float* const of_x = arguments.operands.x + block.group * channels + channel;
   const int dilated_rows = (tap_rows.last - tap_rows.first) * static_cast<int>(w.dilation_y);
   const int dilated_columns = static_cast<int>((w.kernel_width - 1) * w.dilation_x);
   const int first_row = tap_rows.first * static_cast<int>(w.dilation_y) - static_cast<int>(w.top);
@@ -51,17 +49,33 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
   const auto region_height = [&](int height) { return (height - 1) * static_cast<int>(w.stride_y) + dilated_rows + 1; };
   const auto copy = [&](const OutTile& tile, SharedAddress stage) {
     const PixelStrides &of_out = arguments.operands.out_grad_strides, &strides = arguments.operands.x_strides;
-    copy_rectangle<F, out_units>({of_grad + tile.image * of_out.image, tile.y, tile.x, tile.height, tile.width,
-                                  out < outs ? static_cast<int>(w.out_height) : 0, static_cast<int>(w.out_width),
-                                  static_cast<int>(of_out.y), static_cast<int>(of_out.x)},
-                                 stage, out_pitch(F::outs), tile.width * out_pitch(F::outs));
-    copy_rectangle<F, x_units>(
-        {of_x + tile.image * strides.image, tile.y * static_cast<int>(w.stride_y) + first_row,
-         tile.x * static_cast<int>(w.stride_x) - static_cast<int>(w.left), region_height(tile.height),
-         (tile.width - 1) * static_cast<int>(w.stride_x) + dilated_columns + 1,
-         channel < channels ? static_cast<int>(w.height) : 0, static_cast<int>(w.width), static_cast<int>(strides.y),
-         static_cast<int>(strides.x)},
-        stage + x_at, pitch, plan.region_width * pitch);
+    const bool by_numbers = arguments.operands.out_grad_by_numbers;
+    const Rectangle of_tile{.first = of_grad + tile.image * of_out.image * (by_numbers ? 1 : unit_channels),
+                            .channels = outs - out,
+                            .y = tile.y,
+                            .x = tile.x,
+                            .height = tile.height,
+                            .width = tile.width,
+                            .image_height = static_cast<int>(w.out_height),
+                            .image_width = static_cast<int>(w.out_width),
+                            .stride_y = static_cast<int>(of_out.y),
+                            .stride_x = static_cast<int>(of_out.x)};
+    if (by_numbers) {
+      copy_rectangle<F, out_units, true>(of_tile, stage, out_pitch(F::outs), tile.width * out_pitch(F::outs));
+    } else {
+      copy_rectangle<F, out_units>(of_tile, stage, out_pitch(F::outs), tile.width * out_pitch(F::outs));
+    }
+    copy_rectangle<F, x_units>({.first = of_x + tile.image * strides.image * unit_channels,
+                                .channels = channels - channel,
+                                .y = tile.y * static_cast<int>(w.stride_y) + first_row,
+                                .x = tile.x * static_cast<int>(w.stride_x) - static_cast<int>(w.left),
+                                .height = region_height(tile.height),
+                                .width = (tile.width - 1) * static_cast<int>(w.stride_x) + dilated_columns + 1,
+                                .image_height = static_cast<int>(w.height),
+                                .image_width = static_cast<int>(w.width),
+                                .stride_y = static_cast<int>(strides.y),
+                                .stride_x = static_cast<int>(strides.x)},
+                               stage + x_at, pitch, plan.region_width * pitch);
   };
   float4 sums = make_float4(0, 0, 0, 0);
   const bool sums_out_grad = block.sums_out_grad(arguments);

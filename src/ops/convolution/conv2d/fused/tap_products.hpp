@@ -39,6 +39,7 @@ struct TapProductsOperands {
   PixelStrides x_strides{};
   const float* out_grad = nullptr;
   PixelStrides out_grad_strides{};
+  bool out_grad_by_numbers = false;  ///< which its strides count then
   WeightParts parts;
 };
 
