@@ -161,6 +161,13 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
 }
 
+/// The same windows with strides of 1 where there is one window alone.
+Windows with_used_strides(Windows windows) {
+  if (windows.out_height == 1) windows.stride_y = 1;
+  if (windows.out_width == 1) windows.stride_x = 1;
+  return windows;
+}
+
 /// In f32, out of tiles.
 void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& plan, const TensorRef& x,
              const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
@@ -178,7 +185,7 @@ void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& 
   operands.parts.taps_fastest = weight_grad.stride(1) != 1;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, taps_label);
-  multiply_taps(cuda_stream(ctx), windows, plan, operands);
+  multiply_taps(cuda_stream(ctx), with_used_strides(windows), plan, operands);
 }
 
 /// In f32.
@@ -222,21 +229,21 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
        {windows.groups, outs});
 }
 
-/// How f32 goes tap by tap, where it does: without rounding, of few output channels, of which the product would have
-/// tiles that are partly empty.
-std::optional<TapProductsPlan> tap_products(const Context& ctx, const Windows& windows) {
+/// How f32 goes tap by tap, where it does: without rounding, to few output channels, of which the product's tiles would
+/// be less than full.
+std::optional<TapProductsPlan> plan_taps(const Context& ctx, const Windows& windows) {
   const bool rounds = ctx.math() == Math::tf32;
   const std::int64_t outs = windows.group_out_channels();
-  const bool fills_tiles = outs <= 32 || (outs <= 64 && windows.group_channels() % 64 == 0);
-  if (!rounds && !fills_tiles) return std::nullopt;
-  return plan_tap_products(windows, rounds, multiprocessors(ctx));
+  const bool has_few_outs = outs <= 32 || (outs <= 64 && windows.group_channels() % 64 == 0);
+  if (!rounds && !has_few_outs) return std::nullopt;
+  return plan_tap_products(with_used_strides(windows), rounds, multiprocessors(ctx));
 }
 
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
 bool fits(const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
   constexpr std::int64_t most_position = INT16_MAX, most_tiles = 65535;
   return x.size() / unit_of(x.type()) < most_units && out_grad.size() < most_units &&
-         w.out_channels * w.group_column() < most_units && w.groups * (w.group_out_channels() / 64 + 1) < most_tiles &&
+         w.out_channels * w.group_column() < most_units && w.groups * (w.group_out_channels() / 32 + 1) < most_tiles &&
          has_narrow_positions(w) &&
          std::max({w.height, w.width, w.top, w.left, (w.kernel_height - 1) * w.dilation_y,
                    (w.kernel_width - 1) * w.dilation_x}) <= most_position &&
@@ -265,20 +272,20 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad) {
   if (x.type() != ElementType::f32) return by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
-  if (const auto plan = tap_products(ctx, windows)) {
+  if (const auto plan = plan_taps(ctx, windows)) {
     return by_taps(ctx, windows, *plan, x, out_grad, weight_grad, bias_grad);
   }
   by_gemm(ctx, windows, x, out_grad, weight_grad, bias_grad);
 }
 
 bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, ElementType type) {
-  return type != ElementType::f32 || tap_products(ctx, windows) || window_gemm_sums_out_grad(windows);
+  return type != ElementType::f32 || plan_taps(ctx, windows) || window_gemm_sums_out_grad(windows);
 }
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
   if (x.type() != ElementType::f32) return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
-  if (const auto plan = tap_products(ctx, windows)) {
+  if (const auto plan = plan_taps(ctx, windows)) {
     return TapProductsMemory(windows, *plan, x, out_grad).layout.bytes();
   }
   const auto bytes = [&](bool sums_out_grad) {

@@ -17,6 +17,8 @@ constexpr int unit_channels = 4;  ///< of 16 bytes
 constexpr int stages = 3;
 constexpr int shared_bytes = 225 * 1024;  ///< for the stages of all blocks of a multiprocessor
 
+constexpr int most_producers = 256;
+
 /// Blocks that a multiprocessor has at once.
 PORTOPS_FUNCTION constexpr int blocks_at_once(int channels) { return channels == 64 ? 1 : 2; }
 
@@ -30,7 +32,7 @@ struct Form {
   static constexpr bool is_split = is_split_;
   static constexpr int step_pixels = tap_products::step_pixels(is_split);
   static constexpr int warps = channels / 8, consumers = 32 * warps;
-  static constexpr int producers = 256 / blocks, threads = consumers + producers;
+  static constexpr int producers = most_producers / blocks, threads = consumers + producers;
   static constexpr int consumer_registers = blocks == 1 ? 208 : 200, producer_registers = blocks == 1 ? 48 : 56;
 };
 
@@ -70,7 +72,7 @@ struct SumsLayout {
   }
   PORTOPS_FUNCTION constexpr int row_at() const { return rows() * row_bytes(); }
   PORTOPS_FUNCTION constexpr int out_sums_at() const { return row_at() + row_outs * pitch(false); }
-  PORTOPS_FUNCTION constexpr int bytes() const { return out_sums_at() + 256 * 16; }
+  PORTOPS_FUNCTION constexpr int bytes() const { return out_sums_at() + most_producers * 16; }
 };
 
 }  // namespace portops::impl::tap_products

@@ -9,7 +9,27 @@
 
 namespace portops::impl::tap_products {
 
-using blas::sm90::SharedAddress;
+/// A thread's sums of out_grad, over all of its tiles: with what rounding takes away from each addition, which the next
+/// one puts back. (W. Kahan, Pracniques: Further Remarks on Reducing Truncation Errors, CACM 8 (1965).)
+class OutSums {
+ public:
+  __device__ __forceinline__ void add(const float4& tile) {
+    add(sums_.x, lost_.x, tile.x);
+    add(sums_.y, lost_.y, tile.y);
+    add(sums_.z, lost_.z, tile.z);
+    add(sums_.w, lost_.w, tile.w);
+  }
+  __device__ __forceinline__ const float4& get() const { return sums_; }
+
+ private:
+  static __device__ __forceinline__ void add(float& sum, float& lost, float number) {
+    const float whole = number - lost, next = sum + whole;
+    lost = fabsf(next) < INFINITY ? next - sum - whole : 0.0f;
+    sum = next;
+  }
+
+  float4 sums_ = make_float4(0, 0, 0, 0), lost_ = make_float4(0, 0, 0, 0);
+};
 
 /// Adds up the producers' sums of out_grad, in shared memory.
 template <class F>
@@ -77,18 +97,20 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
                                 .stride_x = static_cast<int>(strides.x)},
                                stage + x_at, pitch, plan.region_width * pitch);
   };
-  float4 sums = make_float4(0, 0, 0, 0);
+  OutSums sums;
   const bool sums_out_grad = block.sums_out_grad(arguments);
   const auto finish = [&](int2 shape, SharedAddress stage) {
     if (!F::is_split || sums_out_grad) {
+      float4 of_tile = make_float4(0, 0, 0, 0);
       for_pixels<F, out_units>(stage, out_pitch(F::outs), shape.x * shape.y, [&](SharedAddress place) {
         const float4 grad = blas::sm90::read_float4(place);
-        sums.x += grad.x;
-        sums.y += grad.y;
-        sums.z += grad.z;
-        sums.w += grad.w;
+        of_tile.x += grad.x;
+        of_tile.y += grad.y;
+        of_tile.z += grad.z;
+        of_tile.w += grad.w;
         if constexpr (!F::is_split) round_unit(place, grad);
       });
+      sums.add(of_tile);
     }
     if constexpr (!F::is_split) {
       for_pixels<F, x_units>(stage + x_at, pitch, region_height(shape.y) * plan.region_width,
@@ -119,7 +141,7 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Block&
     ring.empty().wait(ring.round ^ 1);
     ring.advance();
   }
-  join_out_sums<F>(sums, shared);
+  join_out_sums<F>(sums.get(), shared);
 }
 
 }  // namespace portops::impl::tap_products

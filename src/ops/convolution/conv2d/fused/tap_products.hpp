@@ -7,8 +7,9 @@
 
 #include <optional>
 
-// weight_grad of conv2d on GPUs of compute capability 9.0 in f32 rounded to tf32: a tile of out_grad and the pixels of
-// x that its windows reach are brought to shared memory once, and multiplied there tap by tap. It gives bias_grad too.
+// weight_grad of conv2d on GPUs of compute capability 9.0 in f32, rounded to tf32 or not: a tile of out_grad and the
+// pixels of x that its windows reach are brought to shared memory once, and multiplied there tap by tap. It gives
+// bias_grad too.
 
 namespace portops::impl {
 
@@ -32,18 +33,19 @@ struct TapProductsPlan {
   }
 };
 
-/// Both tensors with their channels last, those of a pixel at multiples of 16 bytes; of out_grad, what fills up the
-/// last 16 bytes is read. Strides count units of 16 bytes.
+/// Both tensors with their channels last, those of a pixel at multiples of 16 bytes, which strides count; of out_grad,
+/// what fills up the last 16 bytes is read, or it lies anywhere, and its strides count numbers.
 struct TapProductsOperands {
   const float* x = nullptr;
   PixelStrides x_strides{};
   const float* out_grad = nullptr;
   PixelStrides out_grad_strides{};
-  bool out_grad_by_numbers = false;  ///< which its strides count then
+  bool out_grad_by_numbers = false;
   WeightParts parts;
 };
 
-/// Of so many multiprocessors; none where a block's tiles would be mostly empty, or do not fit into shared memory.
+/// Of so many multiprocessors; none where more than a third of a block's taps would be missing, no tile fits into
+/// shared memory, or shares would be too many. It follows from the arguments alone.
 std::optional<TapProductsPlan> plan_tap_products(const Windows& windows, bool rounds, int multiprocessors);
 
 /// Enqueues the products, and the sums of their parts in a fixed order. The stream is a cudaStream_t, whose device is

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/types/macros.hpp"
+#include "core/lanes/tile_shape.hpp"
 #include "ops/convolution/conv2d/fused/tap_forms.hpp"
 #include "ops/convolution/conv2d/fused/tap_products.hpp"
 
@@ -11,7 +11,10 @@ namespace {
 
 using namespace tap_products;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// Pixels of a share at most: their sums are one chain of additions, a step of 16 pixels each, with rounding; or in the
+/// tensor cores, which truncate, to far less than what tf32 rounds away.
+constexpr std::int64_t most_share_pixels(bool rounds) { return rounds ? 16384 : 96 * 16; }
+constexpr std::int64_t most_parts = 512;
 
 /// Pixels of x that a tile's windows reach along an axis.
 std::int64_t reach(std::int64_t pixels, std::int64_t stride, std::int64_t taps, std::int64_t dilation) {
@@ -28,18 +31,19 @@ std::int64_t most_tap_rows(const Windows& w, int tap_chunks) {
   return rows;
 }
 
-/// Chooses shares for tiles that take so many steps, and how many are added up in a cluster; returns the time.
-double choose_shares(TapProductsPlan& plan, std::int64_t blocks, std::int64_t tiles, int multiprocessors,
-                     double of_tile, double of_block) {
+/// Chooses shares, so many at least, for tiles that take so many steps, and how many are added up in a cluster; returns
+/// the time, 0 where there are no such shares.
+double choose_shares(TapProductsPlan& plan, std::int64_t blocks, std::int64_t tiles, std::int64_t least_shares,
+                     int multiprocessors, double of_tile, double of_block) {
   // A part, when parts are added up, and a kernel that does so, in steps' time.
   constexpr double of_part = 14.0, of_sums = 10.0;
   const std::int64_t at_once = std::int64_t{multiprocessors} * blocks_at_once(plan.channels);
   // Larger clusters do not find all multiprocessors: 120 of an H100's 132 were seen to be in reach of them.
   const std::int64_t in_clusters = at_once * 10 / 11;
   double least = 0;
-  const auto consider = [&](std::int64_t cluster, std::int64_t parts) {
-    const std::int64_t shares = cluster * parts;
-    if (parts < 1 || shares > tiles) return;
+  const auto consider = [&](std::int64_t cluster, std::int64_t wanted_parts) {
+    const std::int64_t parts = std::max(wanted_parts, ceil_div(least_shares, cluster)), shares = cluster * parts;
+    if (parts > most_parts || shares > tiles) return;
     const auto waves = static_cast<double>(ceil_div(blocks * shares, cluster <= 2 ? at_once : in_clusters));
     const double joined = parts == 1 ? 0 : of_sums + of_part * static_cast<double>(blocks * parts) / multiprocessors;
     const double time = waves * (of_tile * static_cast<double>(ceil_div(tiles, shares)) + of_block) + joined;
@@ -53,7 +57,7 @@ double choose_shares(TapProductsPlan& plan, std::int64_t blocks, std::int64_t ti
     consider(cluster, 1);
     // As many as there are tiles, in whole rounds.
     const std::int64_t rounds = ceil_div(tiles, std::min(resident, tiles));
-    consider(cluster, ceil_div(tiles, rounds) / cluster);
+    consider(cluster, std::max<std::int64_t>(ceil_div(tiles, rounds) / cluster, 1));
   }
   return least;
 }
@@ -84,10 +88,11 @@ bool choose_tile(const Windows& w, int multiprocessors, TapProductsPlan& plan) {
     candidate.region_width = static_cast<int>(region_width);
     candidate.stage_bytes = static_cast<int>(ceil_div(bytes, 128) * 128);
     const std::int64_t tiles = w.images * candidate.vertical_tiles * candidate.horizontal_tiles;
+    const std::int64_t most_tiles = most_share_pixels(plan.rounds) / (height * width);
     const double time =
-        choose_shares(candidate, blocks, tiles, multiprocessors,
+        choose_shares(candidate, blocks, tiles, ceil_div(tiles, most_tiles), multiprocessors,
                       std::max(steps * size, brought) * blocks_at_once(plan.channels), of_block + brought);
-    if (least > 0 && time >= least) return;
+    if (time <= 0 || (least > 0 && time >= least)) return;
     least = time;
     plan = candidate;
   };

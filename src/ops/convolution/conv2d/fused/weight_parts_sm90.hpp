@@ -12,7 +12,7 @@
 
 namespace portops::impl {
 
-/// The sum of the parts of an element of so many.
+/// The sum of the parts of an element of so many, in a tree of two levels.
 __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
   constexpr int underway = 16;
   float sum = 0.0f;
@@ -23,7 +23,8 @@ __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std:
       of_part[i] = first + i < parts ? sums[(first + i) * elements + index] : 0.0f;
     }
 #pragma unroll
-    for (int i = 0; i < underway; ++i) sum += of_part[i];
+    for (int i = 1; i < underway; ++i) of_part[0] += of_part[i];
+    sum += of_part[0];
   }
   return sum;
 }
