@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "blas/barriers_sm90.hpp"
 #include "core/lanes/divide.hpp"
 #include "ops/convolution/conv2d/fused/tap_forms.hpp"
 #include "ops/convolution/conv2d/fused/tap_products.hpp"
@@ -9,6 +10,8 @@
 // What all threads of a block of tap_products.hpp know of their work. For files compiled for sm_90a alone.
 
 namespace portops::impl::tap_products {
+
+using blas::sm90::SharedAddress;
 
 struct Arguments {
   Windows windows;

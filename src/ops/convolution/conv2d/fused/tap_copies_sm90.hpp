@@ -3,26 +3,12 @@
 #pragma once
 
 #include "blas/tensor_cores_sm90.hpp"
+#include "ops/convolution/conv2d/fused/tap_walk_sm90.hpp"
 
 // How the producers of a block, the threads behind its consumers, bring pixels to shared memory. A form F says how many
 // there are of both. For files compiled for sm_90a alone.
 
 namespace portops::impl::tap_products {
-
-using blas::sm90::SharedAddress;
-
-/// A small number's place in rows of so many: few rows, for which a division would take longer.
-struct Place {
-  int row = 0, column;
-
-  __device__ __forceinline__ Place(int index, int width) : column(index) {
-#pragma unroll 1
-    while (column >= width) {
-      column -= width;
-      ++row;
-    }
-  }
-};
 
 /// Pixels of a rectangle of an image, which may reach beyond it, and a thread's unit of four of their channels.
 struct Rectangle {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "blas/barriers_sm90.hpp"
 #include "ops/convolution/conv2d/fused/tap_arguments_sm90.hpp"
 #include "ops/convolution/conv2d/fused/tap_sums_sm90.hpp"
 #include "ops/convolution/conv2d/fused/tap_walk_sm90.hpp"
@@ -39,17 +38,11 @@ __device__ __forceinline__ void multiply_add(float (&sums)[4], const Outs& a, co
 template <class F>
 __device__ __forceinline__ void multiply_rounded_tile(const Arguments& arguments, int2 tile, SharedAddress stage,
                                                       const int (&tap_bytes)[taps_at_once], Sums<F>& sums) {
-  const Windows& w = arguments.windows;
-  const TapProductsPlan& plan = arguments.plan;
-  constexpr int outs = F::outs / 16;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int pitch = x_pitch(F::channels, w.stride_x), grad_pitch = out_pitch(F::outs);
-  const SharedAddress x = stage + plan.tile_height * plan.tile_width * grad_pitch + (warp * 8 + lane / 4) * 4;
-  const int row_bytes = static_cast<int>(w.stride_y) * plan.region_width * pitch,
-            column_bytes = static_cast<int>(w.stride_x) * pitch;
-  SharedAddress grad = stage + lane % 4 * grad_pitch + lane / 4 * 8;
-  Walk<F::step_pixels> walk[2] = {{lane % 4, tile.x, x, row_bytes, column_bytes},
-                                  {lane % 4 + 4, tile.x, x, row_bytes, column_bytes}};
+  constexpr int outs = F::outs / 16, grad_pitch = out_pitch(F::outs);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const LanePlaces<F> places(arguments, stage);
+  SharedAddress grad = places.out_grad;
+  Walk<F::step_pixels> walk[2] = {places.walk_from(0, tile.x), places.walk_from(4, tile.x)};
   const auto advance = [&] {
     grad += F::step_pixels * grad_pitch;
     walk[0].advance();

@@ -98,18 +98,12 @@ template <class F>
 __device__ __forceinline__ void multiply_split_tile(const Arguments& arguments, int2 tile, SharedAddress stage,
                                                     const int (&tap_bytes)[taps_at_once], Sums<F>& sums) {
   static_assert(F::step_pixels == 4 * lane_pixels);
-  const Windows& w = arguments.windows;
-  const TapProductsPlan& plan = arguments.plan;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int pitch = x_pitch(F::channels, w.stride_x), grad_pitch = out_pitch(F::outs);
-  const SharedAddress x = stage + plan.tile_height * plan.tile_width * grad_pitch + (warp * 8 + lane / 4) * 4;
-  const int row_bytes = static_cast<int>(w.stride_y) * plan.region_width * pitch,
-            column_bytes = static_cast<int>(w.stride_x) * pitch;
-  SharedAddress grad = stage + lane % 4 * grad_pitch + lane / 4 * 8;
-  const auto walk_from = [&](int pixel) {
-    return Walk<F::step_pixels>(lane % 4 + pixel, tile.x, x, row_bytes, column_bytes);
-  };
-  Walk<F::step_pixels> walk[lane_pixels] = {walk_from(0), walk_from(4), walk_from(8), walk_from(12)};
+  constexpr int grad_pitch = out_pitch(F::outs);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const LanePlaces<F> places(arguments, stage);
+  SharedAddress grad = places.out_grad;
+  Walk<F::step_pixels> walk[lane_pixels] = {places.walk_from(0, tile.x), places.walk_from(4, tile.x),
+                                            places.walk_from(8, tile.x), places.walk_from(12, tile.x)};
 #pragma unroll 1
   for (int left = tile.x * tile.y - lane % 4; left + lane % 4 > 0; left -= F::step_pixels) {
     // What is not there is 0, on both sides: x may be infinite anywhere.

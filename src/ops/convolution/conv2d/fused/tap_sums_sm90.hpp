@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "blas/barriers_sm90.hpp"
 #include "ops/convolution/conv2d/fused/tap_arguments_sm90.hpp"
 
 // How a block's sums, and those of its cluster, come to memory. For files compiled for sm_90a alone.
 
 namespace portops::impl::tap_products {
-
-using blas::sm90::SharedAddress;
 
 /// The sums of a warp: all of the block's output channels, 16 at a time, and taps, and 8 channels.
 template <class F>
