@@ -13,7 +13,7 @@ using namespace tap_products;
 
 /// Pixels of a share at most: their sums are one chain of additions, a step of 16 pixels each, with rounding; or in the
 /// tensor cores, which truncate, to far less than what tf32 rounds away.
-constexpr std::int64_t most_share_pixels(bool rounds) { return rounds ? 16384 : 96 * 16; }
+constexpr std::int64_t most_share_pixels(bool rounds) { return rounds ? 16384 : 128 * 16; }
 constexpr std::int64_t most_parts = 512;
 
 /// Pixels of x that a tile's windows reach along an axis.
