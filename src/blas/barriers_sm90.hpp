@@ -184,43 +184,31 @@ __device__ __forceinline__ void synchronize_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Four floats in the shared memory of a block of the cluster, at the address that they have in this block's own.
-__device__ __forceinline__ float4 read_of_block(SharedAddress address, int block) {
-  float4 value;
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %4, %5;\n"
-      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [remote];\n"
-      "}"
-      : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-      : "r"(address), "r"(block));
-  return value;
+/// What has an address in this block's shared memory, in that of a block of the cluster.
+__device__ __forceinline__ SharedAddress address_in_block(SharedAddress address, int block) {
+  SharedAddress remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(block));
+  return remote;
 }
 
-/// The same for two, and for one.
-__device__ __forceinline__ float2 read_pair_of_block(SharedAddress address, int block) {
-  float2 value;
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %2, %3;\n"
-      "ld.shared::cluster.v2.f32 {%0, %1}, [remote];\n"
-      "}"
-      : "=f"(value.x), "=f"(value.y)
-      : "r"(address), "r"(block));
+/// Four floats there, two, or one.
+__device__ __forceinline__ float4 read_of_block(SharedAddress address, int block) {
+  float4 value;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+               : "r"(address_in_block(address, block)));
   return value;
 }
-__device__ __forceinline__ float read_word_of_block(SharedAddress address, int block) {
+__device__ __forceinline__ float2 read_pair_of_block(SharedAddress address, int block) {
+  float2 value;
+  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
+               : "=f"(value.x), "=f"(value.y)
+               : "r"(address_in_block(address, block)));
+  return value;
+}
+__device__ __forceinline__ float read_number_of_block(SharedAddress address, int block) {
   float value;
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %1, %2;\n"
-      "ld.shared::cluster.f32 %0, [remote];\n"
-      "}"
-      : "=f"(value)
-      : "r"(address), "r"(block));
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(address_in_block(address, block)));
   return value;
 }
 

@@ -35,6 +35,14 @@ struct Conv2dCase {
 
   std::int64_t taps() const { return kernel[0] * kernel[1]; }
 
+  /// Has every tensor lie like that.
+  void lay_all(Layout layout) {
+    for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
+      for (const std::string& name : *names) layouts[name] = layout;
+    }
+    layouts["out"] = layout;
+  }
+
   /// Windows down (axis 0) or across (axis 1).
   std::int64_t windows(std::size_t axis) const {
     const std::int64_t before = padding[axis], after = padding[padding.size() == 4 ? axis + 2 : axis];

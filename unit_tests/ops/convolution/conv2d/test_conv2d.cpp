@@ -84,10 +84,7 @@ TEST_P(Conv2dTest, reads_and_writes_every_layout) {
          {Conv2dCase{.groups = 2}, Conv2dCase{.channels = 40, .stride = {2, 1}}, Conv2dCase{.channels = 1},
           Conv2dCase{.channels = 20, .kernel = {1, 1}, .padding = {0, 0}}}) {
       Conv2dCase c = shape;
-      for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
-        for (const std::string& name : *names) c.layouts[name] = layout;
-      }
-      c.layouts["out"] = layout;
+      c.lay_all(layout);
       check(c);
     }
   }

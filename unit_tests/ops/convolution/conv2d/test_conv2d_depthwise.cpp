@@ -104,10 +104,7 @@ TEST_P(Conv2dDepthwiseTest, reads_and_writes_every_layout) {
     for (const std::int64_t channels : {6, 32}) {
       for (const Numbers& stride : {Numbers{1, 1}, Numbers{2, 1}}) {
         Conv2dCase c{.channels = channels, .kernel = {5, 5}, .stride = stride, .padding = {2, 2}};
-        for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
-          for (const std::string& name : *names) c.layouts[name] = layout;
-        }
-        c.layouts["out"] = layout;
+        c.lay_all(layout);
         check(c);
       }
     }

@@ -206,10 +206,7 @@ TEST_P(Conv2dDirectTest, reads_and_writes_every_layout) {
                      .out_channels = out_channels,
                      .groups = groups,
                      .channels_last = last};
-        for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
-          for (const std::string& name : *names) c.layouts[name] = layout;
-        }
-        c.layouts["out"] = layout;
+        c.lay_all(layout);
         check({c});
       }
     }

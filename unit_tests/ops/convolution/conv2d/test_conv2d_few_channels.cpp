@@ -63,9 +63,7 @@ TEST_P(Conv2dFewChannelsTest, gradients_equal_the_reference_for_every_extent_and
 TEST_P(Conv2dFewChannelsTest, gradients_read_and_write_every_layout) {
   for (const Layout layout : all_layouts) {
     Conv2dCase c{.images = 128, .channels = 3, .height = 5, .width = 6, .out_channels = 16};
-    for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
-      for (const std::string& name : *names) c.layouts[name] = layout;
-    }
+    c.lay_all(layout);
     check(c);
   }
 }

@@ -141,9 +141,7 @@ TEST_P(Conv2dTapsTest, weight_gradients_read_and_write_every_layout) {
   for (const Layout layout : all_layouts) {
     for (const std::set<std::string>& last : {std::set<std::string>{}, all_last}) {
       Conv2dCase c{.images = 2, .channels = 40, .height = 7, .width = 11, .out_channels = 24, .channels_last = last};
-      for (const auto* names : {&conv2d_inputs, &conv2d_gradients}) {
-        for (const std::string& name : *names) c.layouts[name] = layout;
-      }
+      c.lay_all(layout);
       check(c);
     }
   }

@@ -15,7 +15,9 @@ struct Outs {
   std::uint32_t of_pixel[2][2];
 
   __device__ __forceinline__ void read(int pixel, SharedAddress place) {
-    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(of_pixel[pixel][0]), "=r"(of_pixel[pixel][1]) : "r"(place));
+    const float2 pair = blas::sm90::read_float2(place);
+    of_pixel[pixel][0] = __float_as_uint(pair.x);
+    of_pixel[pixel][1] = __float_as_uint(pair.y);
   }
 };
 

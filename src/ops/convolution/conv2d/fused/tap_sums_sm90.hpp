@@ -125,7 +125,7 @@ __device__ __forceinline__ void leave_sums(const Arguments& arguments, const Blo
   float sum = 0.0f;
   for (int other = 0; other < cluster; ++other) {
     sum +=
-        blas::sm90::read_word_of_block(blas::sm90::shared_address(shared + layout.out_sums_at()) + thread * 4, other);
+        blas::sm90::read_number_of_block(blas::sm90::shared_address(shared + layout.out_sums_at()) + thread * 4, other);
   }
   const std::int64_t at = block.group * w.group_out_channels() + out;
   if (is_all) {
