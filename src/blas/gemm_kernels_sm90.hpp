@@ -18,9 +18,9 @@ struct GemmArguments {
   float* c;
   std::int64_t c_row, c_column, c_batch;  ///< strides
   const float* bias;                      ///< or null
-  std::int64_t bias_stride;
-  bool rows_in_pairs;  ///< see RowPairs
-  bool has_pairs;      ///< whether two neighbours in a row of c, from an even column on, can be taken at once
+  std::int64_t bias_row, bias_column;     ///< strides, one of them 0: the former where rows and columns are exchanged
+  bool rows_in_pairs;                     ///< see RowPairs
+  bool has_pairs;  ///< whether two neighbours in a row of c, from an even column on, can be taken at once
   std::int64_t inner;
   float alpha, beta;
   impl::Divisor row_tiles, column_tiles;
@@ -42,20 +42,20 @@ struct GemmArguments {
     return sums + (2 * block + (has_end ? 1 : 0)) * sum_packs<columns> * consumers;
   }
 
-  /// An element of c in that column, or two neighbours from there on. has_bias: whether there is one.
+  /// An element of c, or two neighbours in a row. has_bias: whether there is one, which begins at own_bias.
   template <bool has_bias, class Number>
-  __device__ __forceinline__ void write(Number* to, Number sum, std::int64_t column) const {
-    const auto one = [&](float& number, float before, std::int64_t own_column) {
+  __device__ __forceinline__ void write(Number* to, Number sum, const float* own_bias) const {
+    const auto one = [&](float& number, float before, const float* its_bias) {
       number *= alpha;
       if (beta != 0.0f) number = fmaf(beta, before, number);
-      if constexpr (has_bias) number += __ldg(bias + own_column * bias_stride);
+      if constexpr (has_bias) number += __ldg(its_bias);
     };
     const Number before = beta == 0.0f ? Number{} : *to;
     if constexpr (sizeof(Number) == sizeof(float)) {
-      one(sum, before, column);
+      one(sum, before, own_bias);
     } else {
-      one(sum.x, before.x, column);
-      one(sum.y, before.y, column + 1);
+      one(sum.x, before.x, own_bias);
+      one(sum.y, before.y, own_bias + bias_column);
     }
     *to = sum;
   }
@@ -190,11 +190,14 @@ __device__ __forceinline__ void write_pair(const GemmArguments& arguments, const
   // Only few columns may be rows of c: else a variable stride would take registers that the sums need.
   const std::int64_t next = columns == side ? 1 : arguments.c_column;
   float* const to = arguments.c + place.product * arguments.c_batch + row * arguments.c_row + column * next;
+  const float* const bias =
+      has_bias ? arguments.bias + column * arguments.bias_column + (columns == side ? 0 : row * arguments.bias_row)
+               : nullptr;
   if (arguments.has_pairs && left > 1) {
-    return arguments.write<has_bias>(reinterpret_cast<float2*>(to), pair, column);
+    return arguments.write<has_bias>(reinterpret_cast<float2*>(to), pair, bias);
   }
-  arguments.write<has_bias>(to, pair.x, column);
-  if (left > 1) arguments.write<has_bias>(to + next, pair.y, column + 1);
+  arguments.write<has_bias>(to, pair.x, bias);
+  if (left > 1) arguments.write<has_bias>(to + next, pair.y, bias + arguments.bias_column);
 }
 
 /// Writes a thread's pairs of a row of a tile, pair_at(i) at 8 * i columns after the first.
@@ -218,9 +221,9 @@ __device__ __forceinline__ void write_row(const GemmArguments& arguments, const 
     pair.x *= arguments.alpha;
     pair.y *= arguments.alpha;
     if constexpr (has_bias) {
-      const float* const bias = arguments.bias + (place.column + column_in_tile + 8 * i) * arguments.bias_stride;
+      const float* const bias = arguments.bias + (place.column + column_in_tile + 8 * i) * arguments.bias_column;
       pair.x += __ldg(bias);
-      pair.y += __ldg(bias + arguments.bias_stride);
+      pair.y += __ldg(bias + arguments.bias_column);
     }
     to[4 * i] = pair;
   }

@@ -19,6 +19,7 @@ struct Oriented {
   GemmOperand a, b;
   bool a_turned, b_turned;
   std::int64_t c_row, c_column;
+  std::int64_t bias_row, bias_column;
   Shape shape;
 
   explicit Oriented(const Product& p)
@@ -27,11 +28,14 @@ struct Oriented {
         a_turned(p.a_transpose == Transpose::yes),
         b_turned(p.b_transpose == Transpose::no),
         c_row(p.c_stride),
-        c_column(1) {
-    if (p.rows <= narrow_side && p.columns > narrow_side && p.bias == nullptr) {
+        c_column(1),
+        bias_row(0),
+        bias_column(p.bias_stride) {
+    if (p.rows <= narrow_side && p.columns > narrow_side) {
       std::swap(a, b);
       std::swap(a_turned, b_turned);
       std::swap(c_row, c_column);
+      std::swap(bias_row, bias_column);
     }
     shape = {a.lines, b.lines, p.inner, p.batch.count};
   }
@@ -45,15 +49,21 @@ bool is_aligned(const void* data, std::int64_t stride, std::int64_t batch_stride
 }  // namespace
 
 bool suits_sm90(const Product& p) {
-  // Below this, tiles of c are mostly empty. But the steps of long sums are shared out, and others compute those of few
-  // rows or columns without tensor cores.
-  constexpr std::int64_t least = 64, least_of_long = 16, least_inner = 2048, inner_over_longer = 4;
-  const auto [shorter, longer] = std::minmax(p.rows, p.columns);
-  const bool is_large = std::min(shorter, p.inner) >= least;
-  const bool is_long = shorter >= least_of_long && longer >= 2 * side && p.inner >= least_inner &&
-                       p.inner >= inner_over_longer * longer && p.bias == nullptr;
+  // Below this, tiles of c are mostly empty.
+  constexpr std::int64_t least = 64;
+  // But others compute products of fewer rows or columns without tensor cores, where these have much to read: not as
+  // fast from half as many on, and less so where the larger operand has neighbours along the inner axis, or sums are
+  // long, whose steps are shared out.
+  constexpr std::int64_t least_of_longer = 2 * side, least_inner = 256;
+  constexpr std::int64_t half = 33, least_along = 16, long_inner = 2048, inner_over_longer = 4;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
-  return p.type == ElementType::f32 && (is_large || is_long) && p.inner < INT32_MAX &&
+  const auto [shorter, longer] = std::minmax(p.rows, p.columns);
+  const bool is_along = p.rows > p.columns ? a_inner : b_inner;
+  const bool is_long = p.inner >= long_inner && p.inner >= inner_over_longer * longer;
+  const bool is_large = std::min(shorter, p.inner) >= least;
+  const bool has_much_to_read =
+      longer >= least_of_longer && p.inner >= least_inner && shorter >= (is_along || is_long ? least_along : half);
+  return p.type == ElementType::f32 && (is_large || has_much_to_read) && p.inner < INT32_MAX &&
          is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
          is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&
          impl::ceil_div(p.rows, narrow_side) * impl::ceil_div(p.columns, narrow_side) * p.batch.count < INT32_MAX;
@@ -73,7 +83,8 @@ void multiply_by_sm90(void* stream, int multiprocessors, const Product& p, Works
                           .c_column = of.c_column,
                           .c_batch = p.batch.c_stride,
                           .bias = static_cast<const float*>(p.bias),
-                          .bias_stride = p.bias_stride,
+                          .bias_row = of.bias_row,
+                          .bias_column = of.bias_column,
                           .rows_in_pairs = of.a_turned,
                           .has_pairs = of.c_column == 1 &&
                                        reinterpret_cast<std::uintptr_t>(p.c) % sizeof(float2) == 0 &&
