@@ -108,6 +108,7 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
 #define PORTOPS_SUMS_64(i) PORTOPS_SUMS_32(i), PORTOPS_SUMS_32(i + 32)
 #define PORTOPS_NAMES_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
 #define PORTOPS_NAMES_32 PORTOPS_NAMES_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define PORTOPS_NAMES_48 PORTOPS_NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
 #define PORTOPS_NAMES_64                                                                                  \
   PORTOPS_NAMES_32                                                                                        \
   ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
@@ -131,8 +132,14 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
   if constexpr (columns == 256) {                                                                          \
     PORTOPS_PRODUCT("n256" form, end, PORTOPS_NAMES_128, 128, 129, 130, 131, 132, 133, PORTOPS_SUMS_64(0), \
                     PORTOPS_SUMS_64(64));                                                                  \
+  } else if constexpr (columns == 192) {                                                                   \
+    PORTOPS_PRODUCT("n192" form, end, PORTOPS_NAMES_96, 96, 97, 98, 99, 100, 101, PORTOPS_SUMS_64(0),      \
+                    PORTOPS_SUMS_32(64));                                                                  \
   } else if constexpr (columns == 128) {                                                                   \
     PORTOPS_PRODUCT("n128" form, end, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, 69, PORTOPS_SUMS_64(0));       \
+  } else if constexpr (columns == 96) {                                                                    \
+    PORTOPS_PRODUCT("n96" form, end, PORTOPS_NAMES_48, 48, 49, 50, 51, 52, 53, PORTOPS_SUMS_32(0),         \
+                    PORTOPS_SUMS_16(32));                                                                  \
   } else if constexpr (columns == 64) {                                                                    \
     PORTOPS_PRODUCT("n64" form, end, PORTOPS_NAMES_32, 32, 33, 34, 35, 36, 37, PORTOPS_SUMS_32(0));        \
   } else {                                                                                                 \
@@ -147,7 +154,7 @@ template <Precision precision, int columns, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] const std::uint32_t (&a)[4],
                                                   [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
-  static_assert(columns == 32 || columns == 64 || columns == 128 || columns == 256);
+  static_assert(columns == 32 || columns == 64 || columns == 96 || columns == 128 || columns == 192 || columns == 256);
   static_assert(!b_turned || precision == Precision::bf16);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
@@ -205,6 +212,7 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
 #undef PORTOPS_NAMES_128
 #undef PORTOPS_NAMES_96
 #undef PORTOPS_NAMES_64
+#undef PORTOPS_NAMES_48
 #undef PORTOPS_NAMES_32
 #undef PORTOPS_NAMES_16
 #undef PORTOPS_SUMS_64
@@ -310,7 +318,7 @@ class TileProduct {
   using Layout = Tile<precision>;
 
   /// The columns that are multiplied at once: of f32, whose latest products have registers of their own, not so many.
-  static constexpr int part_columns = is_split<precision> && columns == 256 ? 64 : columns;
+  static constexpr int part_columns = is_split<precision> && columns > 128 ? 64 : columns;
   static constexpr int parts = columns / part_columns;
 
   /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does

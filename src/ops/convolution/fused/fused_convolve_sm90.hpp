@@ -195,6 +195,10 @@ struct FormsInRegisters {
     }
     if (plan.rows == 256) return action(convolve<Samples, T, precision, 256, 128, has_part, most>);
     if (plan.rows == 128) return action(convolve<Samples, T, precision, 128, 128, has_part, most>);
+    if constexpr (sizeof(T) == 4) {
+      if (plan.rows == 192) return action(convolve<Samples, T, precision, 192, 128, has_part, most>);
+      if (plan.rows == 96) return action(convolve<Samples, T, precision, 96, 128, has_part, most>);
+    }
     if constexpr (precision == Precision::f32 && Samples::least_rows == 32) {
       if (plan.rows == 32) return action(convolve<Samples, T, precision, 32, 128, has_part, most>);
     }
@@ -284,17 +288,17 @@ class FusedPath {
                    const FusedBatch<most>& batch) {
     constexpr unsigned block = 256;
     FusedBatch<most> packed;
-    WeightUnitsOf<most> units;
+    WeightPiecesOf<most> pieces;
     for (std::size_t i = 0; i < convolutions.size(); ++i) {
       const FusedPlan& plan = convolutions[i].plan;
       const FusedArguments& arguments = batch.arguments[i];
-      units.of[i] = WeightUnits(arguments, plan.group_chunks * Tile<precision>::units, plan.row_tiles * plan.rows);
-      packed.add(arguments, static_cast<std::uint32_t>(ceil_div(units.of[i].all, block)));
+      pieces.of[i] = WeightPieces(arguments, plan.row_tiles * plan.rows);
+      packed.add(arguments, static_cast<std::uint32_t>(ceil_div(pieces.of[i].all, block)));
     }
     Launch launch(dim3(packed.blocks()), block);
     launch.config.stream = stream;
     check_cuda(cudaLaunchKernelEx(&launch.config, pack_weight<T, precision, FormsOf<T, precision>::in_order, most>,
-                                  packed, units, convolutions.front().plan.rows),
+                                  packed, pieces, convolutions.front().plan.rows),
                labels.fused, "cudaLaunchKernelEx (packing the weight)");
   }
 

@@ -36,8 +36,25 @@ constexpr std::int64_t no_target = INT64_MIN;
 /// The part of a tile's channels that a block writes.
 struct Part {
   int begin;  ///< a multiple of 8
-  int width;  ///< a power of two, 8 or more
+  int width;  ///< a multiple of 8
   int end;    ///< of those that there are
+};
+
+/// Packs of `channels` of a part, pixel after pixel, of a tile of `rows` channels.
+template <int rows, int channels>
+struct PartPacks {
+  static constexpr bool is_power_of_2 = (rows & (rows - 1)) == 0;
+  int of_pixel;
+
+  __device__ __forceinline__ explicit PartPacks(const Part& part) : of_pixel(part.width / channels) {}
+
+  /// The pixel of a pack.
+  __device__ __forceinline__ int pixel(int pack) const {
+    if constexpr (is_power_of_2) return pack >> __popc(of_pixel - 1);
+    return pack / of_pixel;
+  }
+  /// Its first channel, of the part.
+  __device__ __forceinline__ int channel(int pack) const { return (pack - pixel(pack) * of_pixel) * channels; }
 };
 
 /// Adds up the sums of all warpgroups, of this block and of the others of its cluster, that share the inner axis, for a
@@ -52,13 +69,13 @@ __device__ __forceinline__ void join_sums(float* sums, SharedAddress address, co
     sum.z += other.z;
     sum.w += other.w;
   };
-  const int shift = __popc(part.width / 4 - 1);  // packs of channels as a power of two
+  const PartPacks<rows, 4> by_channels(part);
   const int first = order == OutOrder::pixels ? part.begin * packs : 0;
-  const int end = order == OutOrder::pixels ? part.end * packs : pixels << shift;
+  const int end = order == OutOrder::pixels ? part.end * packs : pixels * by_channels.of_pixel;
 #pragma unroll 4
   for (int i = first + static_cast<int>(threadIdx.x); i < end; i += threads) {
     const int at = order == OutOrder::pixels ? layout.at(i / packs, i % packs * 4)
-                                             : layout.at(part.begin + (i & ((1 << shift) - 1)) * 4, i >> shift);
+                                             : layout.at(part.begin + by_channels.channel(i), by_channels.pixel(i));
     float4 sum = *reinterpret_cast<const float4*>(sums + at);
     if constexpr (shares > 1) add(sum, *reinterpret_cast<const float4*>(sums + layout.size() + at));
 #pragma unroll
@@ -98,10 +115,10 @@ __device__ __forceinline__ void write_by_channels(T* out, const std::int64_t* ta
                                                   const float* sums, const Part& part) {
   constexpr SumsLayout<OutOrder::channels> layout{rows, pixels};
   constexpr int width = 16 / sizeof(T);
-  const int shift = __popc(part.width / width - 1);
+  const PartPacks<rows, width> packs(part);
 #pragma unroll 2
-  for (int i = static_cast<int>(threadIdx.x); i < pixels << shift; i += threads) {
-    const int pixel = i >> shift, channel = part.begin + (i & ((1 << shift) - 1)) * width;
+  for (int i = static_cast<int>(threadIdx.x); i < pixels * packs.of_pixel; i += threads) {
+    const int pixel = packs.pixel(i), channel = part.begin + packs.channel(i);
     if (targets[pixel] == no_target) continue;
     alignas(16) T values[width];
 #pragma unroll

@@ -26,8 +26,8 @@ struct FusedPlan {
 
   ElementType type = ElementType::f32;
   bool tf32 = false;      ///< f32 only: operands are rounded to tf32
-  int rows = 128;         ///< 64, 128 or 256; in f32, where it is products that take the time, also 32 for whole pixels
-  int pixels = 128;       ///< 128 or, with more than 64 rows, 64
+  int rows = 128;         ///< 64, 128 or 256; of f32 also 96 and 192, and, not rounded, 32 for whole pixels
+  int pixels = 128;       ///< 128 or, with 128 or 256 rows, 64
   int splits = 1;         ///< 1, 2 or 4
   std::int64_t load = 1;  ///< blocks of the launch for each multiprocessor, rounded up
 

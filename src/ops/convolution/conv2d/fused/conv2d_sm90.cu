@@ -29,13 +29,11 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
   constexpr int both = fused_sm90::WholeSamples::blocks_at_once(64);
   static constexpr BlockTime of_16_bits[] = {
       {256, 128, 5500, 660}, {128, 128, 5500, 680, both, 310}, {64, 128, 5000, 450, both, 215}};
-  static constexpr BlockTime of_tf32[] = {{256, 128, 8900, 705},
-                                          {256, 64, 6700, 390},
-                                          {128, 128, 5400, 575},
-                                          {128, 64, 5000, 293},
+  static constexpr BlockTime of_tf32[] = {{256, 128, 8900, 705},          {256, 64, 6700, 390}, {192, 128, 7500, 640},
+                                          {128, 128, 5400, 575},          {128, 64, 5000, 293}, {96, 128, 5400, 540},
                                           {64, 128, 5000, 550, both, 300}};
-  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},
-                                         {128, 128, 5000, 1030},      {128, 64, 5000, 525},
+  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},      {192, 128, 5500, 1480},
+                                         {128, 128, 5000, 1030},      {128, 64, 5000, 525},      {96, 128, 5000, 800},
                                          {64, 128, 4200, 1410, both}, {32, 128, 4200, 950, both}};
   if (size_of(type) == 2) return of_16_bits;
   return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;

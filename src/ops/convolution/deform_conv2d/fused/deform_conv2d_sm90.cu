@@ -18,15 +18,11 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
                                              {128, 128, fixed, 920},
                                              {128, 64, fixed, 400},
                                              {64, 128, fixed, 780}};
-  static constexpr BlockTime of_tf32[] = {{256, 128, fixed, 980},
-                                          {256, 64, fixed, 520},
-                                          {128, 128, fixed, 785},
-                                          {128, 64, fixed, 345},
+  static constexpr BlockTime of_tf32[] = {{256, 128, fixed, 980}, {256, 64, fixed, 520}, {192, 128, fixed, 885},
+                                          {128, 128, fixed, 785}, {128, 64, fixed, 345}, {96, 128, fixed, 700},
                                           {64, 128, fixed, 610}};
-  static constexpr BlockTime of_f32[] = {{256, 128, fixed, 2100},
-                                         {256, 64, fixed, 1140},
-                                         {128, 128, fixed, 1310},
-                                         {128, 64, fixed, 650},
+  static constexpr BlockTime of_f32[] = {{256, 128, fixed, 2100}, {256, 64, fixed, 1140}, {192, 128, fixed, 1700},
+                                         {128, 128, fixed, 1310}, {128, 64, fixed, 650},  {96, 128, fixed, 1120},
                                          {64, 128, fixed, 940}};
   if (size_of(type) == 2) return of_16_bits;
   return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
