@@ -106,6 +106,7 @@ def gradients(function, operands):
 
 
 LAYERS = ((4096, 4096, 4096), (8192, 4096, 1024), (256, 1000, 512), (16384, 256, 256))
+FEW_ROWS = ((1, 4096, 4096), (4, 4096, 4096), (8, 4096, 4096), (24, 4096, 4096), (48, 4096, 4096), (4, 1000, 2048))
 PRODUCTS = (((64, 512, 64), (64, 512, 64), True), ((4096, 16, 16), (4096, 16, 16), False), ((4096, 4096), (4096,), False),
             ((4096,), (4096, 4096), False), ((64, 1, 128), (64, 128, 1024), False), ((8, 1, 256, 64), (1, 8, 64, 256), False))
 
@@ -113,8 +114,14 @@ PRODUCTS = (((64, 512, 64), (64, 512, 64), True), ((4096, 16, 16), (4096, 16, 16
 def cases(device):
     kinds = [("f32", "ieee")] if device == "cpu" else [("f32", "ieee"), ("f32", "tf32"), ("f16", "ieee"), ("bf16", "ieee")]
     layers = LAYERS[2:] if device == "cpu" else LAYERS
-    listed = [Linear(op, t, *layer, math) for t, math in kinds for op in ("linear", "linear_grad") for layer in layers]
+    listed = [Linear(op, t, *layer, math) for t, math in kinds for op in ("linear", "linear_grad")
+              for layer in layers + FEW_ROWS]
     listed += [Matmul(op, t, x, y, math, transpose_y) for t, math in kinds for op in ("matmul", "matmul_grad")
                for x, y, transpose_y in PRODUCTS]
     # Shapes that nobody looked at while the kernels were made.
-    return listed + [Matmul(op, "f32", (33, 1001), (1001, 517)) for op in ("matmul", "matmul_grad")]
+    listed += [Matmul(op, "f32", (33, 1001), (1001, 517)) for op in ("matmul", "matmul_grad")]
+    listed += [Linear("linear", t, *layer, math) for t, math in kinds
+               for layer in ((5, 10000, 1536), (3, 512, 12544), (20, 2560, 2560), (40, 11008, 1280))]
+    return listed + [Matmul("matmul", t, x, y, "ieee", True) for t in ("f32", "f64", "f16")
+                     for x, y in (((7, 2304), (5504, 2304)), ((2, 6000), (700, 6000)), ((24, 3072), (3072, 3072)),
+                                  ((32, 1, 640), (32, 480, 640)))]

@@ -212,6 +212,14 @@ __device__ __forceinline__ float read_number_of_block(SharedAddress address, int
   return value;
 }
 
+/// The same place in the shared memory of a block of the cluster.
+template <class T>
+__device__ __forceinline__ const T* in_block(const T* shared, int block) {
+  const T* remote;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(remote) : "l"(shared), "r"(block));
+  return remote;
+}
+
 /// Registers of each thread of this warpgroup from here on. The registers of a block's threads must not exceed 65536.
 template <int registers>
 __device__ __forceinline__ void take_registers() {

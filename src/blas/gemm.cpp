@@ -4,6 +4,7 @@
 
 #include "blas/gemm_paths.hpp"
 #include "blas/gemm_sm90.hpp"
+#include "blas/gemm_thin_sm90.hpp"
 #include "core/check/check.hpp"
 #include "core/copy/strided_copy.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
@@ -166,8 +167,14 @@ void gemm(const Context& ctx, Transpose a_transpose, Transpose b_transpose, doub
     return multiply_by_blas(ctx, with_bias_in_c(ctx, product, bias, c));
   }
 #if defined(PORTOPS_HAS_SM90)
-  if (ctx.backend() == Backend::cuda && ctx.math() == Math::ieee && impl::compute_capability(ctx) == 90 &&
-      suits_sm90(product)) {
+  const bool has_sm90 = ctx.backend() == Backend::cuda && impl::compute_capability(ctx) == 90;
+  if (has_sm90 && suits_thin(product, ctx.math())) {
+    const impl::Region region("portops::gemm[thin]");
+    const impl::CurrentDevice device(ctx);
+    const impl::LaunchEvent event(ctx, "portops::gemm[thin]");
+    return multiply_thin(impl::cuda_stream(ctx), product);
+  }
+  if (has_sm90 && ctx.math() == Math::ieee && suits_sm90(product)) {
     const impl::Region region("portops::gemm[sm90]");
     const impl::CurrentDevice device(ctx);
     const int multiprocessors = impl::multiprocessors(ctx);

@@ -34,13 +34,17 @@ struct Batch {
 /// ctx.math() may let f32 operands be rounded to tf32. c must not overlap a or b. With a batch, a, b and c are the
 /// first product's; nobody checks that the others do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
-/// - A bias is a tensor of one axis, of any stride and of c's element type. It must not overlap c; beta must be 0. sm90
-///   and the fallback add it as they write c, and so does cublas where it has no gaps and the product is no batch; for
-///   the others it is written to c first.
+/// - A bias is a tensor of one axis, of any stride and of c's element type. It must not overlap c; beta must be 0.
+/// thin,
+///   sm90 and the fallback add it as they write c, and so does cublas where it has no gaps and the product is no batch;
+///   for the others it is written to c first.
 /// - alpha = 0, or an inner extent of 0, gives beta · c, or the bias, without reading a or b.
 /// - A c without elements is left alone.
 ///
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
+/// - thin: on GPUs of compute capability 9.0, products of up to 8 rows or columns in f32 (4 where its math is tf32), or
+/// 4
+///   in f64, where the other operand lies at multiples of 16 bytes and is not small.
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.
@@ -54,7 +58,7 @@ struct Batch {
 ///
 /// `kept_b` is where a program keeps what is made of its b, which is the same in each run; the fallback alone takes it.
 ///
-/// `workspace` is memory for the first two, as long as gemm_workspace says or shorter (at some cost in speed, and
+/// `workspace` is memory for sm90 and cublas, as long as gemm_workspace says or shorter (at some cost in speed, and
 /// perhaps with other bits); without it the library's pool lends some. The context's own workspace is never touched: it
 /// belongs to the operator that calls.
 ///

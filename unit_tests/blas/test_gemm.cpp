@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blas/gemm.hpp"
-
+#include "gemm_product.hpp"
 #include "support/products.hpp"
 #include "support/sanitized.hpp"
 #include "support/support.hpp"
@@ -17,92 +16,7 @@
 namespace portops::test {
 namespace {
 
-using blas::gemm;
-using blas::Transpose;
-
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-struct Shape {
-  std::int64_t rows, columns, inner;
-};
-
-std::string text(const Shape& shape) {
-  return std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " x " + std::to_string(shape.inner);
-}
-
-/// Three matrices of a product, and what it must give.
-template <class T>
-class Product {
- public:
-  Product(const Context& ctx, const Shape& shape, Transpose a_transpose = Transpose::no,
-          Transpose b_transpose = Transpose::no, Layout layout = Layout::contiguous)
-      : shape_(shape),
-        a_transpose_(a_transpose),
-        b_transpose_(b_transpose),
-        a(ctx, extents(a_transpose, shape.rows, shape.inner), layout),
-        b(ctx, extents(b_transpose, shape.inner, shape.columns), layout),
-        c(ctx, {shape.rows, shape.columns}, layout) {
-    a.fill_randomly(1);
-    b.fill_randomly(2);
-    c.fill_randomly(3);
-  }
-
-  void run(const Context& ctx, double alpha = 1.0, double beta = 0.0) {
-    gemm(ctx, a_transpose_, b_transpose_, alpha, a, b, beta, c);
-  }
-
-  /// Runs, and compares with the same product in double. The error may be `tolerance` of the magnitudes summed, and one
-  /// rounding of the result.
-  void check(const Context& ctx, double alpha, double beta, double tolerance = default_tolerance()) {
-    const std::vector<double> a_rows = values(a, a_transpose_ == Transpose::yes);
-    const std::vector<double> b_columns = values(b, b_transpose_ == Transpose::no);
-    const std::vector<double> before = values(c, false);
-    run(ctx, alpha, beta);
-    c.download();
-    const auto inner = static_cast<std::size_t>(shape_.inner);
-    for (std::int64_t i = 0; i < shape_.rows; ++i) {
-      for (std::int64_t j = 0; j < shape_.columns; ++j) {
-        const double* x = a_rows.data() + static_cast<std::size_t>(i) * inner;
-        const double* y = b_columns.data() + static_cast<std::size_t>(j) * inner;
-        const std::int64_t at = i * shape_.columns + j;
-        const double added = beta == 0.0 ? 0.0 : beta * before[static_cast<std::size_t>(at)];
-        long double sum = 0.0;
-        double magnitude = 0.0;
-        for (std::size_t k = 0; k < inner; ++k) {
-          sum += x[k] * y[k];
-          magnitude += std::abs(x[k] * y[k]);
-        }
-        const auto expected = static_cast<double>(alpha * sum + added);
-        const double error = tolerance * (std::abs(alpha) * magnitude + std::abs(added));
-        ASSERT_NEAR(c[at], expected, error + 1.01 * rounding<T>() * std::abs(expected)) << i << ", " << j;
-      }
-    }
-  }
-
-  static constexpr double default_tolerance() { return std::is_same_v<T, double> ? 1e-12 : 2e-6; }
-
- private:
-  static Extents extents(Transpose transpose, std::int64_t rows, std::int64_t columns) {
-    return transpose == Transpose::yes ? Extents{columns, rows} : Extents{rows, columns};
-  }
-
-  /// The elements row by row, or column by column.
-  static std::vector<double> values(const TestTensor<T>& matrix, bool by_columns) {
-    const std::int64_t rows = matrix.extents()[0];
-    const std::int64_t columns = matrix.extents()[1];
-    std::vector<double> result;
-    for (std::int64_t i = 0; i < rows * columns; ++i) {
-      result.push_back(by_columns ? matrix[i % rows * columns + i / rows] : matrix[i]);
-    }
-    return result;
-  }
-
-  Shape shape_;
-  Transpose a_transpose_, b_transpose_;
-
- public:
-  TestTensor<T> a, b, c;
-};
 
 class GemmTest : public OnEveryBackend {
  protected:
@@ -118,15 +32,15 @@ class GemmTest : public OnEveryBackend {
     return sizeof(T) > 2 || context.products() != Products::kokkos_kernels;
   }
 
-  void check_all_types(const Shape& shape, Transpose a_transpose, Transpose b_transpose, Layout layout, double alpha,
-                       double beta) {
+  void check_all_types(const GemmShape& shape, Transpose a_transpose, Transpose b_transpose, Layout layout,
+                       double alpha, double beta) {
     for (const Context& context : contexts()) {
       for_each_type([&]<class T>() {
         if (context.deterministic() && sizeof(T) == 2) return;  // takes the same path anyway
         if (!has_products_of<T>(context)) return;
         SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", products " +
                      std::string(name_of(context.products())) + (context.deterministic() ? ", deterministic" : ""));
-        Product<T>(ctx, shape, a_transpose, b_transpose, layout).check(context, alpha, beta);
+        GemmProduct<T>(ctx, shape, a_transpose, b_transpose, layout).check(context, alpha, beta);
       });
     }
   }
@@ -139,12 +53,12 @@ TEST_P(GemmTest, does_not_drift_over_constant_data) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
   for_each_type([&]<class T>() {
     for (const double constant : drifting_constants) {
-      for (const Shape& shape :
-           {Shape{3, 5, 99}, Shape{13, 33, 198}, Shape{3, 5, 200}, Shape{1, 1, 1 << 18}, Shape{13, 33, 5000}}) {
-        Product<T> product(ctx, shape);
+      for (const GemmShape& shape : {GemmShape{3, 5, 99}, GemmShape{13, 33, 198}, GemmShape{3, 5, 200},
+                                     GemmShape{1, 1, 1 << 18}, GemmShape{13, 33, 5000}}) {
+        GemmProduct<T> product(ctx, shape);
         product.a.fill([&](std::int64_t) { return constant; });
         product.b.fill([](std::int64_t) { return 0.0875; });
-        SCOPED_TRACE(text(shape) + " of " + std::string(name_of(ElementTypeOf<T>::value)));
+        SCOPED_TRACE(text_of(shape) + " of " + std::string(name_of(ElementTypeOf<T>::value)));
         product.check(Context(ctx).deterministic(true), 1.0, 0.0);
       }
     }
@@ -153,21 +67,21 @@ TEST_P(GemmTest, does_not_drift_over_constant_data) {
 
 TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
   constexpr std::array shapes{
-      Shape{1, 1, 1},       // nothing to add up
-      Shape{5, 7, 3},       // less than a panel of the fallback
-      Shape{12, 32, 256},   // whole panels, one slice of the inner axis
-      Shape{97, 133, 257},  // one more than a tile and a slice, and a panel that is not full
-      Shape{3, 200, 530},   // tiles cut down to keep threads busy
-      Shape{64, 1, 70},     // a column, which Kokkos Kernels takes for a vector
-      Shape{1, 65, 70},     // a row
-      Shape{1, 1, 1000},    // an inner product
-      Shape{40, 33, 1},     // an outer product
+      GemmShape{1, 1, 1},       // nothing to add up
+      GemmShape{5, 7, 3},       // less than a panel of the fallback
+      GemmShape{12, 32, 256},   // whole panels, one slice of the inner axis
+      GemmShape{97, 133, 257},  // one more than a tile and a slice, and a panel that is not full
+      GemmShape{3, 200, 530},   // tiles cut down to keep threads busy
+      GemmShape{64, 1, 70},     // a column, which Kokkos Kernels takes for a vector
+      GemmShape{1, 65, 70},     // a row
+      GemmShape{1, 1, 1000},    // an inner product
+      GemmShape{40, 33, 1},     // an outer product
   };
-  for (const Shape& shape : shapes) {
+  for (const GemmShape& shape : shapes) {
     for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
       for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
         for (const Layout layout : {Layout::contiguous, Layout::padded}) {
-          SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+          SCOPED_TRACE(text_of(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
                        (b_transpose == Transpose::yes ? ", b transposed" : "") +
                        (layout == Layout::padded ? ", rows apart" : ""));
           check_all_types(shape, a_transpose, b_transpose, layout, 1.0, 0.0);
@@ -180,35 +94,36 @@ TEST_P(GemmTest, is_right_for_all_types_transposes_and_strides) {
 /// What the tensor cores of a GPU take: tiles that are not full, inner axes that blocks share, and more tiles than
 /// blocks. On hosts, what is large enough for a BLAS.
 TEST_P(GemmTest, is_right_for_products_of_many_tiles) {
-  for (const Shape& shape : {Shape{68, 72, 96}, Shape{200, 300, 644}, Shape{1540, 1604, 64}}) {
+  for (const GemmShape& shape : {GemmShape{68, 72, 96}, GemmShape{200, 300, 644}, GemmShape{1540, 1604, 64}}) {
     for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
       for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
         if (shape.rows > 1000 && a_transpose != b_transpose) continue;
-        SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+        SCOPED_TRACE(text_of(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
                      (b_transpose == Transpose::yes ? ", b transposed" : ""));
-        Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, 1.0, 0.0);
-        if (shape.rows < 1000) Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, -0.5, 2.0);
+        GemmProduct<float>(ctx, shape, a_transpose, b_transpose).check(ctx, 1.0, 0.0);
+        if (shape.rows < 1000) GemmProduct<float>(ctx, shape, a_transpose, b_transpose).check(ctx, -0.5, 2.0);
       }
     }
   }
   // Few rows or columns and long sums, whose parts many blocks of a GPU leave to be added up.
-  for (const Shape& shape : {Shape{28, 260, 2304}, Shape{64, 300, 2048}, Shape{260, 52, 2080}, Shape{132, 140, 2600}}) {
+  for (const GemmShape& shape :
+       {GemmShape{28, 260, 2304}, GemmShape{64, 300, 2048}, GemmShape{260, 52, 2080}, GemmShape{132, 140, 2600}}) {
     for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
       for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
-        SCOPED_TRACE(text(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
+        SCOPED_TRACE(text_of(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
                      (b_transpose == Transpose::yes ? ", b transposed" : ""));
         const bool adds = a_transpose != b_transpose;
-        Product<float>(ctx, shape, a_transpose, b_transpose).check(ctx, adds ? -0.5 : 1.0, adds ? 2.0 : 0.0);
+        GemmProduct<float>(ctx, shape, a_transpose, b_transpose).check(ctx, adds ? -0.5 : 1.0, adds ? 2.0 : 0.0);
       }
     }
   }
-  Product<double>(ctx, {200, 300, 644}, Transpose::no, Transpose::yes).check(ctx, 1.0, 0.5);
+  GemmProduct<double>(ctx, {200, 300, 644}, Transpose::no, Transpose::yes).check(ctx, 1.0, 0.5);
   // Rows of c that begin at odd places.
-  Product<float>(ctx, {100, 101, 128}, Transpose::no, Transpose::yes).check(ctx, 1.0, 1.0);
+  GemmProduct<float>(ctx, {100, 101, 128}, Transpose::no, Transpose::yes).check(ctx, 1.0, 1.0);
 }
 
 template <class T, class C>
-void check_batch(const Context& ctx, const Shape& shape) {
+void check_batch(const Context& ctx, const GemmShape& shape) {
   const auto [m, n, k] = shape;
   constexpr std::int64_t count = 3;
   TestTensor<T> a(ctx, {count, m, k}), b(ctx, {count, k, n});
@@ -242,8 +157,8 @@ void check_batch(const Context& ctx, const Shape& shape) {
 
 TEST_P(GemmTest, takes_batches_and_gives_f32_for_halves) {
   for (const Context& context : contexts()) {
-    for (const Shape& shape : {Shape{5, 7, 3}, Shape{68, 136, 72}}) {
-      SCOPED_TRACE(text(shape) + (context.deterministic() ? " deterministic" : ""));
+    for (const GemmShape& shape : {GemmShape{5, 7, 3}, GemmShape{68, 136, 72}}) {
+      SCOPED_TRACE(text_of(shape) + (context.deterministic() ? " deterministic" : ""));
       check_batch<double, double>(context, shape);
       check_batch<float, float>(context, shape);
       if (!has_products_of<f16>(context)) continue;
@@ -267,14 +182,15 @@ TEST_P(GemmTest, adds_a_bias_to_all_rows) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
-      for (const Shape& shape : {Shape{5, 7, 3}, Shape{98, 133, 260}, Shape{68, 129, 64}, Shape{4, 6, 0}}) {
+      for (const GemmShape& shape :
+           {GemmShape{5, 7, 3}, GemmShape{98, 133, 260}, GemmShape{68, 129, 64}, GemmShape{4, 6, 0}}) {
         for (const auto& [turned, layout] : {std::pair{Transpose::no, Layout::contiguous},
                                              {Transpose::no, Layout::padded},
                                              {Transpose::no, Layout::every_other},
                                              {Transpose::yes, Layout::contiguous}}) {
           // Whole numbers, so that nothing is rounded where a library may round twice.
           const Layout of_matrices = layout == Layout::every_other ? Layout::contiguous : layout;
-          Product<T> product(ctx, shape, turned, turned, of_matrices);
+          GemmProduct<T> product(ctx, shape, turned, turned, of_matrices);
           product.a.fill([](std::int64_t i) { return static_cast<double>(i % 2); });
           product.b.fill([](std::int64_t i) { return static_cast<double>(i % 3 == 0 ? 1 : 0); });
           product.c.fill([](std::int64_t) { return nan; });
@@ -289,7 +205,7 @@ TEST_P(GemmTest, adds_a_bias_to_all_rows) {
               sum += turned == Transpose::no ? product.a[row * shape.inner + k] * product.b[k * shape.columns + column]
                                              : product.a[k * shape.rows + row] * product.b[column * shape.inner + k];
             }
-            ASSERT_EQ(product.c[i], bias[column] - sum) << i << " of " << text(shape);
+            ASSERT_EQ(product.c[i], bias[column] - sum) << i << " of " << text_of(shape);
           }
         }
       }
@@ -301,9 +217,10 @@ TEST_P(GemmTest, does_not_read_c_where_beta_is_0) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
-      for (const Shape& shape : {Shape{20, 30, 10}, Shape{20, 1, 10}, Shape{1, 30, 10}, Shape{20, 30, 0}}) {
-        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", " + text(shape));
-        Product<T> product(ctx, shape);
+      for (const GemmShape& shape :
+           {GemmShape{20, 30, 10}, GemmShape{20, 1, 10}, GemmShape{1, 30, 10}, GemmShape{20, 30, 0}}) {
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + ", " + text_of(shape));
+        GemmProduct<T> product(ctx, shape);
         product.c.fill([](std::int64_t) { return nan; });
         product.check(context, 1.0, 0.0);
         product.c.fill([](std::int64_t) { return nan; });
@@ -322,7 +239,7 @@ TEST_P(GemmTest, without_an_inner_extent_gives_beta_c) {
 
 TEST_P(GemmTest, does_not_read_a_and_b_where_alpha_is_0) {
   for_each_type([&]<class T>() {
-    Product<T> product(ctx, {20, 30, 10});
+    GemmProduct<T> product(ctx, {20, 30, 10});
     product.a.fill([](std::int64_t) { return nan; });
     product.run(ctx, 0.0, 2.0);
     const T before = product.c.element(7);
@@ -335,7 +252,7 @@ TEST_P(GemmTest, lets_nan_and_infinity_through) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
-      Product<T> product(ctx, {20, 30, 10});
+      GemmProduct<T> product(ctx, {20, 30, 10});
       product.a.fill([](std::int64_t i) {
         return i == 13 ? nan : i == 25 ? std::numeric_limits<double>::infinity() : 1;
       });
@@ -352,8 +269,8 @@ TEST_P(GemmTest, lets_nan_and_infinity_through) {
 }
 
 TEST_P(GemmTest, of_nothing_does_nothing) {
-  for (const Shape& shape : {Shape{0, 5, 3}, Shape{5, 0, 3}, Shape{0, 0, 0}}) {
-    Product<float> product(ctx, shape);
+  for (const GemmShape& shape : {GemmShape{0, 5, 3}, GemmShape{5, 0, 3}, GemmShape{0, 0, 0}}) {
+    GemmProduct<float> product(ctx, shape);
     product.run(ctx, 1.0, 2.0);
     product.c.download();
   }
@@ -375,7 +292,7 @@ TEST_P(GemmTest, takes_strides_that_do_not_matter) {
 TEST_P(GemmTest, adds_up_long_inner_products_accurately) {
   // All of one sign: the sums grow, and every addition rounds. A BLAS may add one term after the other.
   for (const Context& context : contexts()) {
-    Product<float> product(ctx, {9, 17, 100000});
+    GemmProduct<float> product(ctx, {9, 17, 100000});
     product.a.fill_randomly(1, 0.5, 1.0);
     product.b.fill_randomly(2, 0.5, 1.0);
     product.check(context, 1.0, 0.0, context.deterministic() ? product.default_tolerance() : 1e-5);
@@ -385,14 +302,14 @@ TEST_P(GemmTest, adds_up_long_inner_products_accurately) {
 TEST_P(GemmTest, tf32_rounds_operands_to_11_bits_at_most) {
   Context tf32 = ctx;
   tf32.math(Math::tf32);
-  Product<float>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0, 0x1p-10);
-  Product<double>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0);
+  GemmProduct<float>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0, 0x1p-10);
+  GemmProduct<double>(ctx, {200, 150, 300}).check(tf32, 1.0, 0.0);
 }
 
 TEST_P(GemmTest, gives_the_same_bits_again) {
   const Context deterministic = Context(ctx).deterministic(true);
   for_each_type([&]<class T>() {
-    Product<T> product(ctx, {70, 90, 5000});
+    GemmProduct<T> product(ctx, {70, 90, 5000});
     product.run(deterministic);
     product.c.download();
     const TestTensor<T> first = product.c;
@@ -408,7 +325,7 @@ TEST_P(GemmTest, gives_the_same_bits_again) {
 TEST_P(GemmTest, own_products_of_hosts_are_those_of_deterministic_mode) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "the fallback is for hosts";
   for_each_type([&]<class T>() {
-    Product<T> own(ctx, {70, 90, 3000}), deterministic(ctx, {70, 90, 3000});
+    GemmProduct<T> own(ctx, {70, 90, 3000}), deterministic(ctx, {70, 90, 3000});
     own.run(Context(ctx).products(Products::own));
     deterministic.run(Context(ctx).deterministic(true));
     own.c.download();
@@ -424,7 +341,7 @@ TEST_P(GemmTest, deterministic_bits_do_not_depend_on_the_number_of_threads) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a GPU's threads are what they are";
   const Context serial(enabled_backends().back());
   for_each_type([&]<class T>() {
-    Product<T> here(ctx, {130, 90, 700}), there(serial, {130, 90, 700});
+    GemmProduct<T> here(ctx, {130, 90, 700}), there(serial, {130, 90, 700});
     here.run(Context(ctx).deterministic(true));
     there.run(Context(serial).deterministic(true));
     here.c.download();
@@ -440,15 +357,15 @@ TEST_P(GemmTest, calls_of_two_contexts_and_two_host_threads_keep_apart) {
   // On cuda the second stream is the one that CUDA calls cudaStreamPerThread: each host thread has its own.
   void* const stream = ctx.backend() == Backend::cuda ? reinterpret_cast<void*>(2) : nullptr;
   const auto check = [&](const std::array<Context, 2>& contexts) {
-    const auto work = [&](const Shape& shape) {
-      std::vector<Product<float>> products;
+    const auto work = [&](const GemmShape& shape) {
+      std::vector<GemmProduct<float>> products;
       for (const Context& context : contexts) products.emplace_back(context, shape);
       for (int round = 0; round < 20; ++round) {
         for (std::size_t k = 0; k < 2; ++k) products[k].run(contexts[k]);
       }
       for (std::size_t k = 0; k < 2; ++k) products[k].check(contexts[k], 1.0, 0.0);
     };
-    std::thread other(work, Shape{61, 130, 40});
+    std::thread other(work, GemmShape{61, 130, 40});
     work({150, 30, 600});
     other.join();
   };
@@ -458,7 +375,7 @@ TEST_P(GemmTest, calls_of_two_contexts_and_two_host_threads_keep_apart) {
 }
 
 TEST_P(GemmTest, takes_a_workspace) {
-  Product<f16> product(ctx, {40, 50, 3000});
+  GemmProduct<f16> product(ctx, {40, 50, 3000});
   product.run(ctx);
   product.c.download();
   const TestTensor<f16> without = product.c;

@@ -33,6 +33,8 @@ class GemmPlan {
   GemmPlan(const Context& ctx, const TensorProduct& product);
 
   std::size_t workspace() const { return layout_.bytes(); }
+  /// Whether it is one product, of tensors as they lie.
+  bool is_direct() const { return is_copied_ == std::array<bool, 3>{} && launches() == 1; }
   void run(const Context& ctx, const ProductLabels& labels, void* memory) const;
 
  private:

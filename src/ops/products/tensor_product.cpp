@@ -37,15 +37,19 @@ const ProductLabels& labels_of(ProductOperator op) {
 }
 
 /// Whether the product is an element-wise one with sums: where there are no terms, and where each number of one operand
-/// or more is used once, so that the time is that of reading it.
+/// or more is used once, so that the time is that of reading it. On GPUs blas multiplies a matrix and a vector faster,
+/// as they lie.
 bool suits_loop(const Context& ctx, const TensorProduct& p) {
   if (p.extent(TensorProduct::inner) == 0) return !p.bias;
   if (p.bias || ctx.products() == Products::kokkos_kernels) return false;
   std::size_t rank = 0;
   for (const Axes& axes : p.axes) rank += axes.size();
   const auto lacks = [&](TensorProduct::Kinds kind) { return p.axes[kind].empty(); };
-  return rank <= max_rank &&
-         (lacks(TensorProduct::rows) || lacks(TensorProduct::columns) || lacks(TensorProduct::inner));
+  const bool lacks_rows = lacks(TensorProduct::rows), lacks_columns = lacks(TensorProduct::columns),
+             lacks_inner = lacks(TensorProduct::inner);
+  if (rank > max_rank || !(lacks_rows || lacks_columns || lacks_inner)) return false;
+  const bool is_matrix_and_vector = !lacks_inner && lacks_rows != lacks_columns;
+  return ctx.backend() != Backend::cuda || !is_matrix_and_vector || !GemmPlan(ctx, p).is_direct();
 }
 
 Loop make_product_loop(const TensorProduct& p) {
