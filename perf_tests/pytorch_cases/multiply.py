@@ -19,6 +19,9 @@ def cases(device):
     listed = usual_cases(Multiply, device)
     if device == "cpu":
         return listed
+    # Outer products.
+    listed += [Multiply("multiply", t, *shapes) for t in ("f32", "f16")
+               for shapes in (((4096, 1), (1, 4096)), ((64, 128, 1), (64, 1, 1024)), ((300, 1), (1, 20000)))]
     # Shapes that nobody looked at while the kernels were made.
     return listed + [Multiply(op, t, *shapes) for op in ("multiply", "multiply_grad")
                      for t, shapes in (("f32", ((4097, 777), (4097, 1))), ("f16", ((33, 65, 1023), (65, 1))),

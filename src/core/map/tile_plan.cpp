@@ -29,6 +29,9 @@ constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_th
 /// the sums are then final. Otherwise a slot has at least so many rows, where so many tiles remain.
 constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
 constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
+/// A slot of a walk down that writes, and reads no more than an element a row, has so many rows where there are enough
+/// for all teams at once: rows that take so little time that what comes before them would take longer.
+constexpr int least_written_rows_per_slot = 16;
 /// A walk down has fewer slots where each would have fewer rows than this.
 constexpr int rows_worth_a_slot = 8;
 /// A host's tiles are made wider where so many remain.
@@ -328,8 +331,17 @@ int host_packs(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   return static_cast<int>(ceil_div(packs, ceil_div(packs, most_columns / shape.pack)));
 }
 
+/// Whether a walk down reads packs in its steps.
+bool reads_packs(const TilePlan& plan, const Loop& loop) {
+  for (int k = 0; k < loop.inputs; ++k) {
+    const TileOperand& input = plan.operand[k];
+    if (loop.operand[k].data != nullptr && input.column_stride != 0 && !is_same_in_all_rows(plan, input)) return true;
+  }
+  return false;
+}
+
 /// The rows of a slot of a tile that has its lanes, columns and slots.
-std::int64_t rows_per_slot(const TilePlan& plan, const TileShape& shape) {
+std::int64_t rows_per_slot(const TilePlan& plan, const Loop& loop, const TileShape& shape) {
   const std::int64_t tiles_of_all_rows = plan.outer * plan.column_blocks;
   const std::int64_t slot_rows = ceil_div(plan.rows, plan.slots);
   std::int64_t least = least_rows_per_slot(shape);
@@ -345,6 +357,10 @@ std::int64_t rows_per_slot(const TilePlan& plan, const TileShape& shape) {
       least = least_summed_rows_per_slot;
     }
   }
+  if (plan.walk != Walk::none && !sums(loop) && !reads_packs(plan, loop)) {
+    const std::int64_t rows_at_once = plan.rows * tiles_of_all_rows / (gpu_teams_at_once * plan.slots);
+    least = std::clamp<std::int64_t>(rows_at_once, least, least_written_rows_per_slot);
+  }
   const std::int64_t wanted = ceil_div(plan.rows * tiles_of_all_rows, wanted_tiles(plan, shape) * plan.slots);
   return std::clamp<std::int64_t>(wanted, least, most_rows_per_slot);
 }
@@ -359,7 +375,7 @@ void set_tiles_down(TilePlan& plan, const Loop& loop, const TileShape& shape) {
   plan.tile_columns = plan.lanes * packs_of_lane * shape.pack;
   plan.column_blocks = ceil_div(plan.columns, plan.tile_columns);
   set_slots(plan, shape);
-  plan.tile_rows = plan.slots * static_cast<int>(rows_per_slot(plan, shape));
+  plan.tile_rows = plan.slots * static_cast<int>(rows_per_slot(plan, loop, shape));
   plan.tile_rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, plan.rows));
   plan.row_blocks = ceil_div(plan.rows, plan.tile_rows);
 }
