@@ -35,16 +35,15 @@ struct Batch {
 /// first product's; nobody checks that the others do not overlap.
 /// - beta = 0 writes c without reading it, so that c may hold anything, NaN included.
 /// - A bias is a tensor of one axis, of any stride and of c's element type. It must not overlap c; beta must be 0.
-/// thin,
-///   sm90 and the fallback add it as they write c, and so does cublas where it has no gaps and the product is no batch;
-///   for the others it is written to c first.
+///   thin, sm90 and the fallback add it as they write c, and so does cublas where it has no gaps and the product is no
+///   batch; for the others it is written to c first.
 /// - alpha = 0, or an inner extent of 0, gives beta · c, or the bias, without reading a or b.
 /// - A c without elements is left alone.
 ///
 /// It enqueues on the context's instance and returns, in the region portops::gemm[PATH], where PATH is one of
 /// - thin: on GPUs of compute capability 9.0, products of up to 8 rows or columns in f32 (4 where its math is tf32), or
-/// 4
-///   in f64, where the other operand lies at multiples of 16 bytes and is not small.
+///   4 in f64, where the other operand lies at multiples of 16 bytes and has 64 rows and columns or more; one row or
+///   column of a large one whose neighbours are not along the inner axis stays with cublas.
 /// - sm90: on GPUs of compute capability 9.0, f32 products whose math is ieee, as sums of products of bf16 terms on
 ///   the tensor cores; an Inf among the products then gives Inf or NaN.
 /// - cublas: on cuda. After a first call on each device it can be captured in a CUDA graph.

@@ -52,17 +52,17 @@ bool suits_sm90(const Product& p) {
   // Below this, tiles of c are mostly empty.
   constexpr std::int64_t least = 64;
   // But others compute products of fewer rows or columns without tensor cores, where these have much to read: not as
-  // fast from half as many on, and less so where the larger operand has neighbours along the inner axis, or sums are
-  // long, whose steps are shared out.
+  // fast from 33 on, and from 16 on where the larger operand has neighbours along the inner axis, or sums are long,
+  // whose steps are shared out.
   constexpr std::int64_t least_of_longer = 2 * side, least_inner = 256;
-  constexpr std::int64_t half = 33, least_along = 16, long_inner = 2048, inner_over_longer = 4;
+  constexpr std::int64_t least_down = 33, least_along = 16, long_inner = 2048, inner_over_longer = 4;
   const bool a_inner = p.a_transpose == Transpose::no, b_inner = p.b_transpose == Transpose::yes;
   const auto [shorter, longer] = std::minmax(p.rows, p.columns);
   const bool is_along = p.rows > p.columns ? a_inner : b_inner;
   const bool is_long = p.inner >= long_inner && p.inner >= inner_over_longer * longer;
   const bool is_large = std::min(shorter, p.inner) >= least;
-  const bool has_much_to_read =
-      longer >= least_of_longer && p.inner >= least_inner && shorter >= (is_along || is_long ? least_along : half);
+  const bool has_much_to_read = longer >= least_of_longer && p.inner >= least_inner &&
+                                shorter >= (is_along || is_long ? least_along : least_down);
   return p.type == ElementType::f32 && (is_large || has_much_to_read) && p.inner < INT32_MAX &&
          is_aligned(p.a, p.a_stride, p.batch.a_stride, a_inner ? p.inner : p.rows) &&
          is_aligned(p.b, p.b_stride, p.batch.b_stride, b_inner ? p.inner : p.columns) &&

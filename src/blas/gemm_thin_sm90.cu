@@ -5,6 +5,7 @@
 #include "blas/thin_product_sm90.hpp"
 #include "core/exec/cuda/cuda_calls.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
+#include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/tile_shape.hpp"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ constexpr std::int64_t least_extent = 64;
 constexpr std::int64_t most_batches = 65535;
 /// Numbers of a matrix whose lines are neighbours, of one vector: cuBLAS reads more of them 5 % faster.
 constexpr std::int64_t most_of_one_vector = 1 << 22;
-/// Additions one after the other, of a lane: constant data drift by no more than 2^-19.
-constexpr std::int64_t most_additions = 128;
+/// Additions one after the other, of a lane in a chunk, and of chunks: constant data drift by no more than 1.6e-6.
+constexpr std::int64_t most_additions = 128, most_chunks = 16;
 
 /// What the operands are: the one with more lines is the matrix.
 struct Roles {
@@ -46,7 +47,7 @@ struct Roles {
 /// its own, or else, in a cluster, a share of the inner axis.
 template <class F>
 struct Plan {
-  static constexpr std::int64_t blocks_at_once = 264;
+  static constexpr std::int64_t blocks_at_once = impl::gpu_teams_at_once;
   // 32 lanes side by side have few lines: many small blocks then even out what each takes.
   static constexpr std::int64_t most_tiles = F::inner_lanes == 32 ? 4 * blocks_at_once : blocks_at_once;
   static constexpr std::int64_t least_share = F::is_down ? 1024 : F::inner_lanes == 32 ? 4096 : 2048;
@@ -59,7 +60,7 @@ struct Plan {
   Plan(std::int64_t lines, std::int64_t inner, std::int64_t count) {
     using T = typename F::Number;
     const auto tiles_of = [&] { return impl::ceil_div(lines, groups * F::lines); };
-    while (groups < thin::warps && tiles_of() * count > most_tiles) groups *= 2;
+    while (groups < thin::warps && tiles_of() > 1 && tiles_of() * count > most_tiles) groups *= 2;
     tiles = tiles_of();
     cluster = std::clamp<std::int64_t>(std::min(blocks_at_once / (tiles * count), inner / least_share), 1, most_blocks);
     const auto steps = [](std::int64_t extent) { return impl::ceil_div(extent, F::step) * F::step; };
@@ -174,7 +175,7 @@ bool suits_thin(const Product& p, Math math) {
   }
   const auto has_few_chunks = [&]<class F>() {
     const Plan<F> plan(roles.lines, p.inner, p.batch.count);
-    return plan.tiles <= INT32_MAX / plan.cluster && impl::ceil_div(plan.share, plan.chunk) <= most_additions;
+    return plan.tiles <= INT32_MAX / plan.cluster && impl::ceil_div(plan.share, plan.chunk) <= most_chunks;
   };
   return p.type == ElementType::f32 ? with_form<float>(roles, p.inner, has_few_chunks)
                                     : with_form<double>(roles, p.inner, has_few_chunks);

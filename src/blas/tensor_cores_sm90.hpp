@@ -18,7 +18,7 @@ namespace portops::blas::sm90 {
 enum class Precision : std::uint8_t {
   f16,
   bf16,
-  tf32,   ///< f32 rounded to 11 significant bits
+  tf32,   ///< f32 brought to 11 significant bits
   f32,    ///< f32 as the sum of three bf16 terms, of which the products that matter are taken: the error of f32
   f32_16  ///< f32 as the sum of two: 16 significant bits
 };
@@ -96,6 +96,11 @@ __device__ __forceinline__ std::uint32_t tf32_bits(float number) {
   const std::uint32_t bits = __float_as_uint(number);
   return fabsf(number) < INFINITY ? bits + 0x1000 : bits;
 }
+
+/// Times this, a number is brought to tf32 by what products cut off, in one instruction instead of tf32_bits()' three:
+/// it is off by 0.7 units of the last bit that is left at most (rounding: 0.5), by 0.31 as a root of the mean square
+/// (0.29), and on average by nothing. Numbers of 11 bits stay what they are, NaN and infinity too.
+constexpr float tf32_factor = 1.0f + 0.6931472f / 2048;
 
 // --- products ----------------------------------------------------------------------------------------------
 

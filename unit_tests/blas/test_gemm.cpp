@@ -105,9 +105,11 @@ TEST_P(GemmTest, is_right_for_products_of_many_tiles) {
       }
     }
   }
-  // Few rows or columns and long sums, whose parts many blocks of a GPU leave to be added up.
+  // Few rows or columns and long sums, whose parts many blocks of a GPU leave to be added up; and as few, whose tiles
+  // are half empty.
   for (const GemmShape& shape :
-       {GemmShape{28, 260, 2304}, GemmShape{64, 300, 2048}, GemmShape{260, 52, 2080}, GemmShape{132, 140, 2600}}) {
+       {GemmShape{28, 260, 2304}, GemmShape{64, 300, 2048}, GemmShape{260, 52, 2080}, GemmShape{132, 140, 2600},
+        GemmShape{16, 256, 256}, GemmShape{33, 260, 256}, GemmShape{300, 40, 512}}) {
     for (const Transpose a_transpose : {Transpose::no, Transpose::yes}) {
       for (const Transpose b_transpose : {Transpose::no, Transpose::yes}) {
         SCOPED_TRACE(text_of(shape) + (a_transpose == Transpose::yes ? ", a transposed" : "") +
@@ -182,8 +184,8 @@ TEST_P(GemmTest, adds_a_bias_to_all_rows) {
   for (const Context& context : contexts()) {
     for_each_type([&]<class T>() {
       if (!has_products_of<T>(context)) return;
-      for (const GemmShape& shape :
-           {GemmShape{5, 7, 3}, GemmShape{98, 133, 260}, GemmShape{68, 129, 64}, GemmShape{4, 6, 0}}) {
+      for (const GemmShape& shape : {GemmShape{5, 7, 3}, GemmShape{98, 133, 260}, GemmShape{68, 129, 64},
+                                     GemmShape{36, 260, 260}, GemmShape{20, 300, 2304}, GemmShape{4, 6, 0}}) {
         for (const auto& [turned, layout] : {std::pair{Transpose::no, Layout::contiguous},
                                              {Transpose::no, Layout::padded},
                                              {Transpose::no, Layout::every_other},

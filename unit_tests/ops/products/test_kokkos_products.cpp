@@ -144,5 +144,23 @@ TYPED_TEST(ProductsContractTest, makes_one_product_of_a_batch_that_shares_a_matr
   this->ctx.fence();
 }
 
+TYPED_TEST(ProductsContractTest, multiplies_few_rows_by_reading_the_matrix_once) {
+  if constexpr (requires(TypeParam space) { space.cuda_device_prop(); }) {
+    if (this->space.cuda_device_prop().major == 9) {
+      using Matrices = Kokkos::View<float**, Kokkos::LayoutRight, typename TypeParam::memory_space>;
+      const Matrices few("few", 4, 512), more("more", 40, 512), matrix("matrix", 512, 256);
+      const Matrices few_out("few_out", 4, 256), more_out("more_out", 40, 256);
+      const auto products = [&](const Matrices& x, const Matrices& out, const std::string& path) {
+        return count(events_of([&] { matmul(this->ctx, x, matrix, out); }), Kind::push, path);
+      };
+      EXPECT_EQ(products(few, few_out, "portops::gemm[thin]"), 1);
+      EXPECT_EQ(products(more, more_out, "portops::gemm[sm90]"), 1);
+      this->ctx.fence();
+      return;
+    }
+  }
+  GTEST_SKIP() << "for GPUs of compute capability 9.0";
+}
+
 }  // namespace
 }  // namespace portops::test

@@ -50,7 +50,7 @@ bool is_pointwise(const Windows& w) {
 bool suits_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
   if (ctx.backend() != Backend::cuda || !is_pointwise(windows)) return false;
   const std::int64_t m = windows.group_out_channels(), k = windows.group_channels();
-  // In f32 that is not rounded, extents below these are multiplied without tensor cores.
+  // In f32 that is not rounded, extents below these leave tiles of products mostly empty.
   constexpr std::int64_t least = 64;
   const bool rounds = t.x.type() != ElementType::f32 || ctx.math() == Math::tf32;
   if (!rounds && std::min({m, k, windows.pixels()}) < least) return false;

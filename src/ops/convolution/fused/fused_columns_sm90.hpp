@@ -13,7 +13,7 @@
 //   least_rows                                     output channels of the smallest block, in f32: 64 or 32
 //   has_64_pixels<T>                               whether there are blocks of 64 pixels
 //   blocks_at_once(output channels of a block)     for how many of a multiprocessor registers do
-//   find<T, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
+//   find<T, precision, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
 
 namespace portops::impl::fused_sm90 {
 
@@ -83,8 +83,9 @@ struct Vector {
 };
 
 /// Puts a vector of columns where instructions want it: of the thread's first or second row, the first or second half
-/// of the chunk.
-template <Precision precision>
+/// of the chunk. brings_to_tf32: whether numbers that tf32 takes are as they lie in x; the weights of blended ones have
+/// the factor.
+template <Precision precision, bool brings_to_tf32>
 __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int row, int half,
                                             RowsInRegisters<precision>& rows) {
   if constexpr (precision == Precision::f32) {
@@ -100,7 +101,9 @@ __device__ __forceinline__ void place_words(const std::uint32_t (&words)[4], int
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       rows.words[0][2 * half + i / 2][i % 2 * 2 + row] =
-          precision == Precision::tf32 ? blas::sm90::tf32_bits(__uint_as_float(words[i])) : words[i];
+          precision == Precision::tf32 && brings_to_tf32
+              ? __float_as_uint(__uint_as_float(words[i]) * blas::sm90::tf32_factor)
+              : words[i];
     }
   }
 }
@@ -170,8 +173,8 @@ class ColumnMaker {
         words[0][i] = is_odd_ != 0 ? other : own;
         words[1][i] = is_odd_ != 0 ? own : other;
       }
-      place_words(words[0], row, 0, columns);
-      place_words(words[1], row, 1, columns);
+      place_words<precision, corners == 1>(words[0], row, 0, columns);
+      place_words<precision, corners == 1>(words[1], row, 1, columns);
     }
   }
 

@@ -16,7 +16,7 @@
 // The fused kernel and its launches. For _sm90.cu alone, which say how samples are found: see fused_columns_sm90.hpp.
 // Which kernels an operator has in an element type is a parameter of the launches, a struct Forms with
 //
-//   block_threads                                  of a block
+//   block_threads(plan)                            of a block
 //   packs, in_order                                whether the weight is packed, and its channels then in their order
 //   layout(plan)                                   the SharedLayout
 //   with_kernel<has_part, most>(plan, action)      calls action(kernel) with that of the plan
@@ -95,7 +95,7 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
   for (int begin = 0; begin < tile.steps;) {
     const Phase phase(arguments, tile, begin);
     __syncthreads();
-    Samples::template find<T, pixels>(arguments, phase, tile.first_pixel, shared + layout.samples);
+    Samples::template find<T, precision, pixels>(arguments, phase, tile.first_pixel, shared + layout.samples);
     __syncthreads();
     wait_for_kernel_before();
 
@@ -176,7 +176,8 @@ auto with_precision(const FusedPlan& plan, const Action& action) {
 template <class Samples, class T, Precision precision>
 struct FormsInRegisters {
   static constexpr bool packs = true, in_order = false;
-  static constexpr int block_threads = threads;
+
+  static int block_threads(const FusedPlan&) { return threads; }
 
   static SharedLayout layout(const FusedPlan& plan) {
     constexpr int corners = Samples::corner_count;
@@ -221,7 +222,7 @@ class FusedPath {
         FusedPlan one = plan;
         one.row_tiles = 1;
         using Forms = FormsOf<T, precision>;
-        const Launch launch(one, 1, 1, Forms::block_threads, shared_bytes<Forms>(plan));
+        const Launch launch(one, 1, 1, Forms::block_threads(plan), shared_bytes<Forms>(plan));
         int count = 0;
         prepare<Forms>(labels, kernel, plan);
         check_cuda(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), labels.fused,
@@ -318,7 +319,7 @@ class FusedPath {
     with_kernel<T, precision, most>(form, [&](auto* kernel) {
       prepare<Forms>(labels, kernel, form);
       const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
-      Launch convolve(form, batch.blocks(), groups, Forms::block_threads, bytes);
+      Launch convolve(form, batch.blocks(), groups, Forms::block_threads(form), bytes);
       convolve.config.stream = stream;
       // Behind another kernel than that which packs it may not start before that has ended: it reads biases at once.
       convolve.attributes[0].val.programmaticStreamSerializationAllowed = Forms::packs ? 1 : 0;

@@ -203,11 +203,11 @@ bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTenso
     return t.x.extent(axis) <= 1 ? 0 : (t.x.extent(axis) - 1) * std::abs(t.x.stride(axis));
   };
   const std::int64_t span = (reach(0) + reach(1) + reach(2) + reach(3)) * static_cast<std::int64_t>(size_of(type));
-  // Of 16 bytes or less, of the packed weight.
-  const std::int64_t packed_parts = ceil_div(windows.group_out_channels(), 256) * 256 * windows.taps() * runs *
-                                    (padded_run * static_cast<std::int64_t>(size_of(type)) / gpu_pack_bytes);
+  // Of 64 bytes, of the packed weight, whose output channels a block fills up by 255 at most.
+  const std::int64_t packed_pieces = (windows.group_out_channels() + 255) * windows.taps() * runs *
+                                     (padded_run * static_cast<std::int64_t>(size_of(type)) / 64);
   return windows.images * windows.area() * pixel_bytes < most_bytes && span < most_bytes &&
-         windows.taps() * windows.channels < INT32_MAX / 4 && packed_parts < INT32_MAX &&
+         windows.taps() * windows.channels < INT32_MAX / 4 && packed_pieces < INT32_MAX &&
          windows.groups * ceil_div(windows.group_out_channels(), 32) < 65536 &&
          windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
 }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -183,6 +184,12 @@ struct Conv2dProblem {
     values.resize(tensor.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(static_cast<T>(value(i)));
     tensor.fill(values);
+  }
+
+  /// Fills a result with NaN, so that what is not written shows.
+  void poison(const std::string& name) {
+    Conv2dTensor<T>& tensor = tensors.at(name);
+    tensor.fill(std::vector<double>(tensor.size(), std::numeric_limits<double>::quiet_NaN()));
   }
 
   Conv2dParams params() const {

@@ -9,6 +9,10 @@
 #include "ops/convolution/conv2d/x_grad.hpp"
 #include "ops/convolution/convolve.hpp"
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 // The paths of conv2d, each made to compute the same calls.
 
 namespace portops::test {
@@ -16,8 +20,8 @@ namespace {
 
 using Operator = impl::Conv2dConvolution;
 
-/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 128
-/// or 256 output channels; and long inner axes, which blocks share.
+/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 64
+/// to 256 output channels; and long inner axes, which blocks share.
 const std::vector<Conv2dCase> cases{
     {.images = 1, .channels = 64, .out_channels = 128, .channels_last = {"x", "out"}},
     {.images = 3, .channels = 128, .height = 9, .out_channels = 300},
@@ -57,6 +61,11 @@ const std::vector<Conv2dCase> cases{
 class Conv2dPathsTest : public OnEveryBackend {};
 
 PORTOPS_ON_EVERY_BACKEND(Conv2dPathsTest);
+
+std::string text_of(const impl::FusedForm& form) {
+  return std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
+         std::to_string(form.splits) + " splits";
+}
 
 template <class T>
 impl::ConvolutionTensors tensors_of(const Conv2dProblem<T>& problem) {
@@ -168,6 +177,8 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
         if (!impl::can_fuse(with_math, windows, tensors)) continue;
         const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
         for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), windows, tensors.x.type())) {
+          SCOPED_TRACE(text_of(form));
+          problem.poison("out");
           impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
           problem.expect("out", expected, rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
           ++fused;
@@ -176,6 +187,49 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
     });
   }
   if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+/// Numbers that have 11 significant bits enter products as they are, and others are off by nothing on average.
+TEST_P(Conv2dPathsTest, tf32_is_exact_where_it_can_be_and_has_no_bias_elsewhere) {
+  const Context tf32 = Context(ctx).math(Math::tf32);
+  Conv2dProblem<float> problem(ctx, {.images = 1,
+                                     .channels = 64,
+                                     .height = 13,
+                                     .width = 20,
+                                     .out_channels = 70,
+                                     .has_bias = false,
+                                     .channels_last = {"x", "out"}});
+  const impl::ConvolutionTensors tensors = tensors_of(problem);
+  const impl::Windows windows = problem.windows();
+  if (!impl::can_fuse(tf32, windows, tensors)) GTEST_SKIP() << "a path of GPUs of compute capability 9.0";
+  const auto forms = impl::fused_forms(tf32, Operator::fused(), windows, ElementType::f32);
+
+  // Sums of such numbers fit into the 24 bits of an f32.
+  problem.fill("x", [](std::size_t i) { return static_cast<double>(i * 7919 % 4095) - 2047.0; });
+  problem.fill("weight", [](std::size_t i) { return static_cast<double>(i % 7) - 3.0; });
+  std::vector<Sum> expected = problem.expected().at("out");
+  for (const impl::FusedForm& form : forms) {
+    SCOPED_TRACE(text_of(form));
+    problem.poison("out");
+    impl::convolve_fused(tf32, Operator::fused(), windows, tensors, form);
+    problem.expect("out", expected, 0.0);
+  }
+
+  Random random(3);
+  for (const char* name : {"x", "weight"}) {
+    problem.fill(name, [&](std::size_t) { return random.uniform(0.5, 2.0); });
+  }
+  expected = problem.expected().at("out");
+  Conv2dTensor<float>& out = problem.tensors.at("out");
+  for (const impl::FusedForm& form : forms) {
+    SCOPED_TRACE(text_of(form));
+    impl::convolve_fused(tf32, Operator::fused(), windows, tensors, form);
+    out.download();
+    double error = 0.0;
+    for (std::size_t i = 0; i < expected.size(); ++i) error += out[i] / static_cast<double>(expected[i].value) - 1.0;
+    // Bits that are cut off would make it 2^-11.5.
+    EXPECT_LT(std::abs(error / static_cast<double>(expected.size())), 0x1p-14);
+  }
 }
 
 TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {

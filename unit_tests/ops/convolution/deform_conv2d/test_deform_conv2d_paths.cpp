@@ -16,8 +16,8 @@ namespace {
 
 using Operator = impl::DeformConv2dConvolution;
 
-/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 128
-/// or 256 output channels; and long inner axes, which blocks share.
+/// Shapes around what the fused path's blocks take at once: chunks of 32 or 64 channels, 25 taps, 64 or 128 pixels, 64
+/// to 256 output channels; and long inner axes, which blocks share.
 const std::vector<DeformConv2dCase> cases{
     {.images = 1, .channels = 64, .out_channels = 128},
     {.images = 3, .channels = 128, .height = 9, .out_channels = 300},

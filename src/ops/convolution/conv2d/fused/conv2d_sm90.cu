@@ -15,7 +15,7 @@ using fused_sm90::WeightOrder;
 template <class T, fused_sm90::Precision precision>
 using InRegisters = fused_sm90::FormsInRegisters<fused_sm90::WholeSamples, T, precision>;
 using PathInRegisters = fused_sm90::FusedPath<fused_sm90::WholeSamples, InRegisters>;
-/// 16-bit numbers are multiplied as they lie, others rounded on the way, also the weight, or split.
+/// 16-bit numbers are multiplied as they lie, others brought to tf32 on the way, also the weight, or split.
 template <fused_sm90::WeightOrder order>
 struct ByCopies {
   template <class T, fused_sm90::Precision precision>
@@ -29,9 +29,10 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
   constexpr int both = fused_sm90::WholeSamples::blocks_at_once(64);
   static constexpr BlockTime of_16_bits[] = {
       {256, 128, 5500, 660}, {128, 128, 5500, 680, both, 310}, {64, 128, 5000, 450, both, 215}};
-  static constexpr BlockTime of_tf32[] = {{256, 128, 8900, 705},          {256, 64, 6700, 390}, {192, 128, 7500, 640},
-                                          {128, 128, 5400, 575},          {128, 64, 5000, 293}, {96, 128, 5400, 540},
-                                          {64, 128, 5000, 550, both, 300}};
+  static constexpr BlockTime of_tf32[] = {{256, 128, 5500, 570},          {256, 64, 6800, 390},
+                                          {192, 128, 5000, 510},          {128, 128, 3200, 390},
+                                          {128, 64, 4800, 300},           {96, 128, 4500, 710, both, 330},
+                                          {64, 128, 3400, 590, both, 330}};
   static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},      {192, 128, 5500, 1480},
                                          {128, 128, 5000, 1030},      {128, 64, 5000, 525},      {96, 128, 5000, 800},
                                          {64, 128, 4200, 1410, both}, {32, 128, 4200, 950, both}};

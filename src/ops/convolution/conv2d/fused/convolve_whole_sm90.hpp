@@ -8,23 +8,29 @@
 #include <type_traits>
 
 // The fused kernel of conv2d in 16-bit types and in tf32: the engine for tensor copies brings pixels to shared memory
-// as they lie, with zeros for those outside, and products take them from there, in tf32 by way of registers, where they
-// are rounded. For conv2d_sm90.cu alone.
+// as they lie, with zeros for those outside, and products take them from there, in tf32 by way of registers. For
+// conv2d_sm90.cu alone.
 
 namespace portops::impl::fused_sm90 {
 
-/// Blocks of two warpgroups that multiply, 64 pixels each, and a warp of which one thread has everything copied.
+/// Blocks of two warpgroups that multiply, 64 pixels each, and one thread that has everything copied.
 template <Precision precision, int rows>
 struct WholeBlock {
-  static constexpr int all_threads = threads + 32;
   static constexpr int pixels = WindowMap::pixels;
-  static constexpr bool rounds = precision == Precision::tf32;
+  static constexpr bool by_registers = precision == Precision::tf32;
+  /// Where products take long, a warpgroup reads the columns of the next step meanwhile.
+  static constexpr bool reads_ahead = by_registers && rows > 128;
   /// That say when a stage is free: one of each warpgroup, or of each warp where warps read by themselves.
-  static constexpr int readers = rounds ? threads / 32 : warpgroups;
+  static constexpr int readers = by_registers ? threads / 32 : warpgroups;
+  /// With 256 output channels those that multiply need more registers than a third of all: the thread that copies has a
+  /// warpgroup of its own, which gives them its own. Elsewhere it has a warp.
+  static constexpr bool shares_out_registers = by_registers && rows == 256;
+  static constexpr int all_threads = threads + (shares_out_registers ? 128 : 32);
+  static constexpr int copying_registers = 40, multiplying_registers = 232;
   static constexpr int columns_bytes = pixels * chunk_bytes;  ///< of a stage; then comes the weight
   static constexpr int weight_bytes = Tile<precision>::bytes(rows), stage_bytes = columns_bytes + weight_bytes;
   /// Two blocks share a multiprocessor where registers do: one begins or writes its sums while the other multiplies.
-  static constexpr int at_once = rows == 256 ? 1 : 2;
+  static constexpr int at_once = rows > (by_registers ? 96 : 128) ? 1 : 2;
 
   /// Stages of a block: one that is alone on its multiprocessor has nothing but these to wait for memory with.
   __host__ __device__ static constexpr int stages(bool is_alone) {
@@ -45,22 +51,108 @@ struct WholeBatch {
   WeightMap weights[most];
 };
 
-/// A warpgroup's columns of a step in registers, rounded on the way from shared memory.
-__device__ __forceinline__ RowsInRegisters<Precision::tf32> read_rounded(SharedAddress columns) {
-  using Layout = Tile<Precision::tf32>;
-  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4;
-  const SharedAddress first = columns + Layout::offset(row, 0) + lane % 4 * 4;
-  RowsInRegisters<Precision::tf32> rows;
+/// The pixel, of eight, whose columns are row `row` of these: what eight lanes read at once then lies in all banks.
+__device__ __forceinline__ constexpr int pixel_of_row(int row) { return (row & 2) | (row & 1) << 2 | row >> 2; }
+
+/// Reads a warpgroup's columns of a step in tf32 on their way to registers.
+class ColumnReader {
+ public:
+  __device__ __forceinline__ ColumnReader() {
+    const int lane = threadIdx.x % 32, pixel = threadIdx.x / 32 * 16 + pixel_of_row(lane / 4);
+    // Kept: the compiler would work it out each time.
+    asm volatile("mov.u32 %0, %1;" : "=r"(first_) : "r"(Tile<Precision::tf32>::offset(pixel, lane % 4)));
+  }
+  __device__ __forceinline__ void operator()(SharedAddress stage, RowsInRegisters<Precision::tf32>& columns) const {
 #pragma unroll
-  for (int k = 0; k < Layout::instructions; ++k) {
+    for (int half = 0; half < 2; ++half) {
+      const SharedAddress at = stage + (first_ ^ half * 64);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      // Units are swizzled within 128 bytes, in rows that lie eight apart alike.
-      const SharedAddress word = (first ^ (2 * k + i / 2) << 4) + i % 2 * 8 * Layout::row_bytes;
-      rows.words[0][k][i] = blas::sm90::tf32_bits(__uint_as_float(blas::sm90::read_word(word)));
+      for (int row = 0; row < 2; ++row) {
+        const float4 vector = blas::sm90::read_float4(at + row * 8 * Tile<Precision::tf32>::row_bytes);
+        const std::uint32_t words[4] = {__float_as_uint(vector.x), __float_as_uint(vector.y), __float_as_uint(vector.z),
+                                        __float_as_uint(vector.w)};
+        place_words<Precision::tf32, true>(words, row, half, columns);
+      }
     }
   }
-  return rows;
+
+ private:
+  SharedAddress first_;
+};
+
+/// Sums whose rows are pixels as ColumnReader takes them.
+template <class Product>
+struct SumsOfPixels {
+  const Product& product;
+
+  template <class Action>
+  __device__ __forceinline__ void for_rows(const Action& action) const {
+    product.for_rows(
+        [&](int row, int column, const auto& pair_at) { action((row & ~7) | pixel_of_row(row & 7), column, pair_at); });
+  }
+};
+
+/// Adds the products of so many steps, by a warpgroup, when the thread that copies has filled their stages.
+template <class Block, Precision precision, bool turned, int rows>
+__device__ __forceinline__ void multiply(blas::sm90::TileSums<rows>& sums, blas::sm90::Ring& ring, SharedAddress memory,
+                                         int steps) {
+  const int thread = threadIdx.x, own_rows = thread / 128 * 64 * chunk_bytes;
+  for (int i = 0; i < steps; ++i) {
+    const SharedAddress stage = memory + ring.stage * Block::stage_bytes, weight = stage + Block::columns_bytes;
+    ring.full().wait(ring.round);
+    constexpr int line_bytes = WeightMap::channels * chunk_bytes;
+    sums.template add<precision, turned>(
+        blas::sm90::uniform(blas::sm90::describe<precision>(stage + own_rows)),
+        blas::sm90::uniform(blas::sm90::describe<precision, turned, line_bytes>(weight)));
+    sums.template wait<1>();
+    // The product before is over, and its stage free.
+    if (i > 0 && thread % 128 == 0) ring.empty_before().arrive();
+    ring.advance();
+  }
+}
+
+/// The same in tf32.
+template <class Block, int rows>
+__device__ __forceinline__ void multiply_by_registers(blas::sm90::TileProduct<Precision::tf32, rows>& sums,
+                                                      blas::sm90::Ring& ring, SharedAddress memory, int steps) {
+  using Columns = RowsInRegisters<Precision::tf32>;
+  const ColumnReader read;
+  const bool tells = threadIdx.x % 32 == 0;
+  SharedAddress stage = memory;
+  const auto advance = [&] {
+    ring.advance();
+    stage = ring.stage == 0 ? memory : stage + Block::stage_bytes;
+  };
+  if constexpr (!Block::reads_ahead) {
+    for (int i = 0; i < steps; ++i) {
+      Columns columns;
+      ring.full().wait(ring.round);
+      read(stage, columns);
+      sums.template add<false>(columns, stage + Block::columns_bytes, [] {});
+      if (tells) ring.empty().arrive();
+      advance();
+    }
+  } else {
+    const auto multiply = [&](Columns& own, Columns& next, bool is_last) {
+      const blas::sm90::Barrier empty = ring.empty();
+      const SharedAddress weight = stage + Block::columns_bytes;
+      advance();
+      sums.template add<false>(own, weight, [&] {
+        if (is_last) return;
+        ring.full().wait(ring.round);
+        read(stage, next);
+      });
+      own.complete();
+      if (tells) empty.arrive();
+    };
+    Columns columns[2];
+    ring.full().wait(ring.round);
+    read(stage, columns[0]);
+    for (int i = 0; i < steps; i += 2) {
+      multiply(columns[0], columns[1], i + 1 == steps);
+      if (i + 1 < steps) multiply(columns[1], columns[0], i + 2 == steps);
+    }
+  }
 }
 
 /// out = bias + weight · columns for a tile of pixels and output channels. turned: output channels of the weight are
@@ -88,6 +180,7 @@ __global__ __launch_bounds__(
   __syncthreads();
 
   if (thread >= threads) {
+    if constexpr (Block::shares_out_registers) blas::sm90::leave_registers<Block::copying_registers>();
     if (thread > threads) return;
     wait_for_kernel_before();
     const Pixel first = locate_in_order(arguments.windows, tile.first_pixel);
@@ -128,52 +221,50 @@ __global__ __launch_bounds__(
     return;
   }
 
-  std::conditional_t<Block::rounds, blas::sm90::TileProduct<precision, rows>, blas::sm90::TileSums<rows>> sums;
-  const int own_rows = thread / 128 * 64 * chunk_bytes;
-  for (int i = 0; i < tile.steps; ++i) {
-    const SharedAddress stage = memory + ring.stage * Block::stage_bytes, weight = stage + Block::columns_bytes;
-    ring.full().wait(ring.round);
-    if constexpr (Block::rounds) {
-      RowsInRegisters<precision> columns = read_rounded(stage + own_rows);
-      sums.template add<false>(columns, weight, [] {});
-      if (thread % 32 == 0) ring.empty().arrive();
-    } else {
-      constexpr int line_bytes = WeightMap::channels * chunk_bytes;
-      sums.template add<precision, turned>(
-          blas::sm90::uniform(blas::sm90::describe<precision>(stage + own_rows)),
-          blas::sm90::uniform(blas::sm90::describe<precision, turned, line_bytes>(weight)));
-      sums.template wait<1>();
-      // The product before is over, and its stage free.
-      if (i > 0 && thread % 128 == 0) ring.empty_before().arrive();
-    }
-    ring.advance();
+  std::conditional_t<Block::by_registers, blas::sm90::TileProduct<precision, rows>, blas::sm90::TileSums<rows>> sums;
+  if constexpr (Block::shares_out_registers) blas::sm90::take_registers<Block::multiplying_registers>();
+  if constexpr (Block::by_registers) {
+    multiply_by_registers<Block>(sums, ring, memory, tile.steps);
+  } else {
+    multiply<Block, precision, turned>(sums, ring, memory, tile.steps);
   }
   sums.finish();
 
   // No warpgroup needs the stages any more.
   blas::sm90::synchronize<3, threads>();
-  write_out<rows, pixels, T>(arguments, tile, sums, shared, memory, targets, biases);
+  if constexpr (Block::by_registers) {
+    write_out<rows, pixels, T>(arguments, tile, SumsOfPixels(sums), shared, memory, targets, biases);
+  } else {
+    write_out<rows, pixels, T>(arguments, tile, sums, shared, memory, targets, biases);
+  }
 }
 
 /// Its forms.
 template <class T, Precision precision, WeightOrder order>
 struct WholeForms {
   static constexpr bool packs = order == WeightOrder::packed, turned = order == WeightOrder::out_channels;
-  static constexpr bool in_order = true;  ///< of a packed weight
-  static constexpr int block_threads = WholeBlock<precision, 64>::all_threads;
+  static constexpr bool in_order = precision != Precision::tf32;  ///< of a packed weight
+
+  static int block_threads(const FusedPlan& plan) {
+    return plan.rows == 256 ? WholeBlock<precision, 256>::all_threads : WholeBlock<precision, 64>::all_threads;
+  }
 
   static SharedLayout layout(const FusedPlan& plan) {
     const bool is_alone = plan.load <= 1;
     if (plan.rows == 256) return WholeBlock<precision, 256>::layout(is_alone);
+    if (plan.rows == 192) return WholeBlock<precision, 192>::layout(is_alone);
+    if (plan.rows == 96) return WholeBlock<precision, 96>::layout(is_alone);
     if (plan.rows == 128) return WholeBlock<precision, 128>::layout(is_alone);
     return WholeBlock<precision, 64>::layout(is_alone);
   }
 
   template <bool has_part, int most, class Action>
   static auto with_kernel(const FusedPlan& plan, const Action& action) {
-    if constexpr (precision != Precision::tf32) {
-      if (plan.rows == 256) return action(convolve_whole<T, precision, 256, turned, most>);
-      if (plan.rows == 128) return action(convolve_whole<T, precision, 128, turned, most>);
+    if (plan.rows == 256) return action(convolve_whole<T, precision, 256, turned, most>);
+    if (plan.rows == 128) return action(convolve_whole<T, precision, 128, turned, most>);
+    if constexpr (precision == Precision::tf32) {
+      if (plan.rows == 192) return action(convolve_whole<T, precision, 192, turned, most>);
+      if (plan.rows == 96) return action(convolve_whole<T, precision, 96, turned, most>);
     }
     return action(convolve_whole<T, precision, 64, turned, most>);
   }

@@ -76,10 +76,9 @@ class WindowMap {
         "cuTensorMapEncodeIm2col");
   }
 
-  /// Whether kernels of that form take windows by copies. In tf32, where numbers are rounded on the way to products,
-  /// those of more output channels take no longer when they make columns in registers.
+  /// Whether there are kernels of that form that take windows by copies.
   static bool suits_form(const FusedPlan& plan) {
-    return (size_of(plan.type) == 2 || (plan.tf32 && plan.rows == 64)) && plan.pixels == pixels;
+    return (size_of(plan.type) == 2 || plan.tf32) && plan.pixels == pixels;
   }
   /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes, and
   /// is worth while: copies that end within 16 bytes are slow.

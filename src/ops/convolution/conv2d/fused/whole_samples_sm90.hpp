@@ -21,7 +21,7 @@ struct WholeSamples {
   static constexpr int blocks_at_once(int rows) { return rows <= 64 ? 2 : 1; }
 
   /// Finds those of a phase, for the block's pixels.
-  template <class T, int pixels>
+  template <class T, Precision precision, int pixels>
   static __device__ void find(const FusedArguments& arguments, const Phase& phase, std::int64_t first_pixel,
                               char* table) {
     const Windows& windows = arguments.windows;

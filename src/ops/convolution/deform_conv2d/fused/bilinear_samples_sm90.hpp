@@ -9,13 +9,14 @@
 
 namespace portops::impl::fused_sm90 {
 
-/// What a sample is to the threads that make columns of it.
+/// What a sample is to the threads that make columns of it: its weights bring blended numbers to tf32.
+template <Precision precision>
 __device__ inline void write_sample(const FusedOperands& operands, const Sample<float>& sample, float4& weights,
                                     Place& place) {
   float weight[corners];
   sample.weights(weight);
 #pragma unroll
-  for (float& w : weight) w *= sample.factor;
+  for (float& w : weight) w *= precision == Precision::tf32 ? sample.factor * blas::sm90::tf32_factor : sample.factor;
   if (!sample.is_outside()) {
     const std::int64_t units =
         sample.image * operands.x_image + sample.y * operands.x_row + sample.x * operands.x_pixel;
@@ -41,7 +42,7 @@ struct BilinearSamples {
   static constexpr int blocks_at_once(int /*rows*/) { return 1; }
 
   /// Finds those of a phase, for the block's pixels.
-  template <class T, int pixels>
+  template <class T, Precision precision, int pixels>
   static __device__ void find(const FusedArguments& arguments, const Phase& phase, std::int64_t first_pixel,
                               char* table) {
     const SampleTable<corner_count, pixels> samples{arguments.phase_taps};
@@ -73,8 +74,8 @@ struct BilinearSamples {
       for (int i = 0; i < batch; ++i) {
         const int tap = first + i * threads / pixels;
         if (tap >= phase.taps) break;
-        write_sample(arguments.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
-                     places[tap * pixels + pixel]);
+        write_sample<precision>(arguments.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
+                                places[tap * pixels + pixel]);
       }
     }
   }
