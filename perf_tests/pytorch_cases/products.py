@@ -108,7 +108,8 @@ def gradients(function, operands):
 LAYERS = ((4096, 4096, 4096), (8192, 4096, 1024), (256, 1000, 512), (16384, 256, 256))
 FEW_ROWS = ((1, 4096, 4096), (4, 4096, 4096), (8, 4096, 4096), (24, 4096, 4096), (48, 4096, 4096), (4, 1000, 2048))
 PRODUCTS = (((64, 512, 64), (64, 512, 64), True), ((4096, 16, 16), (4096, 16, 16), False), ((4096, 4096), (4096,), False),
-            ((4096,), (4096, 4096), False), ((64, 1, 128), (64, 128, 1024), False), ((8, 1, 256, 64), (1, 8, 64, 256), False))
+            ((4096,), (4096, 4096), False), ((64, 1, 128), (64, 128, 1024), False), ((8, 1, 256, 64), (1, 8, 64, 256), False),
+            ((32, 8, 512, 64), (8, 64, 96), False))
 
 
 def cases(device):
@@ -120,6 +121,8 @@ def cases(device):
                for x, y, transpose_y in PRODUCTS]
     # Shapes that nobody looked at while the kernels were made.
     listed += [Matmul(op, "f32", (33, 1001), (1001, 517)) for op in ("matmul", "matmul_grad")]
+    listed += [Matmul("matmul_grad", t, x, y, math) for t, math in kinds
+               for x, y in (((16, 12, 197, 64), (12, 64, 64)), ((40, 3, 1000, 24), (3, 24, 40)))]
     listed += [Linear("linear", t, *layer, math) for t, math in kinds
                for layer in ((5, 10000, 1536), (3, 512, 12544), (20, 2560, 2560), (40, 11008, 1280))]
     return listed + [Matmul("matmul", t, x, y, "ieee", True) for t in ("f32", "f64", "f16")

@@ -168,6 +168,19 @@ Choice choose(cublasLtHandle_t handle, Descriptions& descriptions, const Problem
   return choice;
 }
 
+/// Memory for hardly any sums that blocks leave to a second kernel.
+constexpr std::size_t bytes_without_shares = 1 << 20;
+
+/// Whether cuBLAS, in tf32, would have blocks share the inner axis although adding up what they leave takes longer than
+/// that saves. With less memory it cannot.
+bool shares_too_much(const Context& ctx, const Product& p) {
+  constexpr std::int64_t most_bytes = 512 << 10;              // of c
+  constexpr std::int64_t most_terms = std::int64_t{1} << 33;  // large products want the memory for something else
+  return p.type == ElementType::f32 && ctx.math() == Math::tf32 &&
+         p.rows * p.columns * static_cast<std::int64_t>(size_of(p.c_type)) > most_bytes &&
+         p.rows * p.columns < most_terms / p.inner;
+}
+
 }  // namespace
 
 bool multiply_with_bias_by_cublas(const Context& ctx, const Product& p, Workspace workspace) {
@@ -175,6 +188,7 @@ bool multiply_with_bias_by_cublas(const Context& ctx, const Product& p, Workspac
   const impl::CurrentDevice device(ctx);
   const cublasLtHandle_t handle = lt_handles().of_device(space.cuda_device());
   Descriptions descriptions(p, ctx.math());
+  if (shares_too_much(ctx, p)) workspace.bytes = std::min(workspace.bytes, bytes_without_shares);
   const Choice algorithm = choose(handle, descriptions, problem_of(ctx, p, workspace.bytes));
   if (!algorithm) return false;
   const auto run = [&](auto alpha, auto beta) {

@@ -34,17 +34,6 @@ std::array<TensorProduct::Kinds, 3> kinds_in_copy(const TensorProduct& product, 
   return {batch, own, inner};
 }
 
-/// Those axes. A batch that the tensor is broadcast along is not copied.
-std::vector<Axis*> axes_in_copy(TensorProduct& product, TensorProduct::Tensors tensor) {
-  std::vector<Axis*> result;
-  for (const TensorProduct::Kinds kind : kinds_in_copy(product, tensor)) {
-    for (Axis& axis : product.axes[kind]) {
-      if (kind != batch || axis.stride[tensor] != 0) result.push_back(&axis);
-    }
-  }
-  return result;
-}
-
 /// Whether the tensor's elements along the axes are those of one axis.
 bool is_one_axis(const Axes& axes, TensorProduct::Tensors tensor) {
   for (std::size_t k = 1; k < axes.size(); ++k) {
@@ -116,11 +105,21 @@ GemmPlan::GemmPlan(const Context& ctx, const TensorProduct& product) : product_(
   if (ctx.backend() == Backend::cuda) join_batches();
   for (const Tensors tensor : {a, b, c}) {
     if (!is_copied_[tensor]) continue;
-    std::int64_t size = 1;
-    for (const Axis* axis : axes_in_copy(product_, tensor)) size *= axis->extent;
-    copies_[tensor] = TemporaryArray(layout_, size, size_of(product_.tensor[tensor].type()));
+    copies_[tensor] = TemporaryArray(layout_, copied_elements(tensor), size_of(product_.tensor[tensor].type()));
   }
   gemm_ = TemporaryArray(layout_, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
+}
+
+/// The axes of a tensor's copy, in their order. A batch that the tensor is broadcast along is not copied, unless it is
+/// to be spread.
+std::vector<TensorProduct::Axis*> GemmPlan::axes_in_copy(TensorProduct& product, Tensors tensor) const {
+  std::vector<Axis*> result;
+  for (const TensorProduct::Kinds kind : kinds_in_copy(product, tensor)) {
+    for (Axis& axis : product.axes[kind]) {
+      if (kind != batch || axis.stride[tensor] != 0 || is_spread_[tensor]) result.push_back(&axis);
+    }
+  }
+  return result;
 }
 
 std::optional<TensorProduct::Tensors> GemmPlan::find_matrices() {
@@ -174,17 +173,50 @@ std::int64_t GemmPlan::launches() const {
   return result;
 }
 
-void GemmPlan::join_batches() {
-  if (is_copied_[c] || launches() == 1) return;
-  // On an H200 a launch takes some 6 us, in which so much is read and written.
-  constexpr std::int64_t bytes_of_launch = 16 << 20;
-  const TensorRef& of_c = product_.tensor[c];
-  const std::int64_t bytes = of_c.size() * static_cast<std::int64_t>(size_of(of_c.type()));
-  GemmPlan joined = *this;
-  joined.is_copied_[c] = true;
-  if (!joined.find_matrices() && (joined.launches() + 1) * bytes_of_launch + 2 * bytes < launches() * bytes_of_launch) {
-    *this = joined;
+std::int64_t GemmPlan::copied_elements(Tensors tensor) const {
+  TensorProduct product = product_;
+  std::int64_t size = 1;
+  for (const Axis* axis : axes_in_copy(product, tensor)) size *= axis->extent;
+  return size;
+}
+
+std::int64_t GemmPlan::bytes_beside_products() const {
+  std::int64_t bytes = launches() * bytes_of_products;
+  for (const Tensors tensor : {a, b, c}) {
+    if (!is_copied_[tensor]) continue;
+    const auto element = static_cast<std::int64_t>(size_of(product_.tensor[tensor].type()));
+    bytes += bytes_of_pass + 2 * copied_elements(tensor) * element;
   }
+  return bytes;
+}
+
+void GemmPlan::join_batches() {
+  if (launches() == 1) return;
+  const GemmPlan without = *this;
+  for (const Tensors tensor : {a, b, c}) {
+    const std::optional<GemmPlan> joined = without.with_copy(tensor);
+    if (joined && joined->bytes_beside_products() < bytes_beside_products()) *this = *joined;
+  }
+}
+
+std::optional<GemmPlan> GemmPlan::with_copy(Tensors tensor) const {
+  GemmPlan result = *this;
+  result.is_copied_[tensor] = true;
+  if (tensor != c) {
+    result.is_spread_[tensor] = true;
+    // Of the rows that b lacks, or the columns that a does, all but those of the matrices are a batch.
+    Axes& lacking = result.product_.axes[tensor == a ? columns : rows];
+    merge_axes(lacking);
+    if (!lacking.empty()) {
+      const Axis own = take_axis(lacking, tensor == a ? b : a);
+      Axes& all = result.product_.axes[batch];
+      all.insert(all.end(), lacking.begin(), lacking.end());
+      order_by_stride(all, c);
+      lacking = {own};
+    }
+  }
+  if (result.find_matrices()) return {};
+  return result;
 }
 
 void* GemmPlan::data_of(Tensors tensor, void* memory) const {

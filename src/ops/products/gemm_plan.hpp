@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace portops::impl {
 
@@ -35,6 +36,11 @@ class GemmPlan {
   std::size_t workspace() const { return layout_.bytes(); }
   /// Whether it is one product, of tensors as they lie.
   bool is_direct() const { return is_copied_ == std::array<bool, 3>{} && launches() == 1; }
+  /// What a GPU reads and writes in the time that a launch of products, or of a copy or a sum, takes at least: some 5
+  /// us, and 2.
+  static constexpr std::int64_t bytes_of_products = 16 << 20, bytes_of_pass = 6 << 20;
+  /// Read and written by copies, and what could be meanwhile for each launch.
+  std::int64_t bytes_beside_products() const;
   void run(const Context& ctx, const ProductLabels& labels, void* memory) const;
 
  private:
@@ -45,14 +51,18 @@ class GemmPlan {
   std::optional<Tensors> find_matrices();
   /// The batches that are enqueued one after the other.
   std::int64_t launches() const;
-  /// Has c copied where this makes a batch of several, which are worth more.
+  /// Has a tensor copied where this makes one batch of several, which are worth more.
   void join_batches();
+  /// The same plan with a copy of the tensor, which has elements of its own along a batch that it is broadcast along.
+  std::optional<GemmPlan> with_copy(Tensors tensor) const;
+  std::vector<Axis*> axes_in_copy(TensorProduct& product, Tensors tensor) const;
+  std::int64_t copied_elements(Tensors tensor) const;
   void* data_of(Tensors tensor, void* memory) const;
   void copy(const Context& ctx, const ProductLabels& labels, Tensors tensor, void* memory) const;
   void multiply(const Context& ctx, void* memory, double beta, const TensorRef& bias) const;
 
   TensorProduct product_;
-  std::array<bool, 3> is_copied_{};
+  std::array<bool, 3> is_copied_{}, is_spread_{};  ///< spread: a copy that is not broadcast along the batch
   Axis row_, column_, inner_;
   TensorProduct::Axes batch_;  ///< the last one is that of blas::Batch
   bool is_turned_ = false;     ///< whether c lies by columns: then its transpose is computed

@@ -6,6 +6,7 @@
 #include "core/exec/workspace.hpp"
 #include "core/map/sum_plan.hpp"
 #include "ops/products/gemm_plan.hpp"
+#include "ops/products/parts_plan.hpp"
 #include "ops/products/tensor_product_kernels.hpp"
 
 #include <algorithm>
@@ -156,7 +157,10 @@ void merge_axes(Axes& axes) {
 std::size_t tensor_product_workspace(const Context& ctx, const TensorProduct& product) {
   if (product.tensor[TensorProduct::c].size() == 0) return 0;
   if (suits_loop(ctx, product)) return map_workspace(make_product_loop(product), ctx.backend());
-  return product.extent(TensorProduct::inner) == 0 ? 0 : GemmPlan(ctx, product).workspace();
+  if (product.extent(TensorProduct::inner) == 0) return 0;
+  const GemmPlan whole(ctx, product);
+  const std::optional<PartsPlan> parts = PartsPlan::find(ctx, product, whole);
+  return parts ? parts->workspace() : whole.workspace();
 }
 
 void multiply(const Context& ctx, ProductOperator op, const TensorProduct& product) {
@@ -168,9 +172,10 @@ void multiply(const Context& ctx, ProductOperator op, const TensorProduct& produ
   }
   const ProductLabels& labels = labels_of(op);
   if (product.extent(TensorProduct::inner) == 0) return spread_bias(ctx, labels, product);
-  const GemmPlan plan(ctx, product);
-  const Temporary memory(ctx, labels.workspace.c_str(), plan.workspace());
-  plan.run(ctx, labels, memory.data());
+  const GemmPlan whole(ctx, product);
+  const std::optional<PartsPlan> parts = PartsPlan::find(ctx, product, whole);
+  const Temporary memory(ctx, labels.workspace.c_str(), parts ? parts->workspace() : whole.workspace());
+  parts ? parts->run(ctx, op, labels, memory.data()) : whole.run(ctx, labels, memory.data());
 }
 
 std::size_t ProductGradients::workspace(const Context& ctx) const {

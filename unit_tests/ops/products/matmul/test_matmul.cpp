@@ -51,6 +51,13 @@ const std::vector<Shapes> shapes{
     {{2, 1, 2, 5, 7}, {2, 3, 1, 7, 4}},
     {{2, 3, 1, 2, 1, 3, 4}, {2, 1, 5, 2, 3, 4, 2}},
     {{2, 1, 2, 1, 2, 1, 3, 4}, {1, 2, 1, 2, 1, 2, 4, 2}},
+    // A matrix for each of the inner batch, whose gradient is summed over the outer one: in parts on GPUs, unless these
+    // are too many.
+    {{6, 3, 20, 8}, {3, 8, 12}},
+    {{5, 2, 33, 7}, {1, 2, 7, 9}},
+    {{3, 7, 9}, {5, 3, 9, 4}},
+    {{70, 2, 4, 5}, {2, 5, 3}},
+    {{2, 3, 2, 6, 5}, {3, 1, 5, 4}},
     // Tiles that are not full, and slices of the inner axis.
     {{2, 98, 260}, {2, 260, 20}},
     {{9, 300}, {300, 130}},
