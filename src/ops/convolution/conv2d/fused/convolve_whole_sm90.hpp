@@ -26,7 +26,7 @@ struct WholeBlock {
   /// warpgroup of its own, which gives them its own. Elsewhere it has a warp.
   static constexpr bool shares_out_registers = by_registers && rows == 256;
   static constexpr int all_threads = threads + (shares_out_registers ? 128 : 32);
-  static constexpr int copying_registers = 40, multiplying_registers = 232;
+  static constexpr int copying_registers = 56, multiplying_registers = 224;
   static constexpr int columns_bytes = pixels * chunk_bytes;  ///< of a stage; then comes the weight
   static constexpr int weight_bytes = Tile<precision>::bytes(rows), stage_bytes = columns_bytes + weight_bytes;
   /// Two blocks share a multiprocessor where registers do: one begins or writes its sums while the other multiplies.
