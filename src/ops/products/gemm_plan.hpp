@@ -53,7 +53,8 @@ class GemmPlan {
   std::int64_t launches() const;
   /// Has a tensor copied where this makes one batch of several, which are worth more.
   void join_batches();
-  /// The same plan with a copy of the tensor, which has elements of its own along a batch that it is broadcast along.
+  /// The same plan with a copy of the tensor, which has elements of its own along a batch that it is broadcast along;
+  /// nothing where others would have to be copied then.
   std::optional<GemmPlan> with_copy(Tensors tensor) const;
   std::vector<Axis*> axes_in_copy(TensorProduct& product, Tensors tensor) const;
   std::int64_t copied_elements(Tensors tensor) const;
