@@ -17,7 +17,11 @@ def skip_if_left_out(result: subprocess.CompletedProcess[str]) -> subprocess.Com
     return result
 
 
+def is_sanitized() -> bool:
+    return bool(os.environ.get("PORTOPS_SANITIZED"))
+
+
 def skip_where_sanitized() -> None:
     """Skips a test that calls what others call, and takes long under sanitizers."""
-    if os.environ.get("PORTOPS_SANITIZED"):
+    if is_sanitized():
         raise unittest.SkipTest("too long under a sanitizer")

@@ -10,7 +10,7 @@ import resource
 import struct
 import unittest
 
-from left_out import skip_where_sanitized
+from left_out import is_sanitized, skip_where_sanitized
 from train_fixture import SMALL, TrainProgramTest, small
 
 
@@ -140,7 +140,7 @@ class CheckpointsTest(TrainProgramTest):
         self.assertIn("\nresumed  c, after epoch 1 of 2\n", self.run_ok(*options, "--resume"))
 
     def test_a_full_disk_keeps_the_checkpoint(self) -> None:
-        options = small("--epochs=40", "--checkpoint=c.safetensors")
+        options = small(f"--epochs={4 if is_sanitized() else 40}", "--checkpoint=c.safetensors")
         self.interrupted(*options)
         before, files = self.read("c.safetensors"), sorted(os.listdir(self.folder))
         self.assertGreater(len(before), 50000)
@@ -150,7 +150,8 @@ class CheckpointsTest(TrainProgramTest):
         self.assertEqual(len(set(result.stderr.splitlines())), 1)
         self.assertEqual(result.stderr.count("\n"), len(self.epochs(result.stdout)))
         self.assertRegex(result.stderr, r"^portops_train: .*c\.safetensors.*: File too large\n")
-        self.assertEqual(self.result(result.stdout), 100)
+        if not is_sanitized():  # where it has not learned enough
+            self.assertEqual(self.result(result.stdout), 100)
         self.assertEqual(self.read("c.safetensors"), before)
         self.assertEqual(sorted(set(os.listdir(self.folder)) - {"mistakes.png"}), files)
 

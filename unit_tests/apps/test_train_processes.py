@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import idx_files
-from left_out import skip_if_left_out
+from left_out import skip_if_left_out, skip_where_sanitized
 
 PROGRAM = os.environ["PORTOPS_TRAIN"]
 LAUNCHER = os.environ.get("PORTOPS_MPIEXEC", "")
@@ -81,10 +81,12 @@ class ProcessesTest(unittest.TestCase):
             self.assertEqual(self.read(f"by-{processes}"), self.read("alone"))
 
     def test_one_process_is_the_program_without_a_launcher(self) -> None:
+        skip_where_sanitized()
         self.assertEqual(self.train(1, "launched", "--epochs=1"), self.train(0, "alone", "--epochs=1"))
         self.assertEqual(self.read("launched"), self.read("alone"))
 
     def test_another_number_of_processes_goes_on_from_a_checkpoint(self) -> None:
+        skip_where_sanitized()
         options = ("--epochs=2", "--micro-batches=3")
         self.train(2, "whole", *options)
         self.train(3, "parts", *options)
@@ -94,6 +96,7 @@ class ProcessesTest(unittest.TestCase):
         self.assertIn("resumed  whole, after epoch 2 of 2", output)
 
     def test_micro_batches_are_those_of_the_checkpoint(self) -> None:
+        skip_where_sanitized()
         self.train(4, "c", "--epochs=1")
         result = self.call(2, "--checkpoint=c", "--resume", "--epochs=1")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -106,6 +109,7 @@ class ProcessesTest(unittest.TestCase):
         )
 
     def test_gzipped_images_come_to_the_same_bits(self) -> None:
+        skip_where_sanitized()
         idx_files.write_folder(os.path.join(self.folder, "packed"), ending=".gz")
         self.train(2, "plain", "--epochs=2")
         packed = tuple(option.replace("--data=images", "--data=packed") for option in SMALL)
@@ -116,6 +120,7 @@ class ProcessesTest(unittest.TestCase):
     # --- whole batches are normalised ----------------------------------------------------------------------
 
     def test_whole_batches_are_the_same_but_for_rounding(self) -> None:
+        skip_where_sanitized()
         # In the end a batch of a single image, of which three processes have nothing.
         idx_files.write_folder(os.path.join(self.folder, "images"), train=193)
         options = ("--epochs=2", "--dtype=f64", "--synchronise-batch-norm")

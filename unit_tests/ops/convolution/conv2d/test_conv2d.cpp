@@ -163,7 +163,7 @@ TEST_P(Conv2dTest, without_a_bias) {
 TEST_P(Conv2dTest, has_strides_of_1_and_no_padding_by_default) {
   Conv2dProblem<float> problem(ctx, {.padding = {0, 0}, .has_bias = false});
   conv2d(ctx, problem.refs["x"], problem.refs["weight"], problem.refs["out"]);
-  problem.expect("out", problem.expected().at("out"));
+  problem.expect("out", problem.expected("out"));
 }
 
 TEST_P(Conv2dTest, does_not_drift_over_constant_data) {

@@ -79,7 +79,7 @@ void check_path_on(const Context& ctx, const std::vector<Conv2dCase>& all, const
     for_each_type([&]<class T>() {
       Conv2dProblem<T> problem(ctx, c);
       path(ctx, problem.windows(), tensors_of(problem), 1);
-      problem.expect("out", problem.expected().at("out"));
+      problem.expect("out", problem.expected("out"));
     });
   }
 }
@@ -171,7 +171,7 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
       Conv2dProblem<T> problem(ctx, c);
       const impl::ConvolutionTensors tensors = tensors_of(problem);
       const impl::Windows windows = problem.windows();
-      const std::vector<Sum> expected = problem.expected().at("out");
+      const std::vector<Sum> expected = problem.expected("out");
       for (const Math math : {Math::ieee, Math::tf32}) {
         const Context with_math = Context(ctx).math(math);
         if (!impl::can_fuse(with_math, windows, tensors)) continue;
@@ -207,7 +207,7 @@ TEST_P(Conv2dPathsTest, tf32_is_exact_where_it_can_be_and_has_no_bias_elsewhere)
   // Sums of such numbers fit into the 24 bits of an f32.
   problem.fill("x", [](std::size_t i) { return static_cast<double>(i * 7919 % 4095) - 2047.0; });
   problem.fill("weight", [](std::size_t i) { return static_cast<double>(i % 7) - 3.0; });
-  std::vector<Sum> expected = problem.expected().at("out");
+  std::vector<Sum> expected = problem.expected("out");
   for (const impl::FusedForm& form : forms) {
     SCOPED_TRACE(text_of(form));
     problem.poison("out");
@@ -219,7 +219,7 @@ TEST_P(Conv2dPathsTest, tf32_is_exact_where_it_can_be_and_has_no_bias_elsewhere)
   for (const char* name : {"x", "weight"}) {
     problem.fill(name, [&](std::size_t) { return random.uniform(0.5, 2.0); });
   }
-  expected = problem.expected().at("out");
+  expected = problem.expected("out");
   Conv2dTensor<float>& out = problem.tensors.at("out");
   for (const impl::FusedForm& form : forms) {
     SCOPED_TRACE(text_of(form));
@@ -251,7 +251,7 @@ TEST_P(Conv2dPathsTest, rows_of_windows_of_few_channels_equal_the_reference) {
           if (!impl::suits_window_rows(with_math, problem.windows(), tensors_of(problem))) continue;
           impl::convolve_by_window_rows(with_math, problem.windows(), tensors_of(problem));
           const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
-          problem.expect("out", problem.expected().at("out"), rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+          problem.expect("out", problem.expected("out"), rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
           ++fused;
         }
       }
