@@ -85,24 +85,27 @@ inline Conv2dResults conv2d_reference(const Conv2dCase& c, const Conv2dValues& i
   auto &out = result("out"), &x_grad = result("x_grad"), &weight_grad = result("weight_grad");
   auto& bias_grad = result("bias_grad");
   const auto &x = inputs.at("x"), &weight = inputs.at("weight"), &out_grad = inputs.at("out_grad");
-  const std::int64_t of_group = c.channels / c.groups;
+  const std::int64_t of_group = c.channels / c.groups, out_of_group = c.out_channels / c.groups;
   const auto index = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   std::size_t at_out = 0;
   for (std::int64_t n = 0; n < c.images; ++n) {
     for (std::int64_t m = 0; m < c.out_channels; ++m) {
       for (std::int64_t i = 0; i < c.windows(0); ++i) {
         for (std::int64_t j = 0; j < c.windows(1); ++j, ++at_out) {
-          for (std::int64_t element = 0; element < of_group * c.taps(); ++element) {
-            const std::int64_t channel = m / (c.out_channels / c.groups) * of_group + element / c.taps();
-            const std::int64_t k = element % c.taps() / c.kernel[1], l = element % c.kernel[1];
-            const std::int64_t v = i * c.stride[0] - c.padding[0] + k * c.dilation[0];
-            const std::int64_t u = j * c.stride[1] - c.padding[1] + l * c.dilation[1];
-            if (v < 0 || v >= c.height || u < 0 || u >= c.width) continue;
-            const std::size_t at_x = index(((n * c.channels + channel) * c.height + v) * c.width + u);
-            const std::size_t at_weight = index(m * of_group * c.taps() + element);
-            if (!out.empty()) out[at_out].add(weight[at_weight] * x[at_x]);
-            if (!x_grad.empty()) x_grad[at_x].add(weight[at_weight] * out_grad[at_out]);
-            if (!weight_grad.empty()) weight_grad[at_weight].add(x[at_x] * out_grad[at_out]);
+          const std::int64_t first_channel = m / out_of_group * of_group;
+          std::size_t at_weight = index(m * of_group * c.taps());
+          for (std::int64_t channel = first_channel; channel < first_channel + of_group; ++channel) {
+            for (std::int64_t k = 0; k < c.kernel[0]; ++k) {
+              const std::int64_t v = i * c.stride[0] - c.padding[0] + k * c.dilation[0];
+              for (std::int64_t l = 0; l < c.kernel[1]; ++l, ++at_weight) {
+                const std::int64_t u = j * c.stride[1] - c.padding[1] + l * c.dilation[1];
+                if (v < 0 || v >= c.height || u < 0 || u >= c.width) continue;
+                const std::size_t at_x = index(((n * c.channels + channel) * c.height + v) * c.width + u);
+                if (!out.empty()) out[at_out].add(weight[at_weight] * x[at_x]);
+                if (!x_grad.empty()) x_grad[at_x].add(weight[at_weight] * out_grad[at_out]);
+                if (!weight_grad.empty()) weight_grad[at_weight].add(x[at_x] * out_grad[at_out]);
+              }
+            }
           }
           if (c.has_bias && !out.empty()) out[at_out].add(inputs.at("bias")[index(m)]);
           if (!bias_grad.empty()) bias_grad[index(m)].add(out_grad[at_out]);
