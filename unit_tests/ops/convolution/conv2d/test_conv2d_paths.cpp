@@ -8,6 +8,7 @@
 #include "ops/convolution/conv2d/window_rows.hpp"
 #include "ops/convolution/conv2d/x_grad.hpp"
 #include "ops/convolution/convolve.hpp"
+#include "ops/convolution/fused_form_text.hpp"
 
 #include <cmath>
 #include <string>
@@ -61,11 +62,6 @@ const std::vector<Conv2dCase> cases{
 class Conv2dPathsTest : public OnEveryBackend {};
 
 PORTOPS_ON_EVERY_BACKEND(Conv2dPathsTest);
-
-std::string text_of(const impl::FusedForm& form) {
-  return std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
-         std::to_string(form.splits) + " splits";
-}
 
 template <class T>
 impl::ConvolutionTensors tensors_of(const Conv2dProblem<T>& problem) {

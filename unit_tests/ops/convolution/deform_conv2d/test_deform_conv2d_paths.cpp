@@ -5,6 +5,7 @@
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_rules.hpp"
 #include "ops/convolution/deform_conv2d/gradient/pixels_grad_path.hpp"
+#include "ops/convolution/fused_form_text.hpp"
 #include "strided_tensor.hpp"
 
 #include <limits>
@@ -134,8 +135,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
         if (!impl::can_fuse(with_math, windows, tensors)) continue;
         const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
         for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), windows, tensors.x.type())) {
-          SCOPED_TRACE(std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
-                       std::to_string(form.splits) + " splits");
+          SCOPED_TRACE(text_of(form));
           problem.tensors.at("out").fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
           impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
           problem.expect("out", expected, rounds ? 0x1p-10 : DeformConv2dProblem<T>::default_tolerance);
@@ -164,8 +164,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_writes_channels_last_what_it_w
         out.download();
         // At multiples of 16 bytes and between them.
         for (const std::int64_t apart : {(extents[1] + 7) / 8 * 8, extents[1] + 3}) {
-          SCOPED_TRACE(std::to_string(form.rows) + " output channels, " + std::to_string(form.pixels) + " pixels, " +
-                       std::to_string(form.splits) + " splits, " + std::to_string(apart) + " apart");
+          SCOPED_TRACE(text_of(form) + ", " + std::to_string(apart) + " apart");
           auto lines = StridedTensor<T>::channels_last(ctx, extents, apart, apart % 8);
           tensors.out = lines.ref();
           impl::convolve_fused(ctx, Operator::fused(), windows, tensors, form);
