@@ -190,8 +190,10 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
     PORTOPS_TILE_PRODUCT("n192" form, PORTOPS_NAMES_96, 96, 97, 98, 99, 100, PORTOPS_SUMS_64(0), PORTOPS_SUMS_32(64)); \
   } else if constexpr (columns == 128) {                                                                               \
     PORTOPS_TILE_PRODUCT("n128" form, PORTOPS_NAMES_64, 64, 65, 66, 67, 68, PORTOPS_SUMS_64(0));                       \
-  } else {                                                                                                             \
+  } else if constexpr (columns == 64) {                                                                                \
     PORTOPS_TILE_PRODUCT("n64" form, PORTOPS_NAMES_32, 32, 33, 34, 35, 36, PORTOPS_SUMS_32(0));                        \
+  } else {                                                                                                             \
+    PORTOPS_TILE_PRODUCT("n32" form, PORTOPS_NAMES_16, 16, 17, 18, 19, 20, PORTOPS_SUMS_16(0));                        \
   }
 #endif
 
@@ -200,7 +202,7 @@ template <Precision precision, int columns, bool a_turned, bool b_turned>
 __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[columns / 2],
                                                   [[maybe_unused]] std::uint64_t a, [[maybe_unused]] std::uint64_t b,
                                                   [[maybe_unused]] int adds) {
-  static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256);
+  static_assert(columns == 32 || columns == 64 || columns == 128 || columns == 192 || columns == 256);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (precision == Precision::f16) {
     PORTOPS_TILE_PRODUCT_OF_COLUMNS("k16.f32.f16.f16")
@@ -235,6 +237,14 @@ __device__ __forceinline__ std::uint64_t describe(SharedAddress tile) {
   constexpr std::uint64_t swizzle = row_bytes == 128 ? 1 : 2;
   return static_cast<std::uint64_t>(tile >> 4 & 0x3fff) | bytes_of_lines >> 4 << 16 | bytes_of_8_rows >> 4 << 32 |
          swizzle << 62;
+}
+
+/// That of a tile whose rows have 32, 64 or 128 bytes, swizzled as the engine for tensor copies swizzles boxes of so
+/// many: by where they lie, so that it may begin at any row. Each eight rows begin `pitch` rows behind those before.
+__device__ __forceinline__ std::uint64_t describe_rows(SharedAddress tile, int row_bytes, int pitch) {
+  const std::uint64_t swizzle = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
+  return static_cast<std::uint64_t>(tile >> 4 & 0x3fff) | std::uint64_t{1} << 16 |
+         static_cast<std::uint64_t>(pitch * row_bytes >> 4) << 32 | swizzle << 62;
 }
 
 /// A descriptor that is the same for all threads of a warp, said so that the compiler knows it: it then keeps what is
@@ -281,16 +291,31 @@ __device__ __forceinline__ void for_rows_of_sums(const float (&sums)[columns / 2
   }
 }
 
+/// Calls action(i, pack) for the sums of this thread, four at a time, which it may change: a pair of each of its rows.
+template <int columns, class Action>
+__device__ __forceinline__ void for_packs_of_sums(float (&all)[columns / 2], const Action& action) {
+#pragma unroll
+  for (int i = 0; i < columns / 8; ++i) {
+    float* const sums = all + 4 * i;
+    float4 pack = make_float4(sums[0], sums[1], sums[2], sums[3]);
+    action(i, pack);
+    sums[0] = pack.x;
+    sums[1] = pack.y;
+    sums[2] = pack.z;
+    sums[3] = pack.w;
+  }
+}
+
 /// The sums of 64 rows by `columns`, for a warpgroup, of products of two tiles of 16-bit numbers.
 template <int columns>
 class TileSums {
  public:
-  /// Enqueues the product of rows of 128 bytes.
-  template <Precision precision, bool b_turned>
+  /// Enqueues the product of rows of 128 bytes, or of as much of them as so many instructions take.
+  template <Precision precision, bool b_turned, int instructions = Tile<precision>::instructions>
   __device__ __forceinline__ void add(std::uint64_t a, std::uint64_t b) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-    for (int k = 0; k < Tile<precision>::instructions; ++k) {
+    for (int k = 0; k < instructions; ++k) {
       multiply_32_bytes<precision, columns, false, b_turned>(sums_, a + instruction_offset<precision>(0, k),
                                                              b + instruction_offset<precision, b_turned>(0, k), 1);
     }
@@ -310,6 +335,10 @@ class TileSums {
   template <class Action>
   __device__ __forceinline__ void for_rows(const Action& action) const {
     for_rows_of_sums<columns>(sums_, action);
+  }
+  template <class Action>
+  __device__ __forceinline__ void for_packs(const Action& action) {
+    for_packs_of_sums<columns>(sums_, action);
   }
 
  private:
@@ -378,19 +407,9 @@ class TileProduct {
     for_rows_of_sums<columns>(sums_, action);
   }
 
-  /// Calls action(i, pack) for the sums of this thread, four at a time, which it may change.
   template <class Action>
   __device__ __forceinline__ void for_packs(const Action& action) {
-#pragma unroll
-    for (int i = 0; i < columns / 8; ++i) {
-      float* const sums = sums_ + 4 * i;
-      float4 pack = make_float4(sums[0], sums[1], sums[2], sums[3]);
-      action(i, pack);
-      sums[0] = pack.x;
-      sums[1] = pack.y;
-      sums[2] = pack.z;
-      sums[3] = pack.w;
-    }
+    for_packs_of_sums<columns>(sums_, action);
   }
 
  private:

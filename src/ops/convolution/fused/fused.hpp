@@ -26,6 +26,12 @@ struct BlockTime {
   int step_time;
   int at_once = 1;
   int lone_step_time = 0;  ///< where it has a multiprocessor to itself, if that differs
+  Residence residence = Residence::none;
+  /// Of a resident one, whose fixed time is that to begin: what each tile adds to its steps' time. Both are shared by
+  /// tiles that are worked on at once.
+  int tile_time = 0;
+
+  bool is_resident() const { return residence != Residence::none; }
 };
 
 /// The kernels of an operator.
@@ -33,6 +39,8 @@ struct FusedKernels {
   const ConvolutionLabels& labels;
   /// In all forms that there are.
   std::span<const BlockTime> (*block_times)(ElementType type, bool tf32);
+  /// Whether there is a kernel whose blocks are resident, as its plan says, and a multiprocessor has room for them.
+  bool (*fits_resident)(const FusedConvolution& convolution);
   /// How many groups of blocks that share the inner axis the current device runs at once.
   int (*clusters_at_once)(const FusedPlan& plan);
   /// Packs the weights, and then computes, both on `stream`. Throws Error where a launch fails.
@@ -51,17 +59,17 @@ bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTenso
 /// How a call is cut into the work of blocks of threads: output channels, pixels, and blocks that share the inner axis.
 struct FusedForm {
   int rows, pixels, splits;
+  Residence residence = Residence::none;
 };
-
-/// All that there are for a call.
-std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                                   ElementType type);
 
 /// A call of the path.
 struct FusedCall {
   Windows windows;
   ConvolutionTensors tensors;
 };
+
+/// All that there are for a call.
+std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const FusedCall& call);
 
 /// In the form that is expected to be the fastest, or in that one. Several calls have one x, and as many output
 /// channels and groups each: they are launched together, where each alone would leave much of a GPU idle.

@@ -131,4 +131,21 @@ struct Phase {
   }
 };
 
+/// Calls action(chunk, tap) for a block's steps, one after the other; the tap is counted in the window.
+template <class Action>
+__device__ __forceinline__ void for_steps(const FusedArguments& arguments, const BlockTile& tile,
+                                          const Action& action) {
+  for (int i = 0; i < tile.steps;) {
+    const Phase phase(arguments, tile, i);
+    int chunk = phase.chunk, tap = phase.tap;
+    for (; i < phase.end; ++i) {
+      action(chunk, phase.first_tap + tap);
+      if (++tap == phase.taps) {
+        tap = 0;
+        ++chunk;
+      }
+    }
+  }
+}
+
 }  // namespace portops::impl::fused_sm90

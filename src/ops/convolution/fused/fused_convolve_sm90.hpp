@@ -16,9 +16,9 @@
 // The fused kernel and its launches. For _sm90.cu alone, which say how samples are found: see fused_columns_sm90.hpp.
 // Which kernels an operator has in an element type is a parameter of the launches, a struct Forms with
 //
-//   block_threads(plan)                            of a block
+//   block_threads(plan, windows)                   of a block
 //   packs, in_order                                whether the weight is packed, and its channels then in their order
-//   layout(plan)                                   the SharedLayout
+//   shared_bytes(plan, windows)                    of a block's shared memory
 //   with_kernel<has_part, most>(plan, action)      calls action(kernel) with that of the plan
 //   arguments(FusedBatch, convolutions)            what the kernel is given
 
@@ -147,9 +147,9 @@ struct Launch {
     config.attrs = attributes;
     config.numAttrs = 1;
   }
-  /// Of convolutions with so many tiles of pixels.
-  Launch(const FusedPlan& plan, unsigned pixel_tiles, unsigned groups, unsigned block, int shared_bytes)
-      : Launch(dim3(pixel_tiles, groups * static_cast<unsigned>(plan.row_tiles), static_cast<unsigned>(plan.splits)),
+  /// Of convolutions with so many blocks for each tile of output channels.
+  Launch(const FusedPlan& plan, unsigned blocks, unsigned groups, unsigned block, int shared_bytes)
+      : Launch(dim3(blocks, groups * static_cast<unsigned>(plan.row_tiles), static_cast<unsigned>(plan.splits)),
                block) {
     config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
     attributes[1].id = cudaLaunchAttributeClusterDimension;
@@ -177,13 +177,14 @@ template <class Samples, class T, Precision precision>
 struct FormsInRegisters {
   static constexpr bool packs = true, in_order = false;
 
-  static int block_threads(const FusedPlan&) { return threads; }
+  static int block_threads(const FusedPlan&, const Windows&) { return threads; }
 
-  static SharedLayout layout(const FusedPlan& plan) {
+  static int shared_bytes(const FusedPlan& plan, const Windows&) {
     constexpr int corners = Samples::corner_count;
     const int table = plan.pixels == 64 ? SampleTable<corners, 64>{plan.phase_taps}.bytes()
                                         : SampleTable<corners, 128>{plan.phase_taps}.bytes();
-    return {stages_of<precision>(plan.rows), Tile<precision>::bytes(plan.rows), plan.rows, plan.pixels, table};
+    const int stages = stages_of<precision>(plan.rows), stage_bytes = Tile<precision>::bytes(plan.rows);
+    return SharedLayout(stages, stage_bytes, plan.rows, plan.pixels, table).bytes;
   }
 
   template <bool has_part, int most, class Action>
@@ -222,9 +223,9 @@ class FusedPath {
         FusedPlan one = plan;
         one.row_tiles = 1;
         using Forms = FormsOf<T, precision>;
-        const Launch launch(one, 1, 1, Forms::block_threads(plan), shared_bytes<Forms>(plan));
+        const Launch launch(one, 1, 1, Forms::block_threads(plan, {}), Forms::shared_bytes(plan, {}));
         int count = 0;
-        prepare<Forms>(labels, kernel, plan);
+        prepare<Forms>(labels, kernel, plan, {});
         check_cuda(cudaOccupancyMaxActiveClusters(&count, kernel, &launch.config), labels.fused,
                    "cudaOccupancyMaxActiveClusters");
         return count;
@@ -270,17 +271,12 @@ class FusedPath {
     if (plan.run_bytes % chunk_bytes == 0) return Forms::template with_kernel<false, most>(plan, action);
     return Forms::template with_kernel<true, most>(plan, action);
   }
-  template <class Forms>
-  static int shared_bytes(const FusedPlan& plan) {
-    return Forms::layout(plan).bytes;
-  }
-
   /// As much as any call of the kernel needs.
   template <class Forms, class Kernel>
-  static void prepare(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan) {
+  static void prepare(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan, const Windows& windows) {
     plan.phase_taps = FusedPlan::most_phase_taps;
     plan.load = 1;
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes<Forms>(plan), labels.fused);
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), Forms::shared_bytes(plan, windows), labels.fused);
   }
 
   /// Packs the weights of a launch.
@@ -312,14 +308,15 @@ class FusedPath {
     int bytes = 0;
     for (const FusedConvolution& convolution : convolutions) {
       const FusedPlan& plan = convolution.plan;
-      batch.add(arguments_of(convolution), static_cast<std::uint32_t>(plan.pixel_tiles));
-      bytes = std::max(bytes, shared_bytes<Forms>(plan));
+      batch.add(arguments_of(convolution), static_cast<std::uint32_t>(plan.blocks));
+      bytes = std::max(bytes, Forms::shared_bytes(plan, convolution.windows));
     }
     if constexpr (Forms::packs) pack<T, precision, most>(labels, stream, convolutions, batch);
     with_kernel<T, precision, most>(form, [&](auto* kernel) {
-      prepare<Forms>(labels, kernel, form);
-      const auto groups = static_cast<unsigned>(convolutions.front().windows.groups);
-      Launch convolve(form, batch.blocks(), groups, Forms::block_threads(form), bytes);
+      const Windows& windows = convolutions.front().windows;
+      prepare<Forms>(labels, kernel, form, windows);
+      const auto groups = static_cast<unsigned>(windows.groups);
+      Launch convolve(form, batch.blocks(), groups, Forms::block_threads(form, windows), bytes);
       convolve.config.stream = stream;
       // Behind another kernel than that which packs it may not start before that has ended: it reads biases at once.
       convolve.attributes[0].val.programmaticStreamSerializationAllowed = Forms::packs ? 1 : 0;

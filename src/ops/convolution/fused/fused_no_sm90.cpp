@@ -10,8 +10,7 @@ bool can_fuse(const Context& /*ctx*/, const Windows& /*windows*/, const Convolut
   return false;
 }
 
-std::vector<FusedForm> fused_forms(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const Windows& /*windows*/,
-                                   ElementType /*type*/) {
+std::vector<FusedForm> fused_forms(const Context& /*ctx*/, const FusedKernels& /*kernels*/, const FusedCall& /*call*/) {
   return {};
 }
 

@@ -202,25 +202,35 @@ __device__ __forceinline__ void write_out(const FusedArguments& arguments, const
   if (arguments.splits > 1) blas::sm90::synchronize_cluster();
 }
 
-/// Where a block's pixels lie in out, and the biases of its output channels.
-template <class T, int rows, int pixels, class Locate>
-__device__ void prepare_output(const FusedArguments& arguments, const BlockTile& tile, std::int64_t* targets,
-                               float* biases, const Locate& locate_pixel) {
+/// Where a pixel lies in out.
+__device__ __forceinline__ std::int64_t target_of(const Tensor4& out, const Pixel& at) {
+  return at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
+}
+
+/// The biases of a block's output channels.
+template <class T, int rows>
+__device__ __forceinline__ void prepare_biases(const FusedArguments& arguments, const BlockTile& tile, float* biases) {
   const int thread = threadIdx.x;
-  if (thread < pixels) {
-    targets[thread] = no_target;
-    if (tile.first_pixel + thread < arguments.windows.images * arguments.windows.pixels()) {
-      const Pixel at = locate_pixel(arguments.windows, tile.first_pixel + thread);
-      const Tensor4& out = arguments.operands.out;
-      targets[thread] = at.image * out.stride[0] + at.y * out.stride[2] + at.x * out.stride[3];
-    }
-  }
   if (thread < rows) {
     const auto* const bias = static_cast<const T*>(arguments.operands.bias);
     biases[thread] = bias == nullptr || thread >= tile.channels
                          ? 0.0f
                          : static_cast<float>(bias[(tile.first_out_channel + thread) * arguments.operands.bias_stride]);
   }
+}
+
+/// Where a block's pixels lie in out, and its biases.
+template <class T, int rows, int pixels, class Locate>
+__device__ __forceinline__ void prepare_output(const FusedArguments& arguments, const BlockTile& tile,
+                                               std::int64_t* targets, float* biases, const Locate& locate_pixel) {
+  const int thread = threadIdx.x;
+  const Windows& windows = arguments.windows;
+  if (thread < pixels) {
+    const std::int64_t pixel = tile.first_pixel + thread;
+    const bool is_there = pixel < windows.images * windows.pixels();
+    targets[thread] = is_there ? target_of(arguments.operands.out, locate_pixel(windows, pixel)) : no_target;
+  }
+  prepare_biases<T, rows>(arguments, tile, biases);
 }
 
 }  // namespace portops::impl::fused_sm90

@@ -65,12 +65,49 @@ FusedPlan plan_steps(const Context& ctx, const Windows& windows, ElementType typ
   return plan;
 }
 
-FusedPlan with_form(FusedPlan plan, const Windows& windows, const FusedForm& form) {
+/// Whether x can be read where it lies.
+bool is_ready(const TensorRef& x, const Windows& windows) {
+  const std::int64_t width = pack_channels(x.type());
+  const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
+  const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
+  return windows.channel_run() % width == 0 && has_channels_last(x) &&
+         reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0 && is_aligned(0) && is_aligned(2) && is_aligned(3) &&
+         is_forward(0) && is_forward(2) && is_forward(3);
+}
+
+/// Where x lies, or will when it has been copied.
+FusedOperands operands_of_x(const TensorRef& x, const Windows& windows, const FusedPlan& plan) {
+  FusedOperands operands;
+  if (is_ready(x, windows)) {
+    const std::int64_t width = pack_channels(plan.type);
+    operands.x = x.data();
+    operands.x_image = x.stride(0) / width;
+    operands.x_row = x.stride(2) / width;
+    operands.x_pixel = x.stride(3) / width;
+  } else {
+    operands.x_is_copied = true;
+    operands.x_pixel = plan.pixel_bytes(windows) / 16;
+    operands.x_row = windows.width * operands.x_pixel;
+    operands.x_image = windows.area() * operands.x_pixel;
+  }
+  return operands;
+}
+
+FusedPlan with_form(const Context& ctx, FusedPlan plan, const Windows& windows, const FusedForm& form) {
   plan.rows = form.rows;
   plan.pixels = form.pixels;
   plan.splits = form.splits;
+  plan.residence = form.residence;
   plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
   plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
+  if (form.residence == Residence::patches) {
+    plan.pixel_tiles = windows.images * ceil_div(windows.out_height, 8) * ceil_div(windows.out_width, 8);
+  }
+  plan.blocks = plan.pixel_tiles;
+  if (plan.is_resident()) {
+    const std::int64_t most = multiprocessors(ctx) / (windows.groups * plan.row_tiles);
+    plan.blocks = std::min(plan.pixel_tiles, std::max<std::int64_t>(most, 1));
+  }
   return plan;
 }
 
@@ -80,14 +117,22 @@ using FusedPlans = std::vector<FusedPlan>;
 FusedPlans with_form(const Context& ctx, FusedPlans plans, std::span<const FusedCall> calls, const FusedForm& form) {
   std::int64_t blocks = 0;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    plans[i] = with_form(plans[i], calls[i].windows, form);
-    blocks += plans[i].row_tiles * calls[i].windows.groups * plans[i].pixel_tiles * plans[i].splits;
+    plans[i] = with_form(ctx, plans[i], calls[i].windows, form);
+    blocks += plans[i].row_tiles * calls[i].windows.groups * plans[i].blocks * plans[i].splits;
   }
   for (FusedPlan& plan : plans) plan.load = ceil_div(blocks, multiprocessors(ctx));
   return plans;
 }
 
-/// What they take, in nanoseconds.
+/// What a resident plan takes, in nanoseconds: copies of runs take as long where they bring less of each pixel.
+std::int64_t expected_time(const Context& ctx, const FusedPlan& plan, const Windows& windows, const BlockTime& block) {
+  const std::int64_t blocks = plan.blocks * plan.row_tiles * windows.groups;
+  const std::int64_t tiles = ceil_div(plan.pixel_tiles, plan.blocks) * ceil_div(blocks, multiprocessors(ctx));
+  const int bytes = plan.residence == Residence::patches ? plan.step_bytes() : 128;
+  return block.fixed_time + tiles * (block.tile_time + plan.steps * block.step_time * bytes / 128);
+}
+
+/// What others take that are launched together.
 std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> calls, const BlockTime& block,
                            std::int64_t at_once) {
   std::int64_t all = 0, longest = 0;
@@ -104,6 +149,11 @@ std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> c
   return std::max(longest, all / at_once);
 }
 
+/// Whether there is a kernel for a resident plan.
+bool fits_resident(const FusedKernels& kernels, const FusedCall& call, const FusedPlan& plan) {
+  return kernels.fits_resident({call.windows, plan, operands_of_x(call.tensors.x, call.windows, plan)});
+}
+
 FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls,
                       const std::optional<FusedForm>& form = {}) {
   const ElementType type = calls.front().tensors.x.type();
@@ -117,6 +167,18 @@ FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span
   FusedPlans best;
   std::int64_t least = INT64_MAX;
   for (const BlockTime& block : kernels.block_times(type, steps.front().tf32)) {
+    if (block.is_resident()) {
+      // Blocks of one call alone.
+      if (calls.size() > 1) continue;
+      const FusedCall& call = calls.front();
+      const FusedForm of_block{block.rows, block.pixels, 1, block.residence};
+      const FusedPlan plan = with_form(ctx, steps.front(), call.windows, of_block);
+      const std::int64_t time = expected_time(ctx, plan, call.windows, block);
+      if (time >= least || !fits_resident(kernels, call, plan)) continue;
+      least = time;
+      best.assign(1, plan);
+      continue;
+    }
     for (int splits = 1; splits <= most_splits; splits *= 2) {
       FusedPlans plans = with_form(ctx, steps, calls, {block.rows, block.pixels, splits});
       const std::int64_t time = expected_time(plans, calls, block, at_once(ctx, kernels, plans.front(), block));
@@ -126,16 +188,6 @@ FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span
     }
   }
   return best;
-}
-
-/// Whether x can be read where it lies.
-bool is_ready(const TensorRef& x, const Windows& windows) {
-  const std::int64_t width = pack_channels(x.type());
-  const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
-  const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
-  return windows.channel_run() % width == 0 && has_channels_last(x) &&
-         reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0 && is_aligned(0) && is_aligned(2) && is_aligned(3) &&
-         is_forward(0) && is_forward(2) && is_forward(3);
 }
 
 struct FusedMemory {
@@ -212,11 +264,16 @@ bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTenso
          windows.images * windows.pixels() < INT32_MAX && windows.area() > 0;
 }
 
-std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const Windows& windows,
-                                   ElementType type) {
-  const FusedPlan plan = plan_steps(ctx, windows, type);
+std::vector<FusedForm> fused_forms(const Context& ctx, const FusedKernels& kernels, const FusedCall& call) {
+  const ElementType type = call.tensors.x.type();
+  const FusedPlan plan = plan_steps(ctx, call.windows, type);
   std::vector<FusedForm> forms;
   for (const BlockTime& block : kernels.block_times(type, plan.tf32)) {
+    if (block.is_resident()) {
+      const FusedForm form{block.rows, block.pixels, 1, block.residence};
+      if (fits_resident(kernels, call, with_form(ctx, plan, call.windows, form))) forms.push_back(form);
+      continue;
+    }
     for (int splits = 1; splits <= std::min(FusedPlan::most_splits, plan.steps); splits *= 2) {
       forms.push_back({block.rows, block.pixels, splits});
     }
@@ -230,23 +287,13 @@ void convolve_fused(const Context& ctx, const FusedKernels& kernels, std::span<c
   const Temporary memory(ctx, kernels.labels.workspace.c_str(), plan.layout.bytes());
   const auto& [windows, t] = calls.front();
   const ElementType type = t.x.type();
-  FusedOperands common;
-  if (plan.x) {
+  FusedOperands common = operands_of_x(t.x, windows, plan.plans.front());
+  if (common.x_is_copied) {
     void* const copy = plan.x.in(memory.data());
     common.x = copy;
-    common.x_is_copied = true;
-    common.x_pixel = plan.plans.front().pixel_bytes(windows) / 16;
-    common.x_row = windows.width * common.x_pixel;
-    common.x_image = windows.area() * common.x_pixel;
     dispatch_type(type, [&]<class T>() {
       copy_x<Backend::cuda, T>(ctx, kernels.labels, windows, t.x, plan.plans.front(), copy);
     });
-  } else {
-    const std::int64_t width = pack_channels(type);
-    common.x = t.x.data();
-    common.x_image = t.x.stride(0) / width;
-    common.x_row = t.x.stride(2) / width;
-    common.x_pixel = t.x.stride(3) / width;
   }
   std::vector<FusedConvolution> convolutions;
   for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -17,6 +17,11 @@ namespace portops::impl {
 /// Channels of a step of the inner axis: 128 bytes of x.
 constexpr std::int64_t chunk_channels(ElementType type) { return 128 / static_cast<std::int64_t>(size_of(type)); }
 
+/// Whether blocks stay on their multiprocessors, with the weight of their output channels in shared memory, and take
+/// tiles of 64 pixels one after the other: none do, or tiles are runs of pixels, or patches of 8 by 8, whose windows
+/// are brought together.
+enum class Residence : std::uint8_t { none, runs, patches };
+
 /// How a call is cut into the work of blocks of threads. A block has the sums of `rows` output channels of a group and
 /// `pixels` pixels; where these are too few to fill the device, `splits` blocks share the inner axis of the product and
 /// add their sums through each other's shared memory, in a fixed order.
@@ -25,10 +30,11 @@ struct FusedPlan {
   static constexpr int most_splits = 4;
 
   ElementType type = ElementType::f32;
-  bool tf32 = false;      ///< f32 only: operands are rounded to tf32
-  int rows = 128;         ///< 64, 128 or 256; of f32 also 96 and 192, and, not rounded, 32 for whole pixels
-  int pixels = 128;       ///< 128 or, with 128 or 256 rows, 64
-  int splits = 1;         ///< 1, 2 or 4
+  bool tf32 = false;  ///< f32 only: operands are rounded to tf32
+  int rows = 128;     ///< 64, 128 or 256; of f32 also 96 and 192, and, not rounded, 32 for whole pixels
+  int pixels = 128;   ///< 128 or, with 128 or 256 rows, 64
+  int splits = 1;     ///< 1, 2 or 4
+  Residence residence = Residence::none;
   std::int64_t load = 1;  ///< blocks of the launch for each multiprocessor, rounded up
 
   // The inner axis: steps of one tap and one chunk of channels, which are 128 bytes of x. Channels that have a group
@@ -41,7 +47,14 @@ struct FusedPlan {
 
   int row_tiles = 1;  ///< of a group
   std::int64_t pixel_tiles = 1;
+  std::int64_t blocks = 1;  ///< for each tile of output channels: one for each tile of pixels, or resident ones
 
+  bool is_resident() const { return residence != Residence::none; }
+  /// Bytes of channels that a step of resident blocks takes: no more than there are, where they are few.
+  int step_bytes() const {
+    if (group_chunks > 1 || run_bytes > 64 || type == ElementType::f32) return 128;
+    return run_bytes > 32 ? 64 : 32;
+  }
   /// Bytes of a pixel of x.
   std::int64_t pixel_bytes(const Windows& windows) const {
     return windows.channels / windows.channel_run() * run_bytes;

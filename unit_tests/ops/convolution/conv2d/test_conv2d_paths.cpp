@@ -172,7 +172,7 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
         const Context with_math = Context(ctx).math(math);
         if (!impl::can_fuse(with_math, windows, tensors)) continue;
         const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
-        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), windows, tensors.x.type())) {
+        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), {windows, tensors})) {
           SCOPED_TRACE(text_of(form));
           problem.poison("out");
           impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
@@ -183,6 +183,61 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
     });
   }
   if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(Conv2dPathsTest, resident_blocks_equal_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  int runs = 0, patches = 0;
+  for (const Conv2dCase& c : std::vector<Conv2dCase>{
+           // So many tiles that warpgroups take several, one after the other: of one stage each, and of several.
+           {.images = 4, .channels = 16, .height = 150, .width = 141, .out_channels = 3, .channels_last = {"x", "out"}},
+           {.images = 130,
+            .channels = 72,
+            .height = 25,
+            .width = 24,
+            .out_channels = 7,
+            .kernel = {1, 1},
+            .padding = {0, 0}},
+           // Channels of 64 bytes, in 16-bit types, and of two chunks, whose weight lies as it is wanted.
+           {.images = 5, .channels = 32, .height = 28, .width = 28, .out_channels = 40},
+           {.images = 2,
+            .channels = 128,
+            .height = 20,
+            .width = 21,
+            .out_channels = 16,
+            .channels_last = {"x", "weight"}},
+           // Windows that reach far beyond x, and tiles that end outside of out.
+           {.images = 3,
+            .channels = 40,
+            .height = 30,
+            .width = 19,
+            .out_channels = 6,
+            .kernel = {2, 3},
+            .padding = {5, 0, 2, 7},
+            .dilation = {3, 2},
+            .channels_last = {"x", "out"}},
+           {.images = 3, .channels = 64, .height = 20, .width = 31, .out_channels = 10, .groups = 2, .has_bias = false},
+           {.images = 9, .channels = 24, .height = 31, .width = 38, .out_channels = 5, .stride = {2, 2}}}) {
+    for_each_type([&]<class T>() {
+      Conv2dProblem<T> problem(ctx, c);
+      const impl::ConvolutionTensors tensors = tensors_of(problem);
+      const impl::Windows windows = problem.windows();
+      const Context tf32 = Context(ctx).math(Math::tf32);
+      if (!impl::can_fuse(tf32, windows, tensors)) return;
+      const std::vector<Sum> expected = problem.expected("out");
+      for (const impl::FusedForm& form : impl::fused_forms(tf32, Operator::fused(), {windows, tensors})) {
+        if (form.residence == impl::Residence::none) continue;
+        ++(form.residence == impl::Residence::runs ? runs : patches);
+        SCOPED_TRACE(text_of(form));
+        problem.poison("out");
+        impl::convolve_fused(tf32, Operator::fused(), windows, tensors, form);
+        problem.expect("out", expected, std::is_same_v<T, float> ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+      }
+    });
+  }
+  if (runs + patches == 0) GTEST_SKIP() << "no device that can";
+  EXPECT_GT(runs, 0);
+  EXPECT_GT(patches, 0);
 }
 
 /// Numbers that have 11 significant bits enter products as they are, and others are off by nothing on average.
@@ -198,7 +253,7 @@ TEST_P(Conv2dPathsTest, tf32_is_exact_where_it_can_be_and_has_no_bias_elsewhere)
   const impl::ConvolutionTensors tensors = tensors_of(problem);
   const impl::Windows windows = problem.windows();
   if (!impl::can_fuse(tf32, windows, tensors)) GTEST_SKIP() << "a path of GPUs of compute capability 9.0";
-  const auto forms = impl::fused_forms(tf32, Operator::fused(), windows, ElementType::f32);
+  const auto forms = impl::fused_forms(tf32, Operator::fused(), {windows, tensors});
 
   // Sums of such numbers fit into the 24 bits of an f32.
   problem.fill("x", [](std::size_t i) { return static_cast<double>(i * 7919 % 4095) - 2047.0; });

@@ -134,7 +134,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
         const Context with_math = Context(ctx).math(math);
         if (!impl::can_fuse(with_math, windows, tensors)) continue;
         const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
-        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), windows, tensors.x.type())) {
+        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), {windows, tensors})) {
           SCOPED_TRACE(text_of(form));
           problem.tensors.at("out").fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
           impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
@@ -158,7 +158,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_writes_channels_last_what_it_w
       if (!impl::can_fuse(ctx, windows, tensors)) return;
       const Extents extents = c.extents("out");
       TestTensor<T>& out = problem.tensors.at("out");
-      for (const impl::FusedForm& form : impl::fused_forms(ctx, Operator::fused(), windows, tensors.x.type())) {
+      for (const impl::FusedForm& form : impl::fused_forms(ctx, Operator::fused(), {windows, tensors})) {
         tensors.out = out.ref();
         impl::convolve_fused(ctx, Operator::fused(), windows, tensors, form);
         out.download();

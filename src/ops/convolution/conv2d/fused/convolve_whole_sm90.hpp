@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ops/convolution/conv2d/fused/tensor_maps_sm90.hpp"
+#include "ops/convolution/conv2d/fused/whole_columns_sm90.hpp"
 #include "ops/convolution/fused/fused_convolve_sm90.hpp"
 
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace portops::impl::fused_sm90 {
 /// Blocks of two warpgroups that multiply, 64 pixels each, and one thread that has everything copied.
 template <Precision precision, int rows>
 struct WholeBlock {
-  static constexpr int pixels = WindowMap::pixels;
+  static constexpr int pixels = 128;
   static constexpr bool by_registers = precision == Precision::tf32;
   /// Where products take long, a warpgroup reads the columns of the next step meanwhile.
   static constexpr bool reads_ahead = by_registers && rows > 128;
@@ -39,56 +39,6 @@ struct WholeBlock {
   }
   __host__ __device__ static constexpr SharedLayout layout(bool is_alone) {
     return {stages(is_alone), stage_bytes, rows, pixels, 0};
-  }
-};
-
-/// The convolutions of a launch, how the windows of each lie in x, and its weight.
-template <int most>
-struct WholeBatch {
-  FusedBatch<most> batch;
-  bool is_packed = false;  ///< the weight, of all
-  WindowMap windows[most];
-  WeightMap weights[most];
-};
-
-/// The pixel, of eight, whose columns are row `row` of these: what eight lanes read at once then lies in all banks.
-__device__ __forceinline__ constexpr int pixel_of_row(int row) { return (row & 2) | (row & 1) << 2 | row >> 2; }
-
-/// Reads a warpgroup's columns of a step in tf32 on their way to registers.
-class ColumnReader {
- public:
-  __device__ __forceinline__ ColumnReader() {
-    const int lane = threadIdx.x % 32, pixel = threadIdx.x / 32 * 16 + pixel_of_row(lane / 4);
-    // Kept: the compiler would work it out each time.
-    asm volatile("mov.u32 %0, %1;" : "=r"(first_) : "r"(Tile<Precision::tf32>::offset(pixel, lane % 4)));
-  }
-  __device__ __forceinline__ void operator()(SharedAddress stage, RowsInRegisters<Precision::tf32>& columns) const {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const SharedAddress at = stage + (first_ ^ half * 64);
-#pragma unroll
-      for (int row = 0; row < 2; ++row) {
-        const float4 vector = blas::sm90::read_float4(at + row * 8 * Tile<Precision::tf32>::row_bytes);
-        const std::uint32_t words[4] = {__float_as_uint(vector.x), __float_as_uint(vector.y), __float_as_uint(vector.z),
-                                        __float_as_uint(vector.w)};
-        place_words<Precision::tf32, true>(words, row, half, columns);
-      }
-    }
-  }
-
- private:
-  SharedAddress first_;
-};
-
-/// Sums whose rows are pixels as ColumnReader takes them.
-template <class Product>
-struct SumsOfPixels {
-  const Product& product;
-
-  template <class Action>
-  __device__ __forceinline__ void for_rows(const Action& action) const {
-    product.for_rows(
-        [&](int row, int column, const auto& pair_at) { action((row & ~7) | pixel_of_row(row & 7), column, pair_at); });
   }
 };
 
@@ -116,7 +66,7 @@ template <class Block, int rows>
 __device__ __forceinline__ void multiply_by_registers(blas::sm90::TileProduct<Precision::tf32, rows>& sums,
                                                       blas::sm90::Ring& ring, SharedAddress memory, int steps) {
   using Columns = RowsInRegisters<Precision::tf32>;
-  const ColumnReader read;
+  const ColumnReader read(static_cast<int>(threadIdx.x) / 32 * 16);
   const bool tells = threadIdx.x % 32 == 0;
   SharedAddress stage = memory;
   const auto advance = [&] {
@@ -192,32 +142,23 @@ __global__ __launch_bounds__(
     const auto dilation_x = static_cast<int>(arguments.windows.dilation_x);
     const int first_channel = tile.group * static_cast<int>(arguments.windows.group_channels());
     int i = 0;
-    for (int begin = 0; begin < tile.steps;) {
-      const Phase phase(arguments, tile, begin);
-      int chunk = phase.chunk, tap = phase.tap;
-      for (; i < phase.end; ++i) {
-        if (i >= stages) ring.empty().wait(ring.round ^ 1);
-        const SharedAddress stage = memory + ring.stage * Block::stage_bytes;
-        const blas::sm90::Barrier full = ring.full();
-        const int channel = chunk * Tile<precision>::channels;
-        const auto [tap_y, tap_x] = arguments.tap(phase.first_tap + tap);
-        full.announce(Block::stage_bytes);
-        if (!turned && whole.is_packed) {
-          full.copy(stage + Block::columns_bytes, weight, Block::weight_bytes);
-        } else {
-          whole.weights[its].template copy<turned, rows>(
-              full, stage + Block::columns_bytes, static_cast<int>(tile.first_out_channel), channel, tap_y, tap_x);
-        }
-        whole.windows[its].copy(full, stage, place, first_channel + channel, tap_y * dilation_y, tap_x * dilation_x);
-        weight += Block::weight_bytes;
-        ring.advance();
-        if (++tap == phase.taps) {
-          tap = 0;
-          ++chunk;
-        }
+    for_steps(arguments, tile, [&](int chunk, int tap) {
+      if (i++ >= stages) ring.empty().wait(ring.round ^ 1);
+      const SharedAddress stage = memory + ring.stage * Block::stage_bytes;
+      const blas::sm90::Barrier full = ring.full();
+      const int channel = chunk * Tile<precision>::channels;
+      const auto [tap_y, tap_x] = arguments.tap(tap);
+      full.announce(Block::stage_bytes);
+      if (!turned && whole.is_packed) {
+        full.copy(stage + Block::columns_bytes, weight, Block::weight_bytes);
+      } else {
+        whole.weights[its].template copy<turned, rows>(full, stage + Block::columns_bytes,
+                                                       static_cast<int>(tile.first_out_channel), channel, tap_y, tap_x);
       }
-      begin = phase.end;
-    }
+      whole.windows[its].copy(full, stage, place, first_channel + channel, tap_y * dilation_y, tap_x * dilation_x);
+      weight += Block::weight_bytes;
+      ring.advance();
+    });
     return;
   }
 
@@ -238,46 +179,5 @@ __global__ __launch_bounds__(
     write_out<rows, pixels, T>(arguments, tile, sums, shared, memory, targets, biases);
   }
 }
-
-/// Its forms.
-template <class T, Precision precision, WeightOrder order>
-struct WholeForms {
-  static constexpr bool packs = order == WeightOrder::packed, turned = order == WeightOrder::out_channels;
-  static constexpr bool in_order = precision != Precision::tf32;  ///< of a packed weight
-
-  static int block_threads(const FusedPlan& plan) {
-    return plan.rows == 256 ? WholeBlock<precision, 256>::all_threads : WholeBlock<precision, 64>::all_threads;
-  }
-
-  static SharedLayout layout(const FusedPlan& plan) {
-    const bool is_alone = plan.load <= 1;
-    if (plan.rows == 256) return WholeBlock<precision, 256>::layout(is_alone);
-    if (plan.rows == 192) return WholeBlock<precision, 192>::layout(is_alone);
-    if (plan.rows == 96) return WholeBlock<precision, 96>::layout(is_alone);
-    if (plan.rows == 128) return WholeBlock<precision, 128>::layout(is_alone);
-    return WholeBlock<precision, 64>::layout(is_alone);
-  }
-
-  template <bool has_part, int most, class Action>
-  static auto with_kernel(const FusedPlan& plan, const Action& action) {
-    if (plan.rows == 256) return action(convolve_whole<T, precision, 256, turned, most>);
-    if (plan.rows == 128) return action(convolve_whole<T, precision, 128, turned, most>);
-    if constexpr (precision == Precision::tf32) {
-      if (plan.rows == 192) return action(convolve_whole<T, precision, 192, turned, most>);
-      if (plan.rows == 96) return action(convolve_whole<T, precision, 96, turned, most>);
-    }
-    return action(convolve_whole<T, precision, 64, turned, most>);
-  }
-
-  template <int most>
-  static WholeBatch<most> arguments(const FusedBatch<most>& batch, std::span<const FusedConvolution> convolutions) {
-    WholeBatch<most> whole{.batch = batch, .is_packed = packs};
-    for (std::size_t i = 0; i < convolutions.size(); ++i) {
-      whole.windows[i] = WindowMap(convolutions[i]);
-      if (!packs) whole.weights[i] = WeightMap(convolutions[i], order, convolutions[i].plan.rows);
-    }
-    return whole;
-  }
-};
 
 }  // namespace portops::impl::fused_sm90

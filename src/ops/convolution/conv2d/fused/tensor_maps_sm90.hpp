@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/cuda/cuda_calls.hpp"
+#include "ops/convolution/conv2d/fused/resident_layout.hpp"
 #include "ops/convolution/fused/fused_blocks_sm90.hpp"
 
 #include <cuda.h>
@@ -49,36 +50,65 @@ inline CUtensorMapDataType map_type(ElementType type) {
   }
 }
 
-/// What a copy brings: of 128 pixels of out, in order, 128 bytes of channels of the pixel of x under one tap of their
-/// windows, swizzled as products want them; zeros where the pixel or the channel is not in x.
+using TiledEncode = decltype(&cuTensorMapEncodeTiled);
+inline TiledEncode tiled_encode() {
+  static const auto function = driver_function<TiledEncode>("cuTensorMapEncodeTiled");
+  return function;
+}
+
+/// Copies what the barrier has been told to expect: a box of a tensor.
+__device__ __forceinline__ void copy_box(const CUtensorMap& map, const blas::sm90::Barrier& barrier, SharedAddress to,
+                                         int first, int x, int y, int last) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+      "%5}], [%6];" ::"r"(to),
+      "l"(&map), "r"(first), "r"(x), "r"(y), "r"(last), "r"(barrier.address())
+      : "memory");
+}
+
+/// What a copy brings: of some pixels of out, in order, some channels of the pixel of x under one tap of their windows;
+/// or those of all pixels of x in the windows of a patch. Swizzled as products want them, with zeros where the pixel or
+/// the channel is not in x.
 class WindowMap {
  public:
-  static constexpr int pixels = 128;
-
   WindowMap() = default;
-  /// Throws Error where CUDA refuses it.
-  explicit WindowMap(const FusedConvolution& convolution) {
+  /// Of so many bytes of channels: 32, 64 or 128. Throws Error where CUDA refuses it.
+  WindowMap(const FusedConvolution& convolution, int bytes) {
     const auto& [windows, plan, operands] = convolution;
     const auto number = [](std::int64_t value) { return static_cast<cuuint64_t>(value); };
     const cuuint64_t extents[] = {number(windows.channels), number(windows.width), number(windows.height),
                                   number(windows.images)};
     const auto [image, row, pixel] = strides_of_x(convolution);
     const cuuint64_t strides[] = {number(pixel * unit_bytes), number(row * unit_bytes), number(image * unit_bytes)};
+    const auto channels = static_cast<cuuint32_t>(bytes / static_cast<int>(size_of(plan.type)));
+    const CUtensorMapSwizzle swizzle = bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                       : bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                     : CU_TENSOR_MAP_SWIZZLE_32B;
+    if (plan.residence == Residence::patches) {
+      const PatchWindow patch(windows);
+      const cuuint32_t box[] = {channels, static_cast<cuuint32_t>(patch.width), static_cast<cuuint32_t>(patch.height),
+                                1};
+      const cuuint32_t every[] = {1, 1, 1, 1};
+      check_map(tiled_encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, box,
+                               every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                "cuTensorMapEncodeTiled");
+      return;
+    }
     const Box box(windows);
     const int lower[] = {static_cast<int>(box.lower[0]), static_cast<int>(box.lower[1])};
     const int upper[] = {static_cast<int>(box.upper[0]), static_cast<int>(box.upper[1])};
     const cuuint32_t steps[] = {1, static_cast<cuuint32_t>(windows.stride_x), static_cast<cuuint32_t>(windows.stride_y),
                                 1};
-    check_map(
-        encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, lower, upper,
-                 static_cast<cuuint32_t>(chunk_channels(plan.type)), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "cuTensorMapEncodeIm2col");
+    check_map(encode()(&map_, map_type(plan.type), 4, const_cast<void*>(operands.x), extents, strides, lower, upper,
+                       channels, static_cast<cuuint32_t>(plan.pixels), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              "cuTensorMapEncodeIm2col");
   }
 
   /// Whether there are kernels of that form that take windows by copies.
   static bool suits_form(const FusedPlan& plan) {
-    return (size_of(plan.type) == 2 || plan.tf32) && plan.pixels == pixels;
+    return (size_of(plan.type) == 2 || plan.tf32) && (plan.pixels == 128 || plan.is_resident());
   }
   /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes, and
   /// is worth while: copies that end within 16 bytes are slow.
@@ -90,6 +120,9 @@ class WindowMap {
     constexpr std::int64_t most_stride = 8, most_offset = 255;
     const auto [image, row, pixel] = strides_of_x(convolution);
     const bool is_ordered = pixel > 0 && row >= pixel && image >= row;
+    if (plan.residence == Residence::patches && (!PatchWindow::suits(windows) || tiled_encode() == nullptr)) {
+      return false;
+    }
     return encode() != nullptr && suits_form(plan) &&
            (windows.groups == 1 || windows.group_channels() % chunk_channels(plan.type) == 0) &&
            windows.channel_run() * static_cast<std::int64_t>(size_of(plan.type)) % unit_bytes == 0 &&
@@ -118,6 +151,11 @@ class WindowMap {
         "l"(&map_), "r"(channel), "r"(from.x), "r"(from.y), "r"(from.image), "r"(barrier.address()),
         "h"(static_cast<std::uint16_t>(across)), "h"(static_cast<std::uint16_t>(down))
         : "memory");
+  }
+  /// The same of a patch, whose first pixel's window begins there.
+  __device__ __forceinline__ void copy_patch(const blas::sm90::Barrier& barrier, SharedAddress to, const Place& from,
+                                             int channel) const {
+    copy_box(map_, barrier, to, channel, from.x, from.y, from.image);
   }
 
  private:
@@ -189,10 +227,10 @@ class WeightMap {
     const cuuint64_t strides[] = {number(steps[0]), number(steps[1]), number(outer_step)};
     const cuuint32_t box[] = {channels, 1, 1, static_cast<cuuint32_t>(turned ? channels : rows)};
     const cuuint32_t every[] = {1, 1, 1, 1};
-    check_map(
-        encode()(&map_, map_type(plan.type), 4, first, extents, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "cuTensorMapEncodeTiled");
+    check_map(tiled_encode()(&map_, map_type(plan.type), 4, first, extents, strides, box, every,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              "cuTensorMapEncodeTiled");
   }
 
   /// The one that the convolution allows, and that is worth while: copies take long where much of a tile is not there,
@@ -201,7 +239,7 @@ class WeightMap {
     const auto& [windows, plan, operands] = convolution;
     const bool fills_tiles = windows.group_channels() % channels == 0 && windows.group_out_channels() % plan.rows == 0;
     // Packing rounds to tf32.
-    if (plan.tf32 || (!fills_tiles && plan.load > 1)) return WeightOrder::packed;
+    if (plan.tf32 || (!fills_tiles && plan.load > 1 && !plan.is_resident())) return WeightOrder::packed;
     const Tensor4& weight = operands.weight;
     const auto element = static_cast<std::int64_t>(size_of(plan.type));
     const auto is_aligned = [&](std::int64_t extent, int axis) {
@@ -210,11 +248,12 @@ class WeightMap {
     };
     const bool taps_fit = reinterpret_cast<std::uintptr_t>(weight.data) % unit_bytes == 0 &&
                           is_aligned(windows.kernel_height, 2) && is_aligned(windows.kernel_width, 3);
-    if (encode() == nullptr || !taps_fit) return WeightOrder::packed;
+    if (tiled_encode() == nullptr || !taps_fit) return WeightOrder::packed;
     if (weight.stride[1] == 1 && weight.stride[0] >= 0 && is_aligned(windows.out_channels, 0)) {
       return WeightOrder::channels;
     }
-    const bool turned = weight.stride[0] == 1 && weight.stride[1] >= 0 && windows.groups == 1;
+    const bool turned =
+        weight.stride[0] == 1 && weight.stride[1] >= 0 && windows.groups == 1 && plan.rows % channels == 0;
     return turned && is_aligned(windows.group_channels(), 1) ? WeightOrder::out_channels : WeightOrder::packed;
   }
 
@@ -226,29 +265,14 @@ class WeightMap {
     if constexpr (turned) {
 #pragma unroll
       for (int row = 0; row < rows; row += channels) {
-        copy_box(barrier, to + row * channels * 2, out_channel + row, x, y, channel);
+        copy_box(map_, barrier, to + row * channels * 2, out_channel + row, x, y, channel);
       }
     } else {
-      copy_box(barrier, to, channel, x, y, out_channel);
+      copy_box(map_, barrier, to, channel, x, y, out_channel);
     }
   }
 
  private:
-  __device__ __forceinline__ void copy_box(const blas::sm90::Barrier& barrier, SharedAddress to, int first, int x,
-                                           int y, int last) const {
-    asm volatile(
-        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-        "%5}], [%6];" ::"r"(to),
-        "l"(&map_), "r"(first), "r"(x), "r"(y), "r"(last), "r"(barrier.address())
-        : "memory");
-  }
-
-  using Encode = decltype(&cuTensorMapEncodeTiled);
-  static Encode encode() {
-    static const auto function = driver_function<Encode>("cuTensorMapEncodeTiled");
-    return function;
-  }
-
   CUtensorMap map_{};
   int last_tap_[2] = {0, 0};  ///< across and down: where taps are counted backwards, the last one
 };

@@ -7,7 +7,7 @@
 namespace portops::impl {
 
 const FusedKernels& DeformConv2dConvolution::fused() {
-  static const FusedKernels none{labels(), nullptr, nullptr, nullptr};
+  static const FusedKernels none{labels(), nullptr, nullptr, nullptr, nullptr};
   return none;
 }
 

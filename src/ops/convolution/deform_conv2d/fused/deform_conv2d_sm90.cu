@@ -37,7 +37,7 @@ void run(void* stream, std::span<const FusedConvolution> convolutions) {
 }  // namespace
 
 const FusedKernels& DeformConv2dConvolution::fused() {
-  static const FusedKernels kernels{labels(), block_times, clusters_at_once, run};
+  static const FusedKernels kernels{labels(), block_times, nullptr, clusters_at_once, run};
   return kernels;
 }
 

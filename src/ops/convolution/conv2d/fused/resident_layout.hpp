@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/lanes/divide.hpp"
+#include "core/lanes/tile_shape.hpp"
+#include "core/types/element_type.hpp"
+#include "core/types/macros.hpp"
+#include "ops/convolution/fused/fused_sm90.hpp"
+#include "ops/convolution/windows.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace portops::impl::fused_sm90 {
+
+/// The pixels of x in the windows of a patch of 8 by 8 pixels of out.
+struct PatchWindow {
+  static constexpr std::int64_t side = 8;
+
+  std::int64_t width, height;
+
+  explicit PatchWindow(const Windows& windows)
+      : width(side + (windows.kernel_width - 1) * windows.dilation_x),
+        height(side + (windows.kernel_height - 1) * windows.dilation_y) {}
+
+  /// Whether they are neighbours, and not too many for a copy.
+  static bool suits(const Windows& windows) {
+    const PatchWindow patch(windows);
+    return windows.stride_x == 1 && windows.stride_y == 1 && windows.taps() <= FusedPlan::most_phase_taps &&
+           patch.width <= 256 && patch.height <= 256;
+  }
+};
+
+/// What a resident block has in shared memory: the weight of its output channels, all steps of it; then for each of its
+/// warpgroups stages for windows; biases; and barriers.
+struct ResidentLayout {
+  static constexpr int pixels = 64;  ///< of a tile, which is a warpgroup's
+  static constexpr int most_bytes = 227 * 1024;
+  /// Beyond, another stage has nothing to hide.
+  static constexpr int most_stages = 8;
+
+  static constexpr int most_warpgroups(int rows, int element) {
+    if (rows > 64) return 2;
+    return element == 4 && rows == 64 ? 3 : 4;
+  }
+  /// Of a block: a warp copies for each warpgroup.
+  static constexpr int threads(int warpgroups) { return warpgroups * (128 + 32); }
+
+  int warpgroups = 0;  ///< 0 where a multiprocessor has no room
+  int stages = 0;
+  int step_bytes = 0;   ///< of channels that a step takes of each pixel
+  int stage_taps = 1;   ///< steps that take their windows from one stage
+  int tile_stages = 0;  ///< of a tile
+  int stage_bytes = 0, copied_bytes = 0;
+  int pitch = 8;         ///< pixels from eight of a tile to the next eight in a stage
+  int tile_bytes = 0;    ///< of a step of the weight
+  int tiles = 0;         ///< of pixels
+  Divisor across, down;  ///< patches of an image
+  bool is_patches = false;
+  int windows = 0, biases = 0, barriers = 0, bytes = 0;
+
+  ResidentLayout() = default;
+  ResidentLayout(const FusedPlan& plan, const Windows& of)
+      : step_bytes(plan.step_bytes()),
+        tile_bytes(plan.rows * 128),
+        tiles(static_cast<int>(plan.pixel_tiles)),
+        is_patches(plan.residence == Residence::patches) {
+    const int element = static_cast<int>(size_of(plan.type));
+    copied_bytes = stage_bytes = pixels * step_bytes;
+    if (is_patches) {
+      const PatchWindow patch(of);
+      stage_taps = static_cast<int>(of.taps());
+      pitch = static_cast<int>(patch.width);
+      // A multiple of what swizzles repeat.
+      copied_bytes = static_cast<int>(patch.width * patch.height * step_bytes);
+      stage_bytes = (copied_bytes + 1023) / 1024 * 1024;
+      across = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_width, PatchWindow::side)));
+      down = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_height, PatchWindow::side)));
+    }
+    tile_stages = plan.steps / stage_taps;
+    if (plan.steps > most_bytes / tile_bytes) return;
+    const int weight_bytes = plan.steps * tile_bytes;
+    // Few stages do not hide what memory takes.
+    const int least_stages = is_patches ? 2 : 3;
+    for (int count = most_warpgroups(plan.rows, element); count >= 2; --count) {
+      const int fixed = weight_bytes + plan.rows * 4 + 16;
+      const int left = (most_bytes - fixed) / count;
+      stages = std::clamp(left / (stage_bytes + 16), 0, most_stages);
+      if (stages < least_stages) continue;
+      warpgroups = count;
+      windows = weight_bytes;
+      biases = windows + count * stages * stage_bytes;
+      barriers = biases + plan.rows * 4;
+      bytes = barriers + 16 + count * stages * 16;
+      return;
+    }
+  }
+};
+
+}  // namespace portops::impl::fused_sm90
