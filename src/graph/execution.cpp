@@ -33,7 +33,7 @@ constexpr const char* who = "portops::graph::Execution";
 /// A step with its tensors, ready to be enqueued.
 struct ReadyStep {
   const Step* step = nullptr;
-  bool is_joined = false;          ///< whether an earlier call makes its result
+  bool is_joined = false;          ///< whether another call makes its result
   impl::ProgramCall program_call;  ///< of a call
   Arguments arguments;             ///< of a call; `call` reads them
   std::unique_ptr<impl::NamedCall> call;
@@ -161,16 +161,23 @@ ReadyStep Execution::State::ready(const Step& step) {
   return made;
 }
 
-/// Has calls make the results of those that follow them.
+/// Has calls make the results of those that follow them, or of gradients of relu before them.
 void Execution::State::join(std::vector<ReadyStep>& made) {
   if (poison) return;  // which is written between steps, to where nothing lies that the plan knows
+  const auto tensor = [&](ValueId value) { return tensor_of(value.index, program().value(value)); };
   for (const JoinedSteps& joined : data->joined) {
-    const auto tensor = [&](ValueId value) { return tensor_of(value.index, program().value(value)); };
     ReadyStep& first = made[joined.first];
     first.arguments.set("out", TensorOrNumber(tensor(joined.result)));
     first.program_call.bounds = joined.bounds;
     if (joined.addend) first.program_call.addend = tensor(joined.addend);
     for (std::size_t step = joined.first + 1; step <= joined.last; ++step) made[step].is_joined = true;
+  }
+  for (const ReluGradient& joined : data->relu_gradients) {
+    ReadyStep& norm = made[joined.norm];
+    norm.arguments.set("out_grad", TensorOrNumber(tensor(joined.out_grad)));
+    if (joined.bias) norm.arguments.set("bias", TensorOrNumber(tensor(joined.bias)));
+    norm.program_call.is_behind_relu = true;
+    made[joined.relu].is_joined = true;
   }
 }
 
@@ -237,7 +244,7 @@ void Execution::State::enqueue(std::size_t number, std::int32_t instance) {
   const Call& call = program().calls()[static_cast<std::size_t>(its.step->call)];
   try {
     std::optional<impl::ProgramCallScope> scope;
-    if (its.program_call.weight != nullptr || its.program_call.bounds || its.program_call.addend) {
+    if (its.program_call.says_something()) {
       scope.emplace(its.program_call);
     }
     its.run(ctx, *its.call);

@@ -6,9 +6,11 @@
 #include "graph/call_facts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace portops::graph {
 namespace {
@@ -44,18 +46,95 @@ class Joins {
     return found;
   }
 
+  /// What the step, the gradient of a batch norm's relu, leaves to the batch norm's own, if anything.
+  std::optional<ReluGradient> relu_gradient_from(std::size_t step) const {
+    if (is_on_host_ || !is_run(step)) return {};
+    const Call& relu = call_of(plan_.steps[step]);
+    const std::optional<std::size_t> next = next_run(step);
+    if (relu.op != "relu_grad" || !next) return {};
+    const Call& grad = call_of(plan_.steps[*next]);
+    const ValueId passed = relu.result("x_grad");
+    if (grad.op != "batch_norm_grad" || value_of(grad.input("out_grad")) != passed) return {};
+    const Call* const norm = norm_before_relu(value_of(relu.input("out")));
+    const ReluGradient found{step, *next, value_of(relu.input("out_grad")), value_of(grad.input("bias"))};
+    const bool is_alone = uses_[static_cast<std::size_t>(passed.index)] == 1;
+    if (norm == nullptr || !found.out_grad || !is_alone || !is_gradient_of(grad, *norm)) return {};
+    return is_readable(found, grad) ? std::optional(found) : std::nullopt;
+  }
+
  private:
   bool is_run(std::size_t step) const { return step < plan_.steps.size() && plan_.steps[step].kind == Step::Kind::run; }
   const Call& call_of(const Step& step) const { return program_.calls()[static_cast<std::size_t>(step.call)]; }
   const Place& place_of(ValueId value) const { return plan_.places[static_cast<std::size_t>(value.index)]; }
 
+  /// The step behind this one, but for views, if it is a call.
+  std::optional<std::size_t> next_run(std::size_t step) const {
+    do ++step;
+    while (step < plan_.steps.size() && plan_.steps[step].kind == Step::Kind::view);
+    return is_run(step) ? std::optional(step) : std::nullopt;
+  }
+
+  /// What an operand is, or none where it is not given or no value.
+  static ValueId value_of(const Operand* operand) {
+    return operand != nullptr && operand->is_value() ? operand->value() : ValueId();
+  }
+  /// The call of that operator that makes a value, or null.
+  const Call* maker_of(ValueId value, std::string_view op) const {
+    if (!value || program_.value(value).origin != Origin::call) return nullptr;
+    const Call& call = program_.calls()[static_cast<std::size_t>(program_.value(value).call)];
+    return call.op == op ? &call : nullptr;
+  }
+  /// The batch norm of whose result relu makes the value, or null.
+  const Call* norm_before_relu(ValueId value) const {
+    const Call* const relu = maker_of(value, "relu");
+    const Call* const norm = relu == nullptr ? nullptr : maker_of(value_of(relu->input("x")), "batch_norm");
+    return norm != nullptr && value_of(norm->output("out")) == value_of(relu->input("x")) ? norm : nullptr;
+  }
+  /// Whether the call is the gradient of the other one, in training.
+  static bool is_gradient_of(const Call& grad, const Call& norm) {
+    const auto is_in_training = [](const Call& call) { return !std::get<bool>(call.attributes.at("is_test")); };
+    const auto is_same = [](const Operand* its, const Operand* other) {
+      return (its == nullptr) == (other == nullptr) && value_of(its) == value_of(other);
+    };
+    return is_in_training(grad) && is_in_training(norm) && value_of(grad.output("x_grad")) &&
+           std::ranges::all_of(std::array{"x", "scale", "bias"},
+                               [&](const char* name) { return is_same(grad.input(name), norm.input(name)); }) &&
+           std::ranges::all_of(std::array{"saved_mean", "saved_inv_std"},
+                               [&](const char* name) { return is_same(grad.input(name), norm.output(name)); });
+  }
+  /// Whether out_grad stays what it is while the call writes, and bias what the batch norm had.
+  bool is_readable(const ReluGradient& joined, const Call& grad) const {
+    const ValueId x_grad = grad.result("x_grad");
+    for (const NamedOperand& output : grad.outputs) {
+      const ValueId value = output.operand.value();
+      if (!value || !overlap(joined.out_grad, value)) continue;
+      const bool is_in_place = value == x_grad && lies_like(value, joined.out_grad) &&
+                               place_of(value).offset == place_of(joined.out_grad).offset;
+      if (!is_in_place) return false;
+    }
+    if (!joined.bias) return true;
+    const MemoryKind memory = place_of(joined.bias).memory;
+    if (memory != MemoryKind::input && memory != MemoryKind::constant) return false;
+    return std::ranges::none_of(plan_.steps.begin(), plan_.steps.begin() + static_cast<std::ptrdiff_t>(joined.norm),
+                                [&](const Step& step) { return writes(step, joined.bias); });
+  }
+  /// Whether a step writes where a value lies.
+  bool writes(const Step& step, ValueId value) const {
+    if (step.kind == Step::Kind::copy) return true;
+    for (const NamedOperand& output : call_of(step).outputs) {
+      for (const ValueId its : output.operand.values()) {
+        if (its && overlap(its, value)) return true;
+      }
+    }
+    return false;
+  }
+
   /// Adds the next step, if it may be joined.
   bool take_next(JoinedSteps& joined, const Call& maker) const {
     if (uses_[static_cast<std::size_t>(joined.result.index)] != 1) return false;
-    std::size_t next = joined.last + 1;
-    while (next < plan_.steps.size() && plan_.steps[next].kind == Step::Kind::view) ++next;
-    if (!is_run(next)) return false;
-    const Call& call = call_of(plan_.steps[next]);
+    const std::optional<std::size_t> next = next_run(joined.last);
+    if (!next) return false;
+    const Call& call = call_of(plan_.steps[*next]);
     if (call.op == "add") {
       const ValueId addend = addend_of(call, joined.result);
       if (joined.addend || !addend || !lies_like(addend, maker.result("out"))) return false;
@@ -65,7 +144,7 @@ class Joins {
       if (!bounds || call.input("x")->value() != joined.result) return false;
       joined.bounds = *bounds;
     }
-    joined.last = next;
+    joined.last = *next;
     joined.result = call.result("out");
     return true;
   }
@@ -159,6 +238,16 @@ std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Ba
       all.push_back(*joined);
       step = joined->last;
     }
+  }
+  return all;
+}
+
+std::vector<ReluGradient> join_relu_gradients(const Program& program, const Plan& plan, Backend backend) {
+  std::vector<ReluGradient> all;
+  if (plan.instances > 1) return all;
+  const Joins joins(program, plan, backend);
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    if (const auto joined = joins.relu_gradient_from(step)) all.push_back(*joined);
   }
   return all;
 }

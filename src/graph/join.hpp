@@ -26,4 +26,16 @@ struct JoinedSteps {
 /// once, unless it lies where the first one reads.
 std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Backend backend);
 
+/// Steps of which the gradient of a batch norm makes what the gradient of relu, before it, would: it reads the out_grad
+/// of that, and tells from x what relu passed.
+struct ReluGradient {
+  std::size_t relu, norm;
+  ValueId out_grad;
+  ValueId bias = {};  ///< of the batch norm, if any
+};
+
+/// Those on GPUs where nothing else reads what the first one makes, and what the batch norm had is still there. So a
+/// tensor is neither read nor written twice.
+std::vector<ReluGradient> join_relu_gradients(const Program& program, const Plan& plan, Backend backend);
+
 }  // namespace portops::graph

@@ -49,8 +49,8 @@ class GraphJoinTest : public OnEveryBackend {
                         {{"padding", Integers{s.kernel / 2, s.kernel / 2}}, {"groups", s.groups}});
   }
 
-  /// Compares with plain calls, run after run, and says how many calls make what follows.
-  std::size_t joined_of(const Program& program, CompileParams params = CompileParams::same_bits()) {
+  /// Compares with plain calls, run after run, and gives what ran.
+  std::shared_ptr<const graph::CompiledData> compare(const Program& program, const CompileParams& params) {
     const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
     const Results expected = plain_results(ctx, program, inputs);
     const CompiledProgram compiled(ctx, program, params);
@@ -61,7 +61,15 @@ class GraphJoinTest : public OnEveryBackend {
             << program.to_string() << compiled.to_string();
       }
     }
-    return compiled.data()->joined.size();
+    return compiled.data();
+  }
+  /// The same, and says how many calls make what follows.
+  std::size_t joined_of(const Program& program, const CompileParams& params = CompileParams::same_bits()) {
+    return compare(program, params)->joined.size();
+  }
+  static ValueId relu_grad(Program& program, ValueId out, ValueId out_grad) {
+    return program.add_call({.op = "relu_grad", .inputs = {{"out", out}, {"out_grad", out_grad}}, .wanted = {"x_grad"}})
+        .result("x_grad");
   }
   std::size_t on_hosts(std::size_t count) const { return ctx.backend() == Backend::cuda ? 0 : count; }
 };
@@ -141,6 +149,85 @@ TEST_P(GraphJoinTest, batch_norms_with_relu) {
       }
     }
   });
+}
+
+// Of rows, planes and images with their channels last; where results lie where out_grad did, and where they do not.
+TEST_P(GraphJoinTest, gradients_of_batch_norms_with_that_of_relu) {
+  for_each_type([&]<class T>() {
+    using Parameter = std::conditional_t<sizeof(T) == 8, double, float>;
+    for (const Extents& extents : {Extents{40, 24}, Extents{3, 16, 9, 7}, Extents{5, 17, 4, 8}}) {
+      for (const char* layout : {"NCHW", "NHWC"}) {
+        for (const char* without : {"nothing", "scale", "bias"}) {
+          const Extents channels{extents[layout == std::string("NHWC") ? extents.rank() - 1 : 1]};
+          Program program;
+          const ValueId x = program.add_input("x", ElementTypeOf<T>::value, extents);
+          const auto parameter = [&](const char* name, unsigned seed, double least) {
+            return name == std::string(without)
+                       ? ValueId()
+                       : program.add_constant(name, random_tensor<Parameter>(ctx, channels, seed, least, 1.5));
+          };
+          graph::CallRequest forward{
+              .op = "batch_norm",
+              .inputs = {{"x", x}, {"scale", parameter("scale", 3, -1.0)}, {"bias", parameter("bias", 4, -1.0)}},
+              .attributes = {{"data_layout", layout}}};
+          graph::CallRequest backward = forward;
+          forward.inputs.insert_or_assign("mean", parameter("mean", 1, -1.5));
+          forward.inputs.insert_or_assign("variance", parameter("variance", 2, 0.5));
+          const graph::Call norm = program.add_call(forward);
+          const ValueId out = program.call("relu", {{"x", norm.result("out")}});
+          program.add_output("out", out);
+          const ValueId out_grad = program.call("multiply", {{"x", out}, {"y", -0.75}});
+          backward.op = "batch_norm_grad";
+          backward.inputs.insert_or_assign("saved_mean", norm.result("saved_mean"));
+          backward.inputs.insert_or_assign("saved_inv_std", norm.result("saved_inv_std"));
+          backward.inputs.insert_or_assign("out_grad", relu_grad(program, out, out_grad));
+          backward.wanted = {"x_grad"};
+          for (const char* name : {"scale", "bias"}) {
+            if (name != std::string(without)) backward.wanted.push_back(name + std::string("_grad"));
+          }
+          const graph::Call grad = program.add_call(backward);
+          for (const std::string& name : backward.wanted) {
+            program.add_output(name, program.call("gelu", {{"x", grad.result(name)}}));
+          }
+          for (const bool in_place : {false, true}) {
+            CompileParams params = CompileParams::same_bits();
+            params.in_place = params.reuse_memory = in_place;
+            EXPECT_EQ(compare(program, params)->relu_gradients.size(), ctx.backend() == Backend::cuda ? 1U : 0U)
+                << program.to_string();
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(GraphJoinTest, gradients_of_relu_that_others_read_are_not_joined) {
+  need_type<float>();
+  for (const int kind : {0, 1, 2}) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {12, 8});
+    const auto parameter = [&](const char* name, unsigned seed) {
+      return program.add_constant(name, random_tensor<float>(ctx, {8}, seed, 0.5, 1.5));
+    };
+    const ValueId mean = parameter("mean", 1), variance = parameter("variance", 2), bias = parameter("bias", 3);
+    const graph::Call norm = program.add_call(
+        {.op = "batch_norm", .inputs = {{"x", x}, {"mean", mean}, {"variance", variance}, {"bias", bias}}});
+    // Relu of something else.
+    const ValueId out = program.call("relu", {{"x", kind == 0 ? x : norm.result("out")}});
+    const ValueId passed = relu_grad(program, out, program.call("gelu", {{"x", out}}));
+    if (kind == 1) program.add_output("passed", passed);
+    // Another bias.
+    const ValueId its_bias = kind == 2 ? parameter("other", 4) : bias;
+    const graph::Call grad = program.add_call({.op = "batch_norm_grad",
+                                               .inputs = {{"x", x},
+                                                          {"bias", its_bias},
+                                                          {"saved_mean", norm.result("saved_mean")},
+                                                          {"saved_inv_std", norm.result("saved_inv_std")},
+                                                          {"out_grad", passed}},
+                                               .wanted = {"x_grad"}});
+    program.add_output("x_grad", grad.result("x_grad"));
+    EXPECT_EQ(compare(program, CompileParams::same_bits())->relu_gradients.size(), 0U) << kind;
+  }
 }
 
 // Statistics that nobody reads die with the batch norm: relu's result, which comes next, could lie on them.

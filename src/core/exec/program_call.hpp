@@ -39,11 +39,14 @@ class Prepared {
   std::map<std::string, Tensor> made_;
 };
 
-/// What a program knows of a call of a convolution, a batch norm or a linear layer beside its arguments.
+/// What a program knows of a call of a convolution, a batch norm, its gradient or a linear layer beside its arguments.
 struct ProgramCall {
-  Prepared* weight = nullptr;  ///< where the call keeps what it makes of its weight, if that is a constant
-  TensorRef addend = {};       ///< what the call adds to its result, rounded before, or empty
-  Bounds bounds = {};          ///< of that
+  Prepared* weight = nullptr;   ///< where the call keeps what it makes of its weight, if that is a constant
+  TensorRef addend = {};        ///< what the call adds to its result, rounded before, or empty
+  Bounds bounds = {};           ///< of that
+  bool is_behind_relu = false;  ///< of a batch norm's gradient: out_grad is with respect to relu of the result
+
+  bool says_something() const { return weight != nullptr || addend || bounds || is_behind_relu; }
 };
 
 /// Tells the call that this thread makes while this lives: schemas and contexts have no room for what no caller gives.

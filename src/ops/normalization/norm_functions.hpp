@@ -168,6 +168,38 @@ struct GradientSumsOf : JoinGradientSums<A> {
   }
 };
 
+/// out_grad as relu of what was normalised passes it, which as T is what it was then: all but where that is 0 or less.
+template <class A, class T>
+KOKKOS_FORCEINLINE_FUNCTION A passed_by_relu(A out_grad, A normal, A weight, A bias) {
+  return static_cast<A>(static_cast<T>(Kokkos::fma(normal, weight, bias))) <= A(0) ? A(0) : out_grad;
+}
+
+/// Σ g and Σ g · (x − mean) · inv_std, with g = out_grad as relu passes it.
+template <class A, class T>
+struct ReluGradientSumsOf : JoinGradientSums<A> {
+  static constexpr int inputs = 2;
+  static constexpr int sides = 4;  ///< mean, inv_std, weight, bias
+  using State = GradientSums<A>;
+  using Sums = State;
+  using JoinGradientSums<A>::operator();
+
+  KOKKOS_FORCEINLINE_FUNCTION static Sums start() { return JoinGradientSums<A>::identity(); }
+  KOKKOS_FORCEINLINE_FUNCTION static State state_of(const Sums& sums) { return sums; }
+
+  template <int n>
+  KOKKOS_FORCEINLINE_FUNCTION void add(State& state, const A (&in)[inputs][n], const A (&side)[sides][n], int) const {
+    A passed[n], products[n];
+    PORTOPS_UNROLL
+    for (int i = 0; i < n; ++i) {
+      const A normal = (in[grad_x][i] - side[side_mean][i]) * side[side_inv_std][i];
+      passed[i] = passed_by_relu<A, T>(in[grad_out_grad][i], normal, side[side_weight][i], side[3][i]);
+      products[i] = passed[i] * normal;
+    }
+    state.sum += sum_of(passed);
+    state.product += sum_of(products);
+  }
+};
+
 /// A map whose elements are written as they are computed.
 template <class A>
 struct PlainMap {
@@ -208,6 +240,20 @@ struct NormalizeGrad : PlainMap<A> {
     const A normal = (in[grad_x] - side[side_mean]) * side[side_inv_std];
     const A rest = Kokkos::fma(in[grad_out_grad], side[side_weight], -side[side_mean_of_sum]);
     return side[side_inv_std] * Kokkos::fma(-normal, side[side_mean_of_product], rest);
+  }
+};
+
+/// The same with out_grad as relu passes it. The sides are mean, inv_std, weight, bias, and the means.
+template <class A, class T>
+struct ReluNormalizeGrad : PlainMap<A> {
+  static constexpr int inputs = 2;
+  static constexpr int sides = 6;
+
+  KOKKOS_FORCEINLINE_FUNCTION A operator()(const A (&in)[inputs], const A (&side)[sides]) const {
+    const A normal = (in[grad_x] - side[side_mean]) * side[side_inv_std];
+    const A passed = passed_by_relu<A, T>(in[grad_out_grad], normal, side[side_weight], side[3]);
+    const A rest = Kokkos::fma(passed, side[side_weight], -side[4]);
+    return side[side_inv_std] * Kokkos::fma(-normal, side[5], rest);
   }
 };
 

@@ -43,9 +43,9 @@ struct RunningStatistics {
 
 /// What a gradient's sums become; each may be empty.
 struct GradientResults {
-  TensorRef means;  ///< of the sums of g; as many elements behind them, of those of g · x̂
-  TensorRef weight_grad;
-  TensorRef bias_grad;
+  TensorRef means = {};  ///< of the sums of g; as many elements behind them, of those of g · x̂
+  TensorRef weight_grad = {};
+  TensorRef bias_grad = {};
   /// The sums themselves, GradientSums<double> of each result, for others to join.
   void* sums = nullptr;
 };
@@ -86,6 +86,12 @@ struct NormKernels {
   static void gradient_sums(const Context& ctx, const NormLabels& labels, const TensorRef& x, const TensorRef& out_grad,
                             const AxisSet& reduced, const TensorRef& mean, const TensorRef& inv_std,
                             const TensorRef& weight, bool weight_is_kept, const GradientResults& results, void* memory);
+  /// The same of a gradient with respect to relu of the result, with that weight and bias, which are kept. On GPUs
+  /// alone.
+  static void gradient_sums_behind_relu(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                        const TensorRef& out_grad, const AxisSet& reduced, const TensorRef& mean,
+                                        const TensorRef& inv_std, const TensorRef& weight, const TensorRef& bias,
+                                        const GradientResults& results, void* memory);
   /// The means of tensors that are normalised together, of `count` terms a result, from the sums of each without the
   /// weight; x is one of them.
   static void joined_means(const Context& ctx, const NormLabels& labels, const TensorRef& x, const AxisSet& reduced,
@@ -96,6 +102,11 @@ struct NormKernels {
                              const TensorRef& out_grad, const TensorRef& mean, const TensorRef& inv_std,
                              const TensorRef& weight, const TensorRef& mean_of_sum, const TensorRef& mean_of_product,
                              const TensorRef& x_grad);
+  /// The same of such a gradient; `means` are those of sums, with those of products behind them.
+  static void normalize_grad_behind_relu(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                         const TensorRef& out_grad, const TensorRef& mean, const TensorRef& inv_std,
+                                         const TensorRef& weight, const TensorRef& bias, const TensorRef& means,
+                                         const TensorRef& x_grad);
   /// x_grad = inv_std · out_grad · weight: statistics that did not come from x.
   static void scale_grad(const Context& ctx, const NormLabels& labels, const TensorRef& out_grad,
                          const TensorRef& inv_std, const TensorRef& weight, const TensorRef& x_grad);

@@ -239,6 +239,24 @@ void NormKernels<B, T>::normalize(const Context& ctx, const NormLabels& labels, 
   with_relu ? launch.template operator()<Normalize<A, true>>() : launch.template operator()<Normalize<A, false>>();
 }
 
+/// What finishes the sums of a gradient, whose weight, if it is a factor of the means, and results are operands of the
+/// plan from that one on.
+template <class T>
+WriteGradient<T> write_gradient(const ReducePlan& plan, std::int64_t count, int first, const TensorRef& weight,
+                                const GradientResults& results) {
+  const auto side = [&](int operand, const TensorRef& tensor) {
+    return Side<T>(plan, first + operand, tensor, Arithmetic<T>(1));
+  };
+  return {ResultPlaces(plan),
+          static_cast<double>(count),
+          plan.results(),
+          side(0, weight),
+          side(1, results.means),
+          side(2, results.weight_grad),
+          side(3, results.bias_grad),
+          static_cast<GradientSums<double>*>(results.sums)};
+}
+
 template <Backend B, class T>
 void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labels, const TensorRef& x,
                                       const TensorRef& out_grad, const AxisSet& reduced, const TensorRef& mean,
@@ -256,28 +274,46 @@ void NormKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels& labe
   const std::array sides{mean, inv_std, weight_is_kept ? none : weight};
   const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1)});
   if (parts > 0) launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
-  const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
-  const WriteGradient<T> finish{ResultPlaces(plan.rows),    static_cast<double>(x.size() / plan.rows.results()),
-                                plan.rows.results(),        side(4, weight_is_kept ? weight : none),
-                                side(5, results.means),     side(6, results.weight_grad),
-                                side(7, results.bias_grad), static_cast<GradientSums<double>*>(results.sums)};
+  const auto finish =
+      write_gradient<T>(plan.rows, x.size() / plan.rows.results(), 4, weight_is_kept ? weight : none, results);
   join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), parts, plan.plane, finish);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::gradient_sums_behind_relu(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                                  const TensorRef& out_grad, const AxisSet& reduced,
+                                                  const TensorRef& mean, const TensorRef& inv_std,
+                                                  const TensorRef& weight, const TensorRef& bias,
+                                                  const GradientResults& results, void* memory) {
+  if constexpr (B == Backend::cuda) {
+    using A = Arithmetic<T>;
+    using F = ReluGradientSumsOf<A, T>;
+    if (x.size() == 0)
+      return gradient_sums(ctx, labels, x, out_grad, reduced, mean, inv_std, weight, true, results, memory);
+    const std::array others{out_grad, mean, inv_std, weight, bias};
+    const NormPlan plan = make_norm_plan(make_norm_loop(x, others, reduced), F::inputs, B);
+    auto* const partials = static_cast<typename F::State*>(memory);
+    const std::array sides{mean, inv_std, weight, bias};
+    const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1), A(0)});
+    launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
+    // A loop has no room for all.
+    const std::array written{weight, results.means, results.weight_grad, results.bias_grad};
+    const NormPlan of_results = make_norm_plan(make_norm_loop(x, written, reduced), 1, B);
+    const auto finish = write_gradient<T>(of_results.rows, x.size() / plan.rows.results(), 1, weight, results);
+    join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), plan.parts, plan.plane,
+                                             finish);
+  }
 }
 
 template <Backend B, class T>
 void NormKernels<B, T>::joined_means(const Context& ctx, const NormLabels& labels, const TensorRef& x,
                                      const AxisSet& reduced, const JoinedStates& sums, std::int64_t count,
                                      const TensorRef& weight, const TensorRef& means) {
-  using A = Arithmetic<T>;
-  const std::array others{weight, means};
   const TensorRef shape = without_reduced(x, reduced), none;
+  const std::array others{weight, means, none, none};
   if (shape.size() == 0) return;
   const NormPlan plan = make_norm_plan(make_norm_loop(shape, others, reduced), 1, B);
-  const auto side = [&](int operand, const TensorRef& tensor) { return Side<T>(plan.rows, operand, tensor, A(1)); };
-  const WriteGradient<T> finish{ResultPlaces(plan.rows), static_cast<double>(count),
-                                plan.rows.results(),     side(1, weight),
-                                side(2, means),          side(1, none),
-                                side(1, none),           nullptr};
+  const auto finish = write_gradient<T>(plan.rows, count, 1, weight, {.means = means});
   join_states<B, JoinGradientSums<double>>(ctx, labels, static_cast<const GradientSums<double>*>(sums.states),
                                            plan.rows.results(), sums.parts, 1, finish);
 }
@@ -293,6 +329,24 @@ void NormKernels<B, T>::normalize_grad(const Context& ctx, const NormLabels& lab
   const std::array sides{mean, inv_std, weight, mean_of_sum, mean_of_product};
   const ReducePlan plan = make_norm_map(x, others);
   launch_norm_map<B>(ctx, labels, NormRows<T, F>(plan, 2, sides, {A(0), A(1), A(1), A(0), A(0)}), plan, 7);
+}
+
+template <Backend B, class T>
+void NormKernels<B, T>::normalize_grad_behind_relu(const Context& ctx, const NormLabels& labels, const TensorRef& x,
+                                                   const TensorRef& out_grad, const TensorRef& mean,
+                                                   const TensorRef& inv_std, const TensorRef& weight,
+                                                   const TensorRef& bias, const TensorRef& means,
+                                                   const TensorRef& x_grad) {
+  if constexpr (B == Backend::cuda) {
+    using A = Arithmetic<T>;
+    using F = ReluNormalizeGrad<A, T>;
+    const std::array others{out_grad, mean, inv_std, weight, bias, means, x_grad};
+    const std::array sides{mean, inv_std, weight, bias, means};
+    const ReducePlan plan = make_norm_map(x, others);
+    NormRows<T, F> rows(plan, 2, sides, {A(0), A(1), A(1), A(0), A(0), A(0)});
+    rows.place_behind(5, 4, means.size());
+    launch_norm_map<B>(ctx, labels, rows, plan, 7);
+  }
 }
 
 template <Backend B, class T>

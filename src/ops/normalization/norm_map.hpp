@@ -59,7 +59,7 @@ class NormMap {
 
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int operands = F::inputs + F::sides + 1;
+  static constexpr int operands = F::inputs + planned_sides<F> + 1;
   struct Outer {
     std::int64_t stride[max_rank];
   };
@@ -80,7 +80,7 @@ class NormMap {
     A sides[F::sides][width];
     PORTOPS_UNROLL
     for (int k = 0; k < F::sides; ++k) {
-      rows_.side[k].load(sides[k], at(rows_.side[k].operand, F::inputs + k), count);
+      rows_.side[k].load(sides[k], at(rows_.side[k].operand, operand_of_side<F>(k)), count);
     }
     Access::store(out_.data + at(out_, operands - 1), map_pack<T, F>(in, sides), out_.column_stride, count);
   }

@@ -70,7 +70,7 @@ class NormMapColumns {
  private:
   static constexpr int width = gpu_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int batch = 4;  ///< rows that are on their way together
-  static constexpr int operands = F::inputs + F::sides + 1;
+  static constexpr int operands = F::inputs + planned_sides<F> + 1;
 
   KOKKOS_FORCEINLINE_FUNCTION static const Word<T, width>* word_at(const T* address) {
     return reinterpret_cast<const Word<T, width>*>(in_device_memory(address));

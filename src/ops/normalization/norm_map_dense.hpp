@@ -46,7 +46,7 @@ class NormMapDense {
     for (int k = 0; k < F::sides; ++k) {
       side_[k] = rows.side[k];
       stride_[k] =
-          plan.rank == 0 ? 0 : plan.operand[static_cast<std::size_t>(F::inputs + k)].stride[channel_axis(plan)];
+          plan.rank == 0 ? 0 : plan.operand[static_cast<std::size_t>(operand_of_side<F>(k))].stride[channel_axis(plan)];
     }
   }
 
@@ -75,7 +75,7 @@ class NormMapDense {
   static constexpr int warp = 32;
   static constexpr int width = gpu_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int batch = 2;
-  static constexpr int operands = F::inputs + F::sides + 1;
+  static constexpr int operands = F::inputs + planned_sides<F> + 1;
 
   static std::size_t channel_axis(const ReducePlan& plan) { return static_cast<std::size_t>(plan.rank - 1); }
 

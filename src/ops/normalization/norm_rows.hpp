@@ -93,19 +93,39 @@ struct Side {
   }
 };
 
+/// The sides of a map that are operands of its plan, in which inputs come first and out last. A plan has no room for
+/// one more: that lies behind the last one, with its strides.
+template <class F>
+inline constexpr int planned_sides = F::sides < max_operands - F::inputs ? F::sides : max_operands - 1 - F::inputs;
+/// The operand whose strides a side has.
+template <class F>
+KOKKOS_FORCEINLINE_FUNCTION constexpr int operand_of_side(int k) {
+  return F::inputs + (k < planned_sides<F> ? k : planned_sides<F> - 1);
+}
+
 /// The inputs of a kernel and the operands beside them.
 template <class T, class F>
 struct NormRows {
   static constexpr int most_sides = F::sides > 0 ? F::sides : 1;
 
-  /// Inputs come first among the plan's operands; side k is its operand first_side + k.
+  /// Inputs come first among the plan's operands; side k is its operand first_side + k, if there are so many tensors.
   NormRows(const ReducePlan& plan, int first_side, std::span<const TensorRef> side_tensors,
            const Arithmetic<T> (&without)[most_sides])
       : axes(plan) {
     take_inputs(plan);
     for (int k = 0; k < F::sides; ++k) {
+      if (static_cast<std::size_t>(k) == side_tensors.size()) break;
       side[k] = Side<T>(plan, first_side + k, side_tensors[static_cast<std::size_t>(k)], without[k]);
     }
+  }
+
+  /// Side k is another one, of the type that sums have, so many elements further.
+  void place_behind(int k, int other, std::int64_t elements) {
+    side[k] = side[other];
+    const std::ptrdiff_t bytes =
+        static_cast<std::ptrdiff_t>(elements) * static_cast<std::ptrdiff_t>(sizeof(Arithmetic<T>));
+    side[k].operand.data += bytes;
+    side[k].packs = side[k].packs && bytes % gpu_pack_bytes == 0;
   }
 
   /// From here on the rows are those of another plan, with the same inputs.

@@ -64,6 +64,12 @@ bool is_followed_by_relu() {
   return program != nullptr && program->bounds == impl::Bounds{.min = 0.0};
 }
 
+/// Whether the gradient is one with respect to what relu makes of the result.
+bool is_behind_relu() {
+  const impl::ProgramCall* const program = impl::ProgramCallScope::current();
+  return program != nullptr && program->is_behind_relu;
+}
+
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::size_t memory_of(Backend backend, const TensorRef& x, int axis, const TensorRef& of_channels,
@@ -132,6 +138,7 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
   if (saved_mean.size() == 0) return;
   const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
   const bool needs_means = x_grad && !params.is_test, needs_sums = needs_means || scale_grad || bias_grad;
+  const bool behind_relu = is_behind_relu();
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     using Steps = impl::NormKernels<B, T>;
     const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
@@ -140,13 +147,22 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
     if (needs_sums) {
       auto* const partials = x.size() > 0 ? static_cast<std::byte*>(memory.data()) + means_memory(saved_mean) : nullptr;
-      Steps::gradient_sums(
-          ctx, labels, x, out_grad, all_but(axis, x.rank()), mean, inv_std, scale, true,
-          {needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad), placed(bias_grad)}, partials);
+      const impl::GradientResults results{needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad),
+                                          placed(bias_grad)};
+      const impl::AxisSet reduced = all_but(axis, x.rank());
+      if (behind_relu) {
+        Steps::gradient_sums_behind_relu(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, placed(params.bias),
+                                         results, partials);
+      } else {
+        Steps::gradient_sums(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, true, results, partials);
+      }
     }
     if (!x_grad || x.size() == 0) return;
     if (params.is_test) {
       Steps::scale_grad(ctx, labels, out_grad, inv_std, scale, x_grad);
+    } else if (behind_relu) {
+      Steps::normalize_grad_behind_relu(ctx, labels, x, out_grad, mean, inv_std, scale, placed(params.bias),
+                                        means.of_sum, x_grad);
     } else {
       Steps::normalize_grad(ctx, labels, x, out_grad, mean, inv_std, scale, means.of_sum, means.of_product, x_grad);
     }
