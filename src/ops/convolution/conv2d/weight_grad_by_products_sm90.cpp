@@ -264,7 +264,7 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
     return channels % unit == 0 && out_channels >= least_out_channels &&
            (windows.groups == 1 || out_channels % unit == 0);
   }
-  constexpr std::int64_t least_channels = 32;
+  constexpr std::int64_t least_channels = 8;
   return size_of(x.type()) == 2 && channels >= least_channels && out_channels >= least_out_channels &&
          channels % unit == 0 && (windows.groups == 1 || out_channels % unit == 0);
 }

@@ -6,6 +6,7 @@
 #include "core/exec/workspace.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/resident_blocks.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/layouts.hpp"
@@ -102,7 +103,8 @@ bool has_window_rows(const Windows& windows) {
 bool suits_window_rows(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
   if (ctx.backend() != Backend::cuda || !has_window_rows(windows)) return false;
   const ConvolutionPath path = choose_path<Conv2dConvolution>(ctx, windows, tensors);
-  const bool wastes_chunks = path == ConvolutionPath::fused && !fills_chunks(windows, tensors.x.type());
+  const bool wastes_chunks = path == ConvolutionPath::fused && !fills_chunks(windows, tensors.x.type()) &&
+                             !has_resident_blocks(ctx, windows, tensors);
   if (path != ConvolutionPath::im2col && !wastes_chunks) return false;
   const WindowRows rows(windows, tensors);
   return can_fuse(ctx, rows.windows(), rows.tensors(nullptr));

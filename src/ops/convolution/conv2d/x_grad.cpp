@@ -6,6 +6,7 @@
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_paths.hpp"
 #include "ops/convolution/conv2d/few_channels/few_channels.hpp"
+#include "ops/convolution/conv2d/resident_blocks.hpp"
 #include "ops/convolution/conv2d/x_grad_by_columns.hpp"
 #include "ops/convolution/layouts.hpp"
 
@@ -49,6 +50,14 @@ class XGrad {
   bool wants_channels_last(const Context& ctx) const {
     return all_phases(
         [&](const Windows& windows, const ConvolutionTensors& tensors) { return fuses_whole(ctx, windows, tensors); });
+  }
+
+  /// Whether it is one convolution whose blocks keep their weight.
+  bool is_resident(const Context& ctx) const {
+    return down_.size() * across_.size() == 1 &&
+           all_phases([&](const Windows& windows, const ConvolutionTensors& tensors) {
+             return has_resident_blocks(ctx, windows, tensors);
+           });
   }
 
   void run(const Context& ctx) const {
@@ -187,6 +196,13 @@ class XGrad {
   std::size_t rest_ = 0;        ///< what the convolutions need
 };
 
+/// Whether columns in memory are multiplied: of few channels, but where blocks that keep their weight take less time.
+bool goes_by_columns(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
+                     const TensorRef& x_grad) {
+  return suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&
+         !XGrad(ctx, windows, weight, out_grad, x_grad).is_resident(ctx);
+}
+
 }  // namespace
 
 std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before,
@@ -225,7 +241,7 @@ void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& 
   if (suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
     return few_channels_x_grad(ctx, windows, weight, out_grad, x_grad);
   }
-  if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+  if (goes_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
   }
   XGrad(ctx, windows, weight, out_grad, x_grad).run(ctx);
@@ -235,7 +251,7 @@ bool x_grad_wants_channels_last(const Context& ctx, const Windows& windows, cons
                                 const TensorRef& out_grad, const TensorRef& x_grad) {
   return !suits_depthwise(ctx, windows, x_grad, weight, out_grad) &&
          !suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad) &&
-         !suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&
+         !goes_by_columns(ctx, windows, weight, out_grad, x_grad) &&
          XGrad(ctx, windows, weight, out_grad, x_grad).wants_channels_last(ctx);
 }
 
@@ -245,7 +261,7 @@ std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const T
       suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
     return 0;
   }
-  if (suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+  if (goes_by_columns(ctx, windows, weight, out_grad, x_grad)) {
     return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
   }
   return XGrad(ctx, windows, weight, out_grad, x_grad).bytes();
