@@ -173,11 +173,11 @@ void Execution::State::join(std::vector<ReadyStep>& made) {
     for (std::size_t step = joined.first + 1; step <= joined.last; ++step) made[step].is_joined = true;
   }
   for (const ReluGradient& joined : data->relu_gradients) {
-    ReadyStep& norm = made[joined.norm];
+    ReadyStep& norm = made[joined.norm_grad];
     norm.arguments.set("out_grad", TensorOrNumber(tensor(joined.out_grad)));
     if (joined.bias) norm.arguments.set("bias", TensorOrNumber(tensor(joined.bias)));
     norm.program_call.is_behind_relu = true;
-    made[joined.relu].is_joined = true;
+    made[joined.relu_grad].is_joined = true;
   }
 }
 

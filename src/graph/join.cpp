@@ -18,7 +18,11 @@ namespace {
 class Joins {
  public:
   Joins(const Program& program, const Plan& plan, Backend backend)
-      : program_(program), plan_(plan), is_on_host_(backend != Backend::cuda), uses_(program.values().size()) {
+      : program_(program),
+        plan_(plan),
+        is_on_host_(backend != Backend::cuda),
+        uses_(program.values().size()),
+        first_write_(program.values().size(), plan.steps.size()) {
     const auto use = [&](ValueId value) {
       if (value) ++uses_[static_cast<std::size_t>(value.index)];
     };
@@ -29,6 +33,13 @@ class Joins {
       }
     }
     for (const ProgramOutput& output : program.outputs()) use(output.value);
+    for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+      for_written(plan.steps[step], [&](const Place& place) {
+        if (place.memory != MemoryKind::input) return;
+        std::size_t& first = first_write_[static_cast<std::size_t>(place.index)];
+        first = std::min(first, step);
+      });
+    }
   }
 
   /// What the step can make, if anything.
@@ -59,6 +70,8 @@ class Joins {
     const ReluGradient found{step, *next, value_of(relu.input("out_grad")), value_of(grad.input("bias"))};
     const bool is_alone = uses_[static_cast<std::size_t>(passed.index)] == 1;
     if (norm == nullptr || !found.out_grad || !is_alone || !is_gradient_of(grad, *norm)) return {};
+    // Nobody reads the parameters of one that was computed beforehand.
+    if (plan_.constants[static_cast<std::size_t>(value_of(relu.input("out")).index)] != 0) return {};
     return is_readable(found, grad) ? std::optional(found) : std::nullopt;
   }
 
@@ -97,6 +110,7 @@ class Joins {
       return (its == nullptr) == (other == nullptr) && value_of(its) == value_of(other);
     };
     return is_in_training(grad) && is_in_training(norm) && value_of(grad.output("x_grad")) &&
+           grad.attributes.at("data_layout") == norm.attributes.at("data_layout") &&
            std::ranges::all_of(std::array{"x", "scale", "bias"},
                                [&](const char* name) { return is_same(grad.input(name), norm.input(name)); }) &&
            std::ranges::all_of(std::array{"saved_mean", "saved_inv_std"},
@@ -113,20 +127,9 @@ class Joins {
       if (!is_in_place) return false;
     }
     if (!joined.bias) return true;
-    const MemoryKind memory = place_of(joined.bias).memory;
-    if (memory != MemoryKind::input && memory != MemoryKind::constant) return false;
-    return std::ranges::none_of(plan_.steps.begin(), plan_.steps.begin() + static_cast<std::ptrdiff_t>(joined.norm),
-                                [&](const Step& step) { return writes(step, joined.bias); });
-  }
-  /// Whether a step writes where a value lies.
-  bool writes(const Step& step, ValueId value) const {
-    if (step.kind == Step::Kind::copy) return true;
-    for (const NamedOperand& output : call_of(step).outputs) {
-      for (const ValueId its : output.operand.values()) {
-        if (its && overlap(its, value)) return true;
-      }
-    }
-    return false;
+    const Place& bias = place_of(joined.bias);
+    if (bias.memory == MemoryKind::constant) return true;
+    return bias.memory == MemoryKind::input && first_write_[static_cast<std::size_t>(bias.index)] > joined.norm_grad;
   }
 
   /// Adds the next step, if it may be joined.
@@ -174,9 +177,21 @@ class Joins {
            lie_alike(its.extents, place_of(value).strides, place_of(other).strides);
   }
 
+  /// Calls action(place) for all that the step writes.
+  template <class Action>
+  void for_written(const Step& step, const Action& action) const {
+    if (step.kind == Step::Kind::view) return;
+    if (step.kind == Step::Kind::copy) return action(memory_of(plan_.places[static_cast<std::size_t>(step.to)]));
+    for (const NamedOperand& output : call_of(step).outputs) {
+      for (const ValueId value : output.operand.values()) {
+        if (value) action(memory_of(value));
+      }
+    }
+  }
+
   /// Where a value lies; of a result that is left in an input, in that.
-  Place memory_of(ValueId value) const {
-    Place place = place_of(value);
+  Place memory_of(ValueId value) const { return memory_of(place_of(value)); }
+  Place memory_of(Place place) const {
     if (place.memory == MemoryKind::output) {
       if (const ValueId over = program_.outputs()[static_cast<std::size_t>(place.index)].over) {
         place.memory = MemoryKind::input;
@@ -225,6 +240,8 @@ class Joins {
   const Plan& plan_;
   bool is_on_host_;
   std::vector<std::int32_t> uses_;  ///< of each value how often it is read or a result
+  std::vector<std::size_t>
+      first_write_;  ///< of each input the first step that writes to its memory, or behind the last
 };
 
 }  // namespace

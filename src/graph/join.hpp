@@ -29,7 +29,7 @@ std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Ba
 /// Steps of which the gradient of a batch norm makes what the gradient of relu, before it, would: it reads the out_grad
 /// of that, and tells from x what relu passed.
 struct ReluGradient {
-  std::size_t relu, norm;
+  std::size_t relu_grad, norm_grad;
   ValueId out_grad;
   ValueId bias = {};  ///< of the batch norm, if any
 };

@@ -230,6 +230,34 @@ TEST_P(GraphJoinTest, gradients_of_relu_that_others_read_are_not_joined) {
   }
 }
 
+// The bias is what tells what relu passed.
+TEST_P(GraphJoinTest, gradients_that_are_left_in_the_bias_are_not_joined) {
+  need_type<float>();
+  for (const bool is_left : {false, true}) {
+    Program program;
+    const ValueId x = program.add_input("x", ElementType::f32, {12, 8});
+    const ValueId bias = program.add_input("bias", ElementType::f32, {8});
+    const ValueId mean = program.add_constant("mean", constant<float>({8}, 1));
+    const ValueId variance = program.add_constant("variance", random_tensor<float>(ctx, {8}, 2, 0.5, 1.5));
+    graph::CallRequest request{.op = "batch_norm", .inputs = {{"x", x}, {"bias", bias}}};
+    graph::CallRequest forward = request;
+    forward.inputs.insert_or_assign("mean", mean);
+    forward.inputs.insert_or_assign("variance", variance);
+    const graph::Call norm = program.add_call(forward);
+    const ValueId out = program.call("relu", {{"x", norm.result("out")}});
+    request.op = "batch_norm_grad";
+    request.inputs.insert_or_assign("saved_mean", norm.result("saved_mean"));
+    request.inputs.insert_or_assign("saved_inv_std", norm.result("saved_inv_std"));
+    request.inputs.insert_or_assign("out_grad", relu_grad(program, out, program.call("gelu", {{"x", out}})));
+    request.wanted = {"x_grad", "bias_grad"};
+    const graph::Call grad = program.add_call(request);
+    program.add_output("x_grad", grad.result("x_grad"));
+    program.add_output("bias_grad", grad.result("bias_grad"), is_left ? bias : ValueId());
+    const CompiledProgram compiled(ctx, program, CompileParams::same_bits());
+    EXPECT_EQ(compiled.data()->relu_gradients.size(), ctx.backend() == Backend::cuda && !is_left ? 1U : 0U);
+  }
+}
+
 // Statistics that nobody reads die with the batch norm: relu's result, which comes next, could lie on them.
 TEST_P(GraphJoinTest, no_result_lies_where_statistics_do) {
   need_type<float>();

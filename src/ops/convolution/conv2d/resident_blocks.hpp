@@ -8,8 +8,8 @@
 
 namespace portops::impl {
 
-/// Whether conv2d[fused] has blocks for the call that keep their weight, and that take no more channels than there are:
-/// in 16-bit types.
+/// Whether conv2d[fused] has blocks for the call that keep their weight and take patches of pixels, in 16-bit types: a
+/// step of these takes 32 or 64 bytes of a pixel where it has no more, so that few channels waste nothing.
 bool has_resident_blocks(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 
 }  // namespace portops::impl

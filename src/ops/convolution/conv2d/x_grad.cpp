@@ -56,7 +56,7 @@ class XGrad {
   bool is_resident(const Context& ctx) const {
     return down_.size() * across_.size() == 1 &&
            all_phases([&](const Windows& windows, const ConvolutionTensors& tensors) {
-             return has_resident_blocks(ctx, windows, tensors);
+             return fuses_whole(ctx, windows, tensors) && has_resident_blocks(ctx, windows, tensors);
            });
   }
 
@@ -196,7 +196,7 @@ class XGrad {
   std::size_t rest_ = 0;        ///< what the convolutions need
 };
 
-/// Whether columns in memory are multiplied: of few channels, but where blocks that keep their weight take less time.
+/// Whether columns in memory are multiplied: of few channels, unless blocks keep their weight, which need none.
 bool goes_by_columns(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
                      const TensorRef& x_grad) {
   return suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&

@@ -17,7 +17,7 @@
 
 namespace portops::impl {
 
-/// What a block of these output channels and pixels takes, in nanoseconds on an H200, where so many run on a
+/// What a block of these output channels and pixels takes, in nanoseconds on an H200 or an H100, where so many run on a
 /// multiprocessor at once: measured, or, of 96 and 192 output channels in f32, between what was measured.
 struct BlockTime {
   int rows;

@@ -271,7 +271,7 @@ class FusedPath {
     if (plan.run_bytes % chunk_bytes == 0) return Forms::template with_kernel<false, most>(plan, action);
     return Forms::template with_kernel<true, most>(plan, action);
   }
-  /// As much as any call of the kernel needs.
+  /// As much shared memory as any call of the kernel needs or, of resident blocks, as this one does.
   template <class Forms, class Kernel>
   static void prepare(const ConvolutionLabels& labels, Kernel* kernel, FusedPlan plan, const Windows& windows) {
     plan.phase_taps = FusedPlan::most_phase_taps;

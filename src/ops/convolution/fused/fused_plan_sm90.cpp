@@ -101,7 +101,8 @@ FusedPlan with_form(const Context& ctx, FusedPlan plan, const Windows& windows, 
   plan.row_tiles = static_cast<int>(ceil_div(windows.group_out_channels(), form.rows));
   plan.pixel_tiles = ceil_div(windows.images * windows.pixels(), form.pixels);
   if (form.residence == Residence::patches) {
-    plan.pixel_tiles = windows.images * ceil_div(windows.out_height, 8) * ceil_div(windows.out_width, 8);
+    plan.pixel_tiles =
+        windows.images * ceil_div(windows.out_height, patch_side) * ceil_div(windows.out_width, patch_side);
   }
   plan.blocks = plan.pixel_tiles;
   if (plan.is_resident()) {
@@ -130,7 +131,7 @@ std::int64_t planes_time(const FusedPlan& plan, const FusedCall& call) {
   const TensorRef& out = call.tensors.out;
   if (out.extent(1) <= 1 || out.stride(1) == 1) return 0;
   const auto element = static_cast<std::int64_t>(size_of(plan.type));
-  const bool is_cut = plan.residence == Residence::patches && call.windows.out_width % 8 != 0;
+  const bool is_cut = plan.residence == Residence::patches && call.windows.out_width % patch_side != 0;
   const std::int64_t of_64_rows = is_cut ? 1200 : element == 2 ? 600 : 0;
   return plan.rows < 64 ? of_64_rows / 4 : of_64_rows;
 }
@@ -140,9 +141,9 @@ std::int64_t expected_time(const Context& ctx, const FusedPlan& plan, const Fuse
   const Windows& windows = call.windows;
   const std::int64_t blocks = plan.blocks * plan.row_tiles * windows.groups;
   const std::int64_t tiles = ceil_div(plan.pixel_tiles, plan.blocks) * ceil_div(blocks, multiprocessors(ctx));
-  const int bytes = plan.residence == Residence::patches ? plan.step_bytes() : 128;
+  const std::int64_t bytes = plan.residence == Residence::patches ? plan.step_bytes() : 128;
   const std::int64_t tile_time = block.tile_time + planes_time(plan, call);
-  return block.fixed_time + tiles * (tile_time + plan.steps * block.step_time * bytes / 128);
+  return block.fixed_time + tiles * (tile_time + bytes * plan.steps * block.step_time / 128);
 }
 
 /// What others take that are launched together.

@@ -21,6 +21,7 @@ constexpr std::int64_t chunk_channels(ElementType type) { return 128 / static_ca
 /// tiles of 64 pixels one after the other: none do, or tiles are runs of pixels, or patches of 8 by 8, whose windows
 /// are brought together.
 enum class Residence : std::uint8_t { none, runs, patches };
+constexpr std::int64_t patch_side = 8;
 
 /// How a call is cut into the work of blocks of threads. A block has the sums of `rows` output channels of a group and
 /// `pixels` pixels; where these are too few to fill the device, `splits` blocks share the inner axis of the product and
@@ -31,8 +32,8 @@ struct FusedPlan {
 
   ElementType type = ElementType::f32;
   bool tf32 = false;  ///< f32 only: operands are rounded to tf32
-  int rows = 128;     ///< 64, 128 or 256; of f32 also 96 and 192, and, not rounded, 32 for whole pixels
-  int pixels = 128;   ///< 128 or, with 128 or 256 rows, 64
+  int rows = 128;     ///< 64, 128 or 256; of f32 also 96 and 192; resident and, of f32, for whole pixels also 32
+  int pixels = 128;   ///< 128 or, resident or with 128 or 256 rows, 64
   int splits = 1;     ///< 1, 2 or 4
   Residence residence = Residence::none;
   std::int64_t load = 1;  ///< blocks of the launch for each multiprocessor, rounded up

@@ -180,7 +180,7 @@ __device__ __forceinline__ void write_apart(T* out, std::int64_t stride, int cha
 __device__ __forceinline__ Pixel pixel_of_tile(const ResidentLayout& layout, const Windows& windows, int tile,
                                                int pixel) {
   if (!layout.is_patches) return locate_in_order(windows, std::int64_t{tile} * ResidentLayout::pixels + pixel);
-  constexpr auto side = static_cast<int>(PatchWindow::side);
+  constexpr auto side = static_cast<int>(patch_side);
   const std::uint32_t row = layout.across.quotient(tile), image = layout.down.quotient(row);
   const std::uint32_t y = (row - image * layout.down.value()) * side + pixel / side;
   return {image, y, (tile - row * layout.across.value()) * side + pixel % side};

@@ -14,15 +14,13 @@
 
 namespace portops::impl::fused_sm90 {
 
-/// The pixels of x in the windows of a patch of 8 by 8 pixels of out.
+/// The pixels of x in the windows of a patch of pixels of out.
 struct PatchWindow {
-  static constexpr std::int64_t side = 8;
-
   std::int64_t width, height;
 
   explicit PatchWindow(const Windows& windows)
-      : width(side + (windows.kernel_width - 1) * windows.dilation_x),
-        height(side + (windows.kernel_height - 1) * windows.dilation_y) {}
+      : width(patch_side + (windows.kernel_width - 1) * windows.dilation_x),
+        height(patch_side + (windows.kernel_height - 1) * windows.dilation_y) {}
 
   /// Whether they are neighbours, and not too many for a copy.
   static bool suits(const Windows& windows) {
@@ -75,8 +73,8 @@ struct ResidentLayout {
       // A multiple of what swizzles repeat.
       copied_bytes = static_cast<int>(patch.width * patch.height * step_bytes);
       stage_bytes = (copied_bytes + 1023) / 1024 * 1024;
-      across = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_width, PatchWindow::side)));
-      down = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_height, PatchWindow::side)));
+      across = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_width, patch_side)));
+      down = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_height, patch_side)));
     }
     tile_stages = plan.steps / stage_taps;
     if (plan.steps > most_bytes / tile_bytes) return;
