@@ -244,9 +244,7 @@ void Execution::State::enqueue(std::size_t number, std::int32_t instance) {
   const Call& call = program().calls()[static_cast<std::size_t>(its.step->call)];
   try {
     std::optional<impl::ProgramCallScope> scope;
-    if (its.program_call.says_something()) {
-      scope.emplace(its.program_call);
-    }
+    if (its.program_call.says_something()) scope.emplace(its.program_call);
     its.run(ctx, *its.call);
   } catch (const Error& error) {
     fail(who, "::run: call ", its.step->call, call.place.empty() ? "" : " (" + call.place + ")", ": ", error.what());

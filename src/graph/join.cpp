@@ -239,9 +239,8 @@ class Joins {
   const Program& program_;
   const Plan& plan_;
   bool is_on_host_;
-  std::vector<std::int32_t> uses_;  ///< of each value how often it is read or a result
-  std::vector<std::size_t>
-      first_write_;  ///< of each input the first step that writes to its memory, or behind the last
+  std::vector<std::int32_t> uses_;        ///< of each value how often it is read or a result
+  std::vector<std::size_t> first_write_;  ///< of each input the first step that writes there, or behind the last
 };
 
 }  // namespace
