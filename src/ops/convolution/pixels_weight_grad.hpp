@@ -32,9 +32,10 @@ KOKKOS_FORCEINLINE_FUNCTION void for_chunk(const PixelsWeightGradPlan& plan, std
 }
 
 /// A team takes a chunk of pixels, up to twelve elements of windows, some taps of up to four channels, and up to 32
-/// output channels of theirs. Its threads sample some pixels; then its warps share out the output channels, four a
-/// warp, and warps with the same ones these pixels. A thread has a sum for each product of its warp. `most_channels`
-/// are those that a team may take.
+/// output channels of theirs. Its threads sample some pixels; then they share out the output channels, four a thread,
+/// and those with the same ones these pixels: neighbours are threads of other channels where the channels of out_grad
+/// are neighbours, and else threads of other pixels. A thread has a sum for each of its products. `most_channels` are
+/// those that a team may take.
 template <Backend B, class T, int most_channels, class Samples>
 class PixelsWeightGrad {
  public:
@@ -56,7 +57,7 @@ class PixelsWeightGrad {
         parts_(plan.out_parts()),
         tap_parts_(plan.tap_parts()) {
     const std::int64_t outs = plan.windows.group_out_channels();
-    while (out_warps_ < warps && out_warps_ * own_outs < outs) out_warps_ *= 2;
+    while (shares_ < most_shares && shares_ * own_outs < outs) shares_ *= 2;
     has_packs_ = outs % own_outs == 0 && has_channel_packs<T>(out_grad, own_outs);
   }
 
@@ -68,8 +69,8 @@ class PixelsWeightGrad {
  private:
   static constexpr int warp = 32, warps = threads / warp;
   static constexpr int elements = Plan::block_elements, own_outs = Plan::block_outs / warps;
-  static constexpr int own_sums = elements * own_outs;
-  static_assert(own_sums % 16 == 0);
+  static constexpr int own_sums = elements * own_outs, most_shares = Plan::block_outs / own_outs;
+  static_assert(most_shares <= warps && most_shares <= warp);
 
   static constexpr int batch = sizeof(A) == 8 ? 1 : 4;  ///< pixels that a thread multiplies together
   static constexpr int samples_of_thread = sizeof(A) == 8 ? 1 : 2, samples_at_once = samples_of_thread * threads;
@@ -83,8 +84,10 @@ class PixelsWeightGrad {
   using Grads = Word<T, own_outs>;
 
   struct Scratch {
-    A value[elements][samples_at_once];
-    A sum[warps][own_sums];
+    union {
+      A value[elements][samples_at_once];
+      A sum[warps][most_shares][own_sums];  ///< in the end
+    };
     std::int32_t pixel[samples_at_once];  ///< where a pixel's first channel lies in out_grad
   };
   /// Elements are counted tap by tap.
@@ -102,16 +105,17 @@ class PixelsWeightGrad {
     const std::int64_t chunk = units_.quotient(index);
     const Unit unit = unit_of(index - chunk * plan_.units());
     Scratch& scratch = *scratch_of<Scratch>(team);
-    const int warp_of_team = team.team_rank() / warp, lane = team.team_rank() % warp;
-    const int out_warp = warp_of_team & (out_warps_ - 1);
-    const int first_pixel = warp_of_team / out_warps_ * warp + lane, step = warps / out_warps_ * warp;
-    // Of a warp that has none the sums are those of others, and are not read.
-    const int outs_left = unit.outs - out_warp * own_outs;
-    const std::int32_t first_out = (unit.first_out + (outs_left > 0 ? out_warp * own_outs : 0)) * out_grad_.stride[1];
-    A sum[elements][own_outs] = {};
+    const int thread = team.team_rank(), warp_of_team = thread / warp;
+    const int share = packs ? thread & (shares_ - 1) : warp_of_team & (shares_ - 1);
+    const int first_pixel = packs ? thread / shares_ : warp_of_team / shares_ * warp + thread % warp;
+    const int step = threads / shares_;
+    // Of a share that has none the sums are those of others, and are not read.
+    const int outs_left = unit.outs - share * own_outs;
+    const std::int32_t first_out = (unit.first_out + (outs_left > 0 ? share * own_outs : 0)) * out_grad_.stride[1];
+    A sum[own_sums] = {};
     for_chunk(plan_, chunk, samples_at_once, [&](std::int64_t begin, int count) {
       team.team_barrier();
-      sample(unit, begin, count, scratch, team.team_rank());
+      sample(unit, begin, count, scratch, thread);
       team.team_barrier();
       PORTOPS_NO_UNROLL
       for (int i = first_pixel; i < count; i += batch * step) {
@@ -138,23 +142,17 @@ class PixelsWeightGrad {
             if (e >= unit.elements()) break;
             const A value = scratch.value[e][i + b * step];
             PORTOPS_UNROLL
-            for (int m = 0; m < own_outs; ++m) sum[e][m] = Kokkos::fma(grad[m], value, sum[e][m]);
+            for (int m = 0; m < own_outs; ++m) {
+              sum[e * own_outs + m] = Kokkos::fma(grad[m], value, sum[e * own_outs + m]);
+            }
           }
         }
       }
     });
     team.team_barrier();
-    constexpr int some = 16;  // sums that a warp adds up together
-    PORTOPS_UNROLL
-    for (int first = 0; first < own_sums; first += some) {
-      A terms[some];
-      PORTOPS_UNROLL
-      for (int i = 0; i < some; ++i) terms[i] = sum[(first + i) / own_outs][(first + i) % own_outs];
-      const A of_warp = sum_of_warp(terms, lane);
-      if (lane < some) scratch.sum[warp_of_team][first + lane] = of_warp;
-    }
+    add_over_lanes<own_sums, warp / 2>(sum, thread % warp, packs ? shares_ : 1, scratch.sum[warp_of_team][share]);
     team.team_barrier();
-    write(unit, scratch, team.team_rank(), sums_ + chunk * plan_.weights());
+    write<packs>(unit, scratch, thread, sums_ + chunk * plan_.weights());
   }
 
   KOKKOS_FUNCTION Unit unit_of(std::int64_t index) const {
@@ -229,42 +227,49 @@ class PixelsWeightGrad {
     }
   }
 
-  /// Adds the sums of the warps that share output channels, in a fixed order.
+  /// Leaves the sums of the terms over the lanes of a warp that differ by multiples of `nearest`, a power of two: in
+  /// each round threads give away the half that others go on with, as long as there are two halves.
+  template <int terms, int distance>
+  KOKKOS_FORCEINLINE_FUNCTION static void add_over_lanes(A (&term)[terms], int lane, int nearest, A* to) {
+    if constexpr (distance > 0) {
+      if (distance >= nearest) {
+        const bool upper = (lane & distance) != 0;
+        constexpr int kept = terms % 2 == 0 ? terms / 2 : terms;
+        A total[kept];
+        PORTOPS_UNROLL
+        for (int i = 0; i < kept; ++i) {
+          const A own = upper ? term[terms - kept + i] : term[i], other = upper ? term[i] : term[terms - kept + i];
+          total[i] = own + of_other_lane(other, distance);
+        }
+        return add_over_lanes<kept, distance / 2>(total, lane, nearest, upper ? to + (terms - kept) : to);
+      }
+    }
+    PORTOPS_UNROLL
+    for (int i = 0; i < terms; ++i) to[i] = term[i];
+  }
+
+  /// Adds the sums of the warps that have a share, in a fixed order.
+  template <bool packs>
   KOKKOS_FUNCTION void write(const Unit& unit, const Scratch& scratch, int thread, A* to) const {
     for (int i = thread; i < unit.outs * unit.elements(); i += threads) {
       const int out = i / unit.elements(), e = i - out * unit.elements();
-      const int out_warp = out / own_outs, of_warp = e * own_outs + out - out_warp * own_outs;
-      A total = scratch.sum[out_warp][of_warp];
-      for (int other = out_warp + out_warps_; other < warps; other += out_warps_) total += scratch.sum[other][of_warp];
+      const int share = out / own_outs, of_share = e * own_outs + out - share * own_outs;
+      const int first = packs ? 0 : share, step = packs ? 1 : shares_;
+      A total = scratch.sum[first][share][of_share];
+      for (int other = first + step; other < warps; other += step) total += scratch.sum[other][share][of_share];
       const int tap = e / unit.channels, c = e - tap * unit.channels;
       const Windows& w = plan_.windows;
       to[unit.to + (out * w.group_channels() + c) * w.taps() + tap] = total;
     }
   }
 
-  /// The sum over a warp of the term that has the lane's number, modulo their number: in each round threads give away
-  /// the half that others go on with.
-  template <int terms>
-  KOKKOS_FORCEINLINE_FUNCTION static A sum_of_warp(A (&term)[terms], int lane) {
-    PORTOPS_UNROLL
-    for (int half = terms / 2; half > 0; half /= 2) {
-      const bool upper = (lane & half) != 0;
-      PORTOPS_UNROLL
-      for (int i = 0; i < half; ++i) {
-        term[i] = (upper ? term[half + i] : term[i]) + of_other_lane(upper ? term[i] : term[half + i], half);
-      }
-    }
-    PORTOPS_UNROLL
-    for (int distance = terms; distance < warp; distance *= 2) term[0] += of_other_lane(term[0], distance);
-    return term[0];
-  }
   Plan plan_;
   Samples samples_;
   PixelsOfImages pixels_;
   Tensor32<const T> x_, out_grad_;
   A* sums_;
   IndexDivisor units_, parts_, tap_parts_;
-  int out_warps_ = 1;  ///< warps that take different output channels
+  int shares_ = 1;  ///< of the output channels
   bool has_packs_;
 };
 
