@@ -8,6 +8,8 @@ namespace portops::impl {
 
 bool suits_weight_products(const Context&, const Windows&, const TensorRef&, const TensorRef&) { return false; }
 
+bool takes_patches(const Context&, const Windows&, ElementType) { return false; }
+
 void weight_grad_by_products(const Context&, const Windows&, const TensorRef&, const TensorRef&, const TensorRef&,
                              const TensorRef&) {}
 

@@ -8,6 +8,7 @@
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/fused/patch_products.hpp"
 #include "ops/convolution/conv2d/fused/tap_products.hpp"
 #include "ops/convolution/conv2d/fused/weight_products.hpp"
 #include "ops/convolution/conv2d/fused/window_gemm.hpp"
@@ -25,6 +26,7 @@ namespace portops::impl {
 namespace {
 
 constexpr const char* label = "portops::conv2d_grad::weight_grad[fused]";
+constexpr const char* patches_label = "portops::conv2d_grad::weight_grad[patches]";
 constexpr const char* taps_label = "portops::conv2d_grad::weight_grad[taps]";
 constexpr std::int64_t most_units = INT32_MAX;
 
@@ -80,6 +82,18 @@ struct WeightProductsMemory {
         x(layout, x_tensor, !plan.of_planes && !has_units(x_tensor)),
         out_grad(layout, out_grad_tensor, !plan.of_planes && !has_units(out_grad_tensor),
                  unit_of(out_grad_tensor.type())),
+        sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
+};
+
+struct PatchProductsMemory {
+  MemoryLayout layout;
+  ChannelsLast x, out_grad;
+  TemporaryArray sums;
+
+  PatchProductsMemory(const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x_tensor,
+                      const TensorRef& out_grad_tensor)
+      : x(layout, x_tensor, !has_units(x_tensor), unit_of(x_tensor.type())),
+        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor), unit_of(out_grad_tensor.type())),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
@@ -161,6 +175,24 @@ void by_lines_of_channels(const Context& ctx, const Windows& windows, const Tens
   multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
 }
 
+/// Out of patches.
+void by_patches(const Context& ctx, const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x,
+                const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
+  const PatchProductsMemory arrays(windows, plan, x, out_grad);
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", arrays.layout.bytes());
+  const Tensor4 x_pixels = tensor4(arrays.x.copied_to(ctx, copy_names().x, memory.data()));
+  const Tensor4 out_grad_pixels = tensor4(arrays.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
+  const std::int64_t unit = unit_of(x.type());
+  const PatchProductsOperands operands{.x = x_pixels.data,
+                                       .x_strides = in_units(x_pixels, unit),
+                                       .out_grad = out_grad_pixels.data,
+                                       .out_grad_strides = in_units(out_grad_pixels, unit),
+                                       .parts = weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)};
+  const CurrentDevice device(ctx);
+  const LaunchEvent event(ctx, patches_label);
+  multiply_patches(cuda_stream(ctx), x.type(), windows, plan, operands);
+}
+
 /// The same windows with strides of 1 where there is one window alone.
 Windows with_used_strides(Windows windows) {
   if (windows.out_height == 1) windows.stride_y = 1;
@@ -239,6 +271,11 @@ std::optional<TapProductsPlan> plan_taps(const Context& ctx, const Windows& wind
   return plan_tap_products(with_used_strides(windows), rounds, multiprocessors(ctx));
 }
 
+/// How it goes out of patches, where it does.
+std::optional<PatchProductsPlan> plan_patches(const Context& ctx, const Windows& windows, ElementType type) {
+  return size_of(type) == 2 ? plan_patch_products(windows, multiprocessors(ctx)) : std::nullopt;
+}
+
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
 bool fits(const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
   constexpr std::int64_t most_position = INT16_MAX, most_tiles = 65535;
@@ -269,8 +306,15 @@ bool suits_weight_products(const Context& ctx, const Windows& windows, const Ten
          channels % unit == 0 && (windows.groups == 1 || out_channels % unit == 0);
 }
 
+bool takes_patches(const Context& ctx, const Windows& windows, ElementType type) {
+  return plan_patches(ctx, windows, type).has_value();
+}
+
 void weight_grad_by_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                              const TensorRef& weight_grad, const TensorRef& bias_grad) {
+  if (const auto plan = plan_patches(ctx, windows, x.type())) {
+    return by_patches(ctx, windows, *plan, x, out_grad, weight_grad, bias_grad);
+  }
   if (x.type() != ElementType::f32) return by_lines_of_channels(ctx, windows, x, out_grad, weight_grad, bias_grad);
   if (const auto plan = plan_taps(ctx, windows)) {
     return by_taps(ctx, windows, *plan, x, out_grad, weight_grad, bias_grad);
@@ -284,6 +328,9 @@ bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, 
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
+  if (const auto plan = plan_patches(ctx, windows, x.type())) {
+    return PatchProductsMemory(windows, *plan, x, out_grad).layout.bytes();
+  }
   if (x.type() != ElementType::f32) return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
   if (const auto plan = plan_taps(ctx, windows)) {
     return TapProductsMemory(windows, *plan, x, out_grad).layout.bytes();
