@@ -176,8 +176,7 @@ CompiledProgram::CompiledProgram(const Context& ctx, const Program& program, con
   verify(data->program, data->plan, constants.known());
   constants.finish();
   data->constants = std::move(constants.tensors());
-  data->joined = join_steps(data->program, data->plan, ctx.backend());
-  data->relu_gradients = join_relu_gradients(data->program, data->plan, ctx.backend());
+  data->joins = find_joins(data->program, data->plan, ctx.backend());
   data->prepared.resize(data->program.calls().size());
   for (std::size_t call = 0; call < data->prepared.size() && ctx.backend() != Backend::cuda; ++call) {
     if (keeps_weight(*data, data->program.calls()[call])) data->prepared[call] = std::make_unique<impl::Prepared>();

@@ -20,8 +20,7 @@ struct CompiledData {
   Plan plan;
   std::vector<Tensor> constants;  ///< by values, in the memory of the backend; those that nobody reads are empty
   Backend backend;
-  std::vector<JoinedSteps> joined = {};
-  std::vector<ReluGradient> relu_gradients = {};
+  Joins joins = {};
   /// By calls: what those on hosts keep that have a constant weight; null for the others.
   std::vector<std::unique_ptr<impl::Prepared>> prepared = {};
 };

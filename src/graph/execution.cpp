@@ -161,23 +161,44 @@ ReadyStep Execution::State::ready(const Step& step) {
   return made;
 }
 
-/// Has calls make the results of those that follow them, or of gradients of relu before them.
+/// Has calls make the results of others.
 void Execution::State::join(std::vector<ReadyStep>& made) {
   if (poison) return;  // which is written between steps, to where nothing lies that the plan knows
   const auto tensor = [&](ValueId value) { return tensor_of(value.index, program().value(value)); };
-  for (const JoinedSteps& joined : data->joined) {
+  const auto leave_out = [&](std::size_t first, std::size_t end) {
+    for (std::size_t step = first; step < end; ++step) made[step].is_joined = true;
+  };
+  for (const JoinedSteps& joined : data->joins.steps) {
     ReadyStep& first = made[joined.first];
     first.arguments.set("out", TensorOrNumber(tensor(joined.result)));
     first.program_call.bounds = joined.bounds;
     if (joined.addend) first.program_call.addend = tensor(joined.addend);
-    for (std::size_t step = joined.first + 1; step <= joined.last; ++step) made[step].is_joined = true;
+    leave_out(joined.first + 1, joined.last + 1);
   }
-  for (const ReluGradient& joined : data->relu_gradients) {
-    ReadyStep& norm = made[joined.norm_grad];
-    norm.arguments.set("out_grad", TensorOrNumber(tensor(joined.out_grad)));
-    if (joined.bias) norm.arguments.set("bias", TensorOrNumber(tensor(joined.bias)));
-    norm.program_call.is_behind_relu = true;
-    made[joined.relu_grad].is_joined = true;
+  // Which a gradient reads only here: for what it was normalised to.
+  const auto give_bias = [&](ReadyStep& norm_grad, ValueId bias) {
+    if (bias) norm_grad.arguments.set("bias", TensorOrNumber(tensor(bias)));
+  };
+  for (const ReluGradient& joined : data->joins.relu_gradients) {
+    ReadyStep& norm_grad = made[joined.norm_grad];
+    norm_grad.arguments.set("out_grad", TensorOrNumber(tensor(joined.out_grad)));
+    give_bias(norm_grad, joined.bias);
+    norm_grad.program_call.is_behind_relu = true;
+    leave_out(joined.relu_grad, joined.norm_grad);
+  }
+  for (const JoinedMaxima& joined : data->joins.maxima) {
+    impl::ProgramCall& norm = made[joined.norm].program_call;
+    norm.maxima = {.side = joined.side, .values = tensor(joined.result)};
+    if (joined.has_relu) norm.bounds = {.min = 0.0};
+    leave_out(joined.norm + 1, joined.last + 1);
+    if (!joined.gradient) continue;
+    norm.maxima.taps = static_cast<std::uint8_t*>(tensor(joined.index).data());
+    ReadyStep& norm_grad = made[joined.gradient->norm_grad];
+    norm_grad.program_call.maxima = norm.maxima;
+    norm_grad.program_call.maxima.values = tensor(joined.gradient->out_grad);
+    norm_grad.program_call.is_behind_relu = joined.has_relu;
+    give_bias(norm_grad, joined.gradient->bias);
+    leave_out(joined.gradient->first, joined.gradient->norm_grad);
   }
 }
 

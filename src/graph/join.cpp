@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph/join.hpp"
 
-#include "core/types/tensor_ref.hpp"
 #include "graph/call_facts.hpp"
+#include "graph/plan_facts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -15,37 +14,15 @@
 namespace portops::graph {
 namespace {
 
-class Joins {
+class StepJoins {
  public:
-  Joins(const Program& program, const Plan& plan, Backend backend)
-      : program_(program),
-        plan_(plan),
-        is_on_host_(backend != Backend::cuda),
-        uses_(program.values().size()),
-        first_write_(program.values().size(), plan.steps.size()) {
-    const auto use = [&](ValueId value) {
-      if (value) ++uses_[static_cast<std::size_t>(value.index)];
-    };
-    for (const Step& step : plan.steps) {
-      if (step.kind == Step::Kind::copy) continue;
-      for (const NamedOperand& input : call_of(step).inputs) {
-        for (const ValueId value : input.operand.values()) use(value);
-      }
-    }
-    for (const ProgramOutput& output : program.outputs()) use(output.value);
-    for (std::size_t step = 0; step < plan.steps.size(); ++step) {
-      for_written(plan.steps[step], [&](const Place& place) {
-        if (place.memory != MemoryKind::input) return;
-        std::size_t& first = first_write_[static_cast<std::size_t>(place.index)];
-        first = std::min(first, step);
-      });
-    }
-  }
+  StepJoins(const PlanFacts& facts, Backend backend)
+      : facts_(facts), program_(facts.program()), is_on_host_(backend != Backend::cuda) {}
 
   /// What the step can make, if anything.
   std::optional<JoinedSteps> from(std::size_t step) const {
-    if (!is_run(step)) return {};
-    const Call& maker = call_of(plan_.steps[step]);
+    if (!facts_.is_run(step)) return {};
+    const Call& maker = facts_.call_of(step);
     const bool is_norm = maker.op == "batch_norm";
     if (!is_norm && !(is_on_host_ && is_convolution(maker))) return {};
     std::optional<JoinedSteps> found;
@@ -59,38 +36,22 @@ class Joins {
 
   /// What the step, the gradient of a batch norm's relu, leaves to the batch norm's own, if anything.
   std::optional<ReluGradient> relu_gradient_from(std::size_t step) const {
-    if (is_on_host_ || !is_run(step)) return {};
-    const Call& relu = call_of(plan_.steps[step]);
-    const std::optional<std::size_t> next = next_run(step);
+    if (is_on_host_ || !facts_.is_run(step)) return {};
+    const Call& relu = facts_.call_of(step);
+    const auto next = facts_.next_run(step, "batch_norm_grad");
     if (relu.op != "relu_grad" || !next) return {};
-    const Call& grad = call_of(plan_.steps[*next]);
-    const ValueId passed = relu.result("x_grad");
-    if (grad.op != "batch_norm_grad" || value_of(grad.input("out_grad")) != passed) return {};
-    const Call* const norm = norm_before_relu(value_of(relu.input("out")));
+    const Call& grad = facts_.call_of(*next);
+    const ValueId passed = relu.result("x_grad"), out = value_of(relu.input("out"));
+    const Call* const norm = norm_before_relu(out);
     const ReluGradient found{step, *next, value_of(relu.input("out_grad")), value_of(grad.input("bias"))};
-    const bool is_alone = uses_[static_cast<std::size_t>(passed.index)] == 1;
-    if (norm == nullptr || !found.out_grad || !is_alone || !is_gradient_of(grad, *norm)) return {};
+    const bool fits = value_of(grad.input("out_grad")) == passed && facts_.is_read_once(passed) && norm != nullptr &&
+                      found.out_grad && is_gradient_of_norm(grad, *norm);
     // Nobody reads the parameters of one that was computed beforehand.
-    if (plan_.constants[static_cast<std::size_t>(value_of(relu.input("out")).index)] != 0) return {};
-    return is_readable(found, grad) ? std::optional(found) : std::nullopt;
+    if (!fits || facts_.is_constant(out)) return {};
+    return is_readable(found, grad) && facts_.is_untouched(found.bias, *next) ? std::optional(found) : std::nullopt;
   }
 
  private:
-  bool is_run(std::size_t step) const { return step < plan_.steps.size() && plan_.steps[step].kind == Step::Kind::run; }
-  const Call& call_of(const Step& step) const { return program_.calls()[static_cast<std::size_t>(step.call)]; }
-  const Place& place_of(ValueId value) const { return plan_.places[static_cast<std::size_t>(value.index)]; }
-
-  /// The step behind this one, but for views, if it is a call.
-  std::optional<std::size_t> next_run(std::size_t step) const {
-    do ++step;
-    while (step < plan_.steps.size() && plan_.steps[step].kind == Step::Kind::view);
-    return is_run(step) ? std::optional(step) : std::nullopt;
-  }
-
-  /// What an operand is, or none where it is not given or no value.
-  static ValueId value_of(const Operand* operand) {
-    return operand != nullptr && operand->is_value() ? operand->value() : ValueId();
-  }
   /// The call of that operator that makes a value, or null.
   const Call* maker_of(ValueId value, std::string_view op) const {
     if (!value || program_.value(value).origin != Origin::call) return nullptr;
@@ -103,44 +64,26 @@ class Joins {
     const Call* const norm = relu == nullptr ? nullptr : maker_of(value_of(relu->input("x")), "batch_norm");
     return norm != nullptr && value_of(norm->output("out")) == value_of(relu->input("x")) ? norm : nullptr;
   }
-  /// Whether the call is the gradient of the other one, in training.
-  static bool is_gradient_of(const Call& grad, const Call& norm) {
-    const auto is_in_training = [](const Call& call) { return !std::get<bool>(call.attributes.at("is_test")); };
-    const auto is_same = [](const Operand* its, const Operand* other) {
-      return (its == nullptr) == (other == nullptr) && value_of(its) == value_of(other);
-    };
-    return is_in_training(grad) && is_in_training(norm) && value_of(grad.output("x_grad")) &&
-           grad.attributes.at("data_layout") == norm.attributes.at("data_layout") &&
-           std::ranges::all_of(std::array{"x", "scale", "bias"},
-                               [&](const char* name) { return is_same(grad.input(name), norm.input(name)); }) &&
-           std::ranges::all_of(std::array{"saved_mean", "saved_inv_std"},
-                               [&](const char* name) { return is_same(grad.input(name), norm.output(name)); });
-  }
-  /// Whether out_grad stays what it is while the call writes, and bias what the batch norm had.
+  /// Whether out_grad stays what it is while the call writes.
   bool is_readable(const ReluGradient& joined, const Call& grad) const {
     const ValueId x_grad = grad.result("x_grad");
-    for (const NamedOperand& output : grad.outputs) {
+    return std::ranges::all_of(grad.outputs, [&](const NamedOperand& output) {
       const ValueId value = output.operand.value();
-      if (!value || !overlap(joined.out_grad, value)) continue;
-      const bool is_in_place = value == x_grad && lies_like(value, joined.out_grad) &&
-                               place_of(value).offset == place_of(joined.out_grad).offset;
-      if (!is_in_place) return false;
-    }
-    if (!joined.bias) return true;
-    const Place& bias = place_of(joined.bias);
-    if (bias.memory == MemoryKind::constant) return true;
-    return bias.memory == MemoryKind::input && first_write_[static_cast<std::size_t>(bias.index)] > joined.norm_grad;
+      if (!value || !facts_.overlap(joined.out_grad, value)) return true;
+      return value == x_grad && facts_.lies_like(value, joined.out_grad) &&
+             facts_.place_of(value).offset == facts_.place_of(joined.out_grad).offset;
+    });
   }
 
   /// Adds the next step, if it may be joined.
   bool take_next(JoinedSteps& joined, const Call& maker) const {
-    if (uses_[static_cast<std::size_t>(joined.result.index)] != 1) return false;
-    const std::optional<std::size_t> next = next_run(joined.last);
+    if (!facts_.is_read_once(joined.result)) return false;
+    const std::optional<std::size_t> next = facts_.next_run(joined.last);
     if (!next) return false;
-    const Call& call = call_of(plan_.steps[*next]);
+    const Call& call = facts_.call_of(*next);
     if (call.op == "add") {
       const ValueId addend = addend_of(call, joined.result);
-      if (joined.addend || !addend || !lies_like(addend, maker.result("out"))) return false;
+      if (joined.addend || !addend || !facts_.lies_like(addend, maker.result("out"))) return false;
       joined.addend = addend;
     } else {
       const auto bounds = bounds_of(call);
@@ -170,100 +113,43 @@ class Joins {
     return y->value() == value ? x->value() : ValueId();
   }
 
-  /// Whether a value has the elements of another one at the same distances.
-  bool lies_like(ValueId value, ValueId other) const {
-    const ValueInfo &its = program_.value(value), &others = program_.value(other);
-    return its.type == others.type && its.extents == others.extents &&
-           lie_alike(its.extents, place_of(value).strides, place_of(other).strides);
-  }
-
-  /// Calls action(place) for all that the step writes.
-  template <class Action>
-  void for_written(const Step& step, const Action& action) const {
-    if (step.kind == Step::Kind::view) return;
-    if (step.kind == Step::Kind::copy) return action(memory_of(plan_.places[static_cast<std::size_t>(step.to)]));
-    for (const NamedOperand& output : call_of(step).outputs) {
-      for (const ValueId value : output.operand.values()) {
-        if (value) action(memory_of(value));
-      }
-    }
-  }
-
-  /// Where a value lies; of a result that is left in an input, in that.
-  Place memory_of(ValueId value) const { return memory_of(place_of(value)); }
-  Place memory_of(Place place) const {
-    if (place.memory == MemoryKind::output) {
-      if (const ValueId over = program_.outputs()[static_cast<std::size_t>(place.index)].over) {
-        place.memory = MemoryKind::input;
-        place.index = over.index;
-      }
-    }
-    return place;
-  }
-  /// The bytes from a value's first element to its last one, which views may have in any order, and others between.
-  struct Span {
-    std::int64_t begin, end;
-  };
-  Span span_of(ValueId value) const {
-    const ValueInfo& info = program_.value(value);
-    const Place& place = place_of(value);
-    if (info.extents.product() == 0) return {place.offset, place.offset};
-    std::int64_t first = 0, last = 1;
-    for (int axis = 0; axis < info.extents.rank(); ++axis) {
-      const std::int64_t way = (info.extents[axis] - 1) * place.strides[axis];
-      (way < 0 ? first : last) += way;
-    }
-    const auto size = static_cast<std::int64_t>(size_of(info.type));
-    return {place.offset + first * size, place.offset + last * size};
-  }
-  bool overlap(ValueId a, ValueId b) const {
-    const Place one = memory_of(a), other = memory_of(b);
-    const Span of_a = span_of(a), of_b = span_of(b);
-    return one.memory == other.memory && one.index == other.index && of_a.begin < of_b.end && of_b.begin < of_a.end;
-  }
-
   bool is_writable(const JoinedSteps& joined, const Call& maker) const {
-    if (!lies_like(joined.result, maker.result("out"))) return false;
-    // Nor may it lie where the maker leaves something else.
-    for (const std::vector<NamedOperand>* operands : {&maker.inputs, &maker.outputs}) {
-      for (const NamedOperand& each : *operands) {
-        for (const ValueId value : each.operand.values()) {
-          if (value && value != maker.result("out") && overlap(joined.result, value)) return false;
-        }
-      }
-    }
-    return !joined.addend || !overlap(joined.result, joined.addend) ||
-           place_of(joined.result).offset == place_of(joined.addend).offset;
+    const ValueId own = maker.result("out");
+    return facts_.lies_like(joined.result, own) && !facts_.writes_over_others(maker, own, joined.result) &&
+           (!joined.addend || !facts_.overlap(joined.result, joined.addend) ||
+            facts_.place_of(joined.result).offset == facts_.place_of(joined.addend).offset);
   }
 
+  const PlanFacts& facts_;
   const Program& program_;
-  const Plan& plan_;
   bool is_on_host_;
-  std::vector<std::int32_t> uses_;        ///< of each value how often it is read or a result
-  std::vector<std::size_t> first_write_;  ///< of each input the first step that writes there, or behind the last
 };
 
 }  // namespace
 
-std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Backend backend) {
-  std::vector<JoinedSteps> all;
+Joins find_joins(const Program& program, const Plan& plan, Backend backend) {
+  Joins all;
   if (plan.instances > 1) return all;
-  const Joins joins(program, plan, backend);
-  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
-    if (const auto joined = joins.from(step)) {
-      all.push_back(*joined);
-      step = joined->last;
-    }
+  const PlanFacts facts(program, plan);
+  if (backend == Backend::cuda) all.maxima = find_joined_maxima(facts);
+  std::vector<std::uint8_t> is_taken(plan.steps.size());
+  const auto take = [&](std::size_t first, std::size_t last) {
+    std::fill(is_taken.begin() + static_cast<std::ptrdiff_t>(first),
+              is_taken.begin() + static_cast<std::ptrdiff_t>(last) + 1, std::uint8_t{1});
+  };
+  for (const JoinedMaxima& joined : all.maxima) {
+    take(joined.norm, joined.last);
+    if (joined.gradient) take(joined.gradient->first, joined.gradient->norm_grad);
   }
-  return all;
-}
-
-std::vector<ReluGradient> join_relu_gradients(const Program& program, const Plan& plan, Backend backend) {
-  std::vector<ReluGradient> all;
-  if (plan.instances > 1) return all;
-  const Joins joins(program, plan, backend);
+  const StepJoins joins(facts, backend);
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
-    if (const auto joined = joins.relu_gradient_from(step)) all.push_back(*joined);
+    if (is_taken[step] != 0) continue;
+    if (const auto joined = joins.from(step)) {
+      take(joined->first, joined->last);
+      all.steps.push_back(*joined);
+    } else if (const auto gradient = joins.relu_gradient_from(step)) {
+      all.relu_gradients.push_back(*gradient);
+    }
   }
   return all;
 }

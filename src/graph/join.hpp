@@ -4,6 +4,7 @@
 
 #include "core/types/backend.hpp"
 #include "core/types/bounds.hpp"
+#include "graph/join_maxima.hpp"
 #include "graph/plan.hpp"
 #include "graph/program.hpp"
 
@@ -21,11 +22,6 @@ struct JoinedSteps {
   impl::Bounds bounds = {};
 };
 
-/// Batch norms with the relu, and on hosts convolutions with the addition and the relu or clip, that come next and
-/// alone read what they are computed from. So nothing is read or written in between, and the result may be written at
-/// once, unless it lies where the first one reads.
-std::vector<JoinedSteps> join_steps(const Program& program, const Plan& plan, Backend backend);
-
 /// Steps of which the gradient of a batch norm makes what the gradient of relu, before it, would: it reads the out_grad
 /// of that, and tells from x what relu passed.
 struct ReluGradient {
@@ -34,8 +30,19 @@ struct ReluGradient {
   ValueId bias = {};  ///< of the batch norm, if any
 };
 
-/// Those on GPUs where nothing else reads what the first one makes, and what the batch norm had is still there. So a
-/// tensor is neither read nor written twice.
-std::vector<ReluGradient> join_relu_gradients(const Program& program, const Plan& plan, Backend backend);
+struct Joins {
+  /// Batch norms with the relu, and on hosts convolutions with the addition and the relu or clip, that come next and
+  /// alone read what they are computed from. So nothing is read or written in between, and the result may be written at
+  /// once, unless it lies where the first one reads.
+  std::vector<JoinedSteps> steps = {};
+  /// On GPUs where nothing else reads what the first one makes, and what the batch norm had is still there. So a tensor
+  /// is neither read nor written twice.
+  std::vector<ReluGradient> relu_gradients = {};
+  /// On GPUs, batch norms of whose results maxima alone are taken.
+  std::vector<JoinedMaxima> maxima = {};
+};
+
+/// No step is in two of them.
+Joins find_joins(const Program& program, const Plan& plan, Backend backend);
 
 }  // namespace portops::graph

@@ -3,13 +3,17 @@
 #include "graph/compiled_data.hpp"
 #include "graph/graph_support.hpp"
 
+#include <portops/graph/differentiate.hpp>
 #include <portops/ops/add.hpp>
+#include <portops/ops/batch_norm.hpp>
 #include <portops/ops/clip.hpp>
 #include <portops/ops/conv2d.hpp>
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/linear.hpp>
 #include <portops/ops/mean.hpp>
+#include <portops/ops/multiply.hpp>
+#include <portops/ops/pool2d.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/slice.hpp>
 
@@ -65,7 +69,27 @@ class GraphJoinTest : public OnEveryBackend {
   }
   /// The same, and says how many calls make what follows.
   std::size_t joined_of(const Program& program, const CompileParams& params = CompileParams::same_bits()) {
-    return compare(program, params)->joined.size();
+    return compare(program, params)->joins.steps.size();
+  }
+  /// Of f32, within roundings of sums in another order.
+  static void expect_close(const Results& found, const Results& expected, const std::string& what) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, bytes] : expected) {
+      const std::vector<unsigned char>& its = found.at(name);
+      ASSERT_EQ(its.size(), bytes.size()) << name;
+      if (name == "index") {
+        EXPECT_EQ(its, bytes) << what;
+        continue;
+      }
+      std::vector<float> is(its.size() / sizeof(float)), was(is.size());
+      std::memcpy(is.data(), its.data(), its.size());
+      std::memcpy(was.data(), bytes.data(), bytes.size());
+      float largest = 0.0F;
+      for (const float each : was) largest = std::max(largest, std::abs(each));
+      for (std::size_t i = 0; i < is.size(); ++i) {
+        ASSERT_NEAR(is[i], was[i], 1e-5F * largest) << name << " " << i << "\n" << what;
+      }
+    }
   }
   static ValueId relu_grad(Program& program, ValueId out, ValueId out_grad) {
     return program.add_call({.op = "relu_grad", .inputs = {{"out", out}, {"out_grad", out_grad}}, .wanted = {"x_grad"}})
@@ -192,7 +216,7 @@ TEST_P(GraphJoinTest, gradients_of_batch_norms_with_that_of_relu) {
           for (const bool in_place : {false, true}) {
             CompileParams params = CompileParams::same_bits();
             params.in_place = params.reuse_memory = in_place;
-            EXPECT_EQ(compare(program, params)->relu_gradients.size(), ctx.backend() == Backend::cuda ? 1U : 0U)
+            EXPECT_EQ(compare(program, params)->joins.relu_gradients.size(), ctx.backend() == Backend::cuda ? 1U : 0U)
                 << program.to_string();
           }
         }
@@ -226,7 +250,7 @@ TEST_P(GraphJoinTest, gradients_of_relu_that_others_read_are_not_joined) {
                                                           {"out_grad", passed}},
                                                .wanted = {"x_grad"}});
     program.add_output("x_grad", grad.result("x_grad"));
-    EXPECT_EQ(compare(program, CompileParams::same_bits())->relu_gradients.size(), 0U) << kind;
+    EXPECT_EQ(compare(program, CompileParams::same_bits())->joins.relu_gradients.size(), 0U) << kind;
   }
 }
 
@@ -254,7 +278,84 @@ TEST_P(GraphJoinTest, gradients_that_are_left_in_the_bias_are_not_joined) {
     program.add_output("x_grad", grad.result("x_grad"));
     program.add_output("bias_grad", grad.result("bias_grad"), is_left ? bias : ValueId());
     const CompiledProgram compiled(ctx, program, CompileParams::same_bits());
-    EXPECT_EQ(compiled.data()->relu_gradients.size(), ctx.backend() == Backend::cuda && !is_left ? 1U : 0U);
+    EXPECT_EQ(compiled.data()->joins.relu_gradients.size(), ctx.backend() == Backend::cuda && !is_left ? 1U : 0U);
+  }
+}
+
+// What a program of images does with a batch norm's result in between two convolutions.
+enum class Between { maxima, relu_of_maxima, maxima_of_relu, out_is_read, index_is_read, average, maxima_three_apart };
+
+/// The loss, and all gradients if it `trains`.
+Program program_with_maxima(Between between, int side, std::int64_t rows, bool trains) {
+  Program program;
+  const auto parameter = [&](const char* name, const Extents& extents) {
+    return program.add_input(name, ElementType::f32, extents);
+  };
+  const ValueId x = program.add_input("x", ElementType::f32, {3, 16, rows, 10});
+  const ValueId first = parameter("first", {16, 16, 3, 3}), second = parameter("second", {24, 16, 1, 1});
+  const ValueId scale = parameter("scale", {16}), bias = parameter("bias", {16});
+  const ValueId y = program.call("conv2d", {{"x", x}, {"weight", first}}, {{"padding", Integers{1, 1}}});
+  const graph::Call norm = program.add_call({.op = "batch_norm",
+                                             .inputs = {{"x", y},
+                                                        {"mean", parameter("mean", {16})},
+                                                        {"variance", parameter("variance", {16})},
+                                                        {"scale", scale},
+                                                        {"bias", bias}}});
+  ValueId z = norm.result("out");
+  if (between == Between::out_is_read) program.add_output("read", program.call("mean", {{"x", z}}));
+  if (between == Between::maxima_of_relu) z = program.call("relu", {{"x", z}});
+  const std::int64_t stride = between == Between::maxima_three_apart ? 3 : 2, before = side - 2;
+  const bool is_average = between == Between::average;
+  const std::vector<std::string> indices(between == Between::index_is_read ? 1 : 0, "index");
+  const graph::Call pool = program.add_call({.op = "pool2d",
+                                             .inputs = {{"x", z}},
+                                             .attributes = {{"kernel_size", Integers{side, side}},
+                                                            {"stride", Integers{stride, stride}},
+                                                            {"padding", Integers{before, before}},
+                                                            {"pooltype", is_average ? "avg" : "max"}},
+                                             .wanted = indices});
+  if (between == Between::index_is_read) program.add_output("index", pool.result("index"));
+  z = pool.result("out");
+  if (between == Between::relu_of_maxima) z = program.call("relu", {{"x", z}});
+  const ValueId out = program.call("conv2d", {{"x", z}, {"weight", second}});
+  const ValueId loss = program.call("mean", {{"x", program.call("multiply", {{"x", out}, {"y", out}})}});
+  program.add_output("loss", loss);
+  if (!trains) return program;
+  const std::vector<ValueId> variables{x, first, scale, bias, second};
+  const std::vector<ValueId> grads = graph::differentiate(program, loss, variables);
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    program.add_output("grad_" + std::to_string(i), grads[i]);
+  }
+  return program;
+}
+
+TEST_P(GraphJoinTest, maxima_of_batch_norms) {
+  need_type<float>();
+  for (const Between between : {Between::maxima, Between::relu_of_maxima, Between::maxima_of_relu, Between::out_is_read,
+                                Between::index_is_read, Between::average, Between::maxima_three_apart}) {
+    const std::size_t count = ctx.backend() == Backend::cuda && between <= Between::maxima_of_relu ? 1 : 0;
+    for (const auto& [side, rows, trains] :
+         {std::tuple{2, 8, true}, {2, 9, true}, {3, 8, true}, {3, 9, true}, {2, 9, false}, {3, 8, false}}) {
+      const Program program = program_with_maxima(between, side, rows, trains);
+      const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
+      const Results expected = plain_results(ctx, program, inputs);
+      for (const bool in_place : {false, true}) {
+        CompileParams params = CompileParams::same_bits();
+        params.channels_last = true;
+        params.in_place = params.reuse_memory = in_place;
+        const CompiledProgram compiled(ctx, program, params);
+        const std::vector<graph::JoinedMaxima>& maxima = compiled.data()->joins.maxima;
+        ASSERT_EQ(maxima.size(), count) << program.to_string() << compiled.to_string();
+        if (count > 0) {
+          EXPECT_EQ(maxima.front().gradient.has_value(), trains);
+          EXPECT_EQ(maxima.front().has_relu, between != Between::maxima);
+        }
+        Execution execution(ctx, compiled);
+        for (int run = 0; run < 2; ++run) {
+          expect_close(run_results(ctx, execution, program, inputs), expected, compiled.to_string());
+        }
+      }
+    }
   }
 }
 

@@ -320,7 +320,7 @@ TEST_P(GraphLayoutsTest, joined_steps_on_every_path) {
           net.program.add_output("y", net.conv(y, 20, 1));
           expect_results_of_rows<T>(net.program);
           const CompiledProgram compiled(ctx, net.program);
-          EXPECT_EQ(compiled.data()->joined.size(), ctx.backend() == Backend::cuda ? 0U : 1U);
+          EXPECT_EQ(compiled.data()->joins.steps.size(), ctx.backend() == Backend::cuda ? 0U : 1U);
         }
       }
     }

@@ -39,14 +39,24 @@ class Prepared {
   std::map<std::string, Tensor> made_;
 };
 
+/// The maxima that a program takes of a batch norm's result: of windows of side by side pixels, two apart, of which
+/// side − 2 rows and columns lie in the padding in front. Whole images with their channels last, in device memory.
+struct WindowMaxima {
+  int side = 0;           ///< 2 or 3; 0: none are taken
+  TensorRef values = {};  ///< of batch_norm the maxima, of its gradient the gradient with respect to them
+  /// Of each, in the same order, which pixel of its window it is, counted row by row; null where nobody asks.
+  std::uint8_t* taps = nullptr;
+};
+
 /// What a program knows of a call of a convolution, a batch norm, its gradient or a linear layer beside its arguments.
 struct ProgramCall {
   Prepared* weight = nullptr;   ///< where the call keeps what it makes of its weight, if that is a constant
   TensorRef addend = {};        ///< what the call adds to its result, rounded before, or empty
-  Bounds bounds = {};           ///< of that
+  Bounds bounds = {};           ///< of that, or of the maxima
   bool is_behind_relu = false;  ///< of a batch norm's gradient: out_grad is with respect to relu of the result
+  WindowMaxima maxima = {};     ///< in place of the result, or of out_grad
 
-  bool says_something() const { return weight != nullptr || addend || bounds || is_behind_relu; }
+  bool says_something() const { return weight != nullptr || addend || bounds || is_behind_relu || maxima.side != 0; }
 };
 
 /// Tells the call that this thread makes while this lives: schemas and contexts have no room for what no caller gives.

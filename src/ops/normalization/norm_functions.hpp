@@ -251,7 +251,9 @@ struct ReluNormalizeGrad : PlainMap<A> {
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const A (&in)[inputs], const A (&side)[sides]) const {
     const A normal = (in[grad_x] - side[side_mean]) * side[side_inv_std];
-    const A passed = passed_by_relu<A, T>(in[grad_out_grad], normal, side[side_weight], side[3]);
+    return of_passed(passed_by_relu<A, T>(in[grad_out_grad], normal, side[side_weight], side[3]), normal, side);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static A of_passed(A passed, A normal, const A (&side)[sides]) {
     const A rest = Kokkos::fma(passed, side[side_weight], -side[4]);
     return side[side_inv_std] * Kokkos::fma(-normal, side[5], rest);
   }

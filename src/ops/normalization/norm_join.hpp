@@ -45,7 +45,7 @@ class NormJoin {
     constexpr std::int64_t enough_teams = 256;
     const std::int64_t wanted_lanes = results / enough_teams;
     const std::int64_t most_lanes =
-        plane == 1 ? std::clamp<std::int64_t>(wanted_lanes, 2, 32) : std::clamp<std::int64_t>(wanted_lanes, 1, 8);
+        plane == 1 ? std::clamp<std::int64_t>(wanted_lanes, 1, 32) : std::clamp<std::int64_t>(wanted_lanes, 1, 8);
     lanes_ = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(results, most_lanes))));
     // Few parts leave room for more results.
     while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts_) lanes_ *= 2;
@@ -80,7 +80,7 @@ class NormJoin {
   }
 
  private:
-  static constexpr int batch = B == Backend::cuda ? 4 : 1;
+  static constexpr int batch = B == Backend::cuda ? 8 : 1;
 
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(std::int64_t part, std::int64_t result) const {
     if (plane_ == 1) return part * results_ + result;

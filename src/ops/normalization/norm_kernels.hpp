@@ -20,6 +20,8 @@ struct NormLabels {
         down("portops::" + op + "::reduce[down]"),
         join("portops::" + op + "::join[partials]"),
         rows("portops::" + op + "::normalize[rows]"),
+        maxima("portops::" + op + "::normalize[maxima]"),
+        maxima_sums("portops::" + op + "::reduce[maxima]"),
         partials("portops::" + op + "::partials") {}
 
   std::string normalize;
@@ -29,6 +31,8 @@ struct NormLabels {
   std::string down;
   std::string join;
   std::string rows;
+  std::string maxima;
+  std::string maxima_sums;
   std::string partials;
 };
 

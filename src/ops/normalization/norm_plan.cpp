@@ -38,8 +38,8 @@ bool has_short_planes(const ReducePlan& rows, ElementType type, int inputs) {
 
 /// As a reduction down, in as many parts as its teams are at work at once, of whole batches of rows but the last one,
 /// and of rows enough for their states to be little beside them.
-void cut_even_rows(ReducePlan& plan) {
-  constexpr std::int64_t teams_at_once = 4 * gpu_teams_at_once, least_rows = 32;
+void cut_even_rows(ReducePlan& plan, std::int64_t teams_at_once) {
+  constexpr std::int64_t least_rows = 32;
   // Lanes that all have columns, where their packs fill lines of memory.
   constexpr int least_lanes = 16;
   const std::int64_t packs = plan.columns / plan.pack;
@@ -125,7 +125,7 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   }
   if (!plan.along()) {
     if (backend == Backend::cuda && has_even_rows(plan.rows, loop.type)) {
-      cut_even_rows(plan.rows);
+      cut_even_rows(plan.rows, 4 * gpu_teams_at_once);
     } else {
       cut_down(plan.rows, lanes_of_whole_columns(plan.rows, reduce_down_lanes), longest_chain);
     }
@@ -141,6 +141,15 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   plan.part_terms =
       std::clamp<std::int64_t>(ceil_div(plan.terms, wanted), step, std::int64_t{plan.threads} * norm_chain);
   plan.parts = ceil_div(plan.terms, plan.part_terms);
+  return plan;
+}
+
+NormPlan make_wide_norm_plan(const Loop& loop) {
+  NormPlan plan;
+  plan.rows = make_uncut_plan(loop);
+  plan.rows.pack = gpu_pack_bytes / static_cast<int>(size_of(loop.type));
+  cut_even_rows(plan.rows, 2 * gpu_teams_at_once);
+  plan.parts = plan.rows.parts();
   return plan;
 }
 

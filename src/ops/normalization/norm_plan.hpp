@@ -57,6 +57,10 @@ struct NormPlan {
 /// None of the loop's axes may be without elements. `inputs`: x, and as many operands behind it that are read with it.
 NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend);
 
+/// The same on a GPU, of rows at equal distances that are reduced and whole packs of the widest access, for kernels
+/// that have so much of each row under way that half as many teams do.
+NormPlan make_wide_norm_plan(const Loop& loop);
+
 /// Whether operands [first, first + count) are the same for all terms of a result.
 bool are_steady(const ReducePlan& plan, int first, int count);
 

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/maximum.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "ops/pool2d/pool2d_plan.hpp"
 
-#include <limits>
-
-// What the kernels of pool2d share: blocks of neighbours, columns of one row or channels of one pixel or window, and
-// maxima.
+// What the kernels of pool2d share: blocks of neighbours, columns of one row or channels of one pixel or window.
 
 namespace portops::impl {
 
@@ -133,15 +131,5 @@ KOKKOS_FORCEINLINE_FUNCTION void write_block(T* to, const Arithmetic<T> (&values
 /// The neighbours of a block: on a GPU a pack of the widest access, on a host as many as make vectors worth it.
 template <Backend B, class T>
 inline constexpr int pool_neighbours = B == Backend::cuda ? gpu_pack_bytes / static_cast<int>(sizeof(T)) : 64;
-
-/// The maximum of nothing.
-template <class A>
-inline constexpr A no_maximum = -std::numeric_limits<A>::infinity();
-
-/// Whether `value` takes the place of the maximum so far.
-template <class A>
-KOKKOS_FORCEINLINE_FUNCTION bool is_larger(A value, A maximum) {
-  return value > maximum || value != value;
-}
 
 }  // namespace portops::impl

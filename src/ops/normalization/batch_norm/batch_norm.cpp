@@ -8,6 +8,7 @@
 #include "core/exec/workspace.hpp"
 #include "generated/checks.hpp"
 #include "ops/normalization/batch_norm/batch_norm_parts.hpp"
+#include "ops/normalization/batch_norm/norm_maxima_kernels.hpp"
 #include "ops/normalization/norm_checks.hpp"
 #include "ops/normalization/norm_kernels.hpp"
 
@@ -58,16 +59,16 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
   return axis;
 }
 
-/// Whether the call is one of a program that has relu of its result.
-bool is_followed_by_relu() {
-  const impl::ProgramCall* const program = impl::ProgramCallScope::current();
-  return program != nullptr && program->bounds == impl::Bounds{.min = 0.0};
-}
+/// What a program has made of the result, or of its maxima.
+struct Followers {
+  bool has_relu = false;
+  impl::WindowMaxima maxima = {};
+};
 
-/// Whether the gradient is one with respect to what relu makes of the result.
-bool is_behind_relu() {
+Followers followers_of_call() {
   const impl::ProgramCall* const program = impl::ProgramCallScope::current();
-  return program != nullptr && program->is_behind_relu;
+  if (program == nullptr) return {};
+  return {program->is_behind_relu || program->bounds == impl::Bounds{.min = 0.0}, program->maxima};
 }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -80,6 +81,13 @@ std::size_t memory_of(Backend backend, const TensorRef& x, int axis, const Tenso
   const impl::NormPlan plan =
       impl::make_norm_plan(impl::make_norm_loop(x, others, all_but(axis, x.rank())), out_grad ? 2 : 1, backend);
   return impl::norm_partials(plan, x.type(), numbers);
+}
+
+/// Of the sums of a gradient with respect to maxima.
+std::size_t memory_of_maxima(const impl::WindowMaxima& maxima, int axis, const TensorRef& of_channels) {
+  const std::array others{impl::with_axes_of(of_channels, axis, maxima.values.rank())};
+  const impl::Loop loop = impl::make_norm_loop(maxima.values, others, all_but(axis, maxima.values.rank()));
+  return impl::norm_partials(impl::make_wide_norm_plan(loop), maxima.values.type(), impl::numbers_of_gradient);
 }
 
 std::size_t means_memory(const TensorRef& of_channels) {
@@ -109,6 +117,7 @@ void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, c
   static const impl::NormLabels labels("batch_norm");
   const int axis = check(ctx, x, mean, variance, out, saved_mean, saved_inv_std, mean_out, variance_out, params);
   if (mean.size() == 0) return;
+  const Followers followers = followers_of_call();
   const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     using Steps = impl::NormKernels<B, T>;
@@ -124,8 +133,13 @@ void batch_norm(const Context& ctx, const TensorRef& x, const TensorRef& mean, c
                         memory.data());
     }
     if (x.size() == 0) return;
-    Steps::normalize(ctx, labels, x, of_mean, of_inv_std, placed(params.scale), placed(params.bias), out,
-                     is_followed_by_relu());
+    const TensorRef scale = placed(params.scale), bias = placed(params.bias);
+    if (followers.maxima.side != 0) {
+      impl::NormMaximaKernels<B, T>::normalize(ctx, labels, x, of_mean, of_inv_std, scale, bias, followers.maxima,
+                                               followers.has_relu);
+    } else {
+      Steps::normalize(ctx, labels, x, of_mean, of_inv_std, scale, bias, out, followers.has_relu);
+    }
   });
 }
 
@@ -138,19 +152,26 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
   if (saved_mean.size() == 0) return;
   const auto placed = [&](const TensorRef& tensor) { return impl::with_axes_of(tensor, axis, x.rank()); };
   const bool needs_means = x_grad && !params.is_test, needs_sums = needs_means || scale_grad || bias_grad;
-  const bool behind_relu = is_behind_relu();
+  const Followers followers = followers_of_call();
+  const impl::WindowMaxima& maxima = followers.maxima;
+  const bool is_of_maxima = maxima.side != 0;
   impl::dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     using Steps = impl::NormKernels<B, T>;
+    using MaximaSteps = impl::NormMaximaKernels<B, T>;
     const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
-    const impl::Temporary memory(ctx, labels.partials.c_str(),
-                                 memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums));
+    const std::size_t bytes = is_of_maxima ? means_memory(saved_mean) + memory_of_maxima(maxima, axis, saved_mean)
+                                           : memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums);
+    const impl::Temporary memory(ctx, labels.partials.c_str(), bytes);
     const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);
     if (needs_sums) {
       auto* const partials = x.size() > 0 ? static_cast<std::byte*>(memory.data()) + means_memory(saved_mean) : nullptr;
       const impl::GradientResults results{needs_means && x.size() > 0 ? means.of_sum : TensorRef(), placed(scale_grad),
                                           placed(bias_grad)};
       const impl::AxisSet reduced = all_but(axis, x.rank());
-      if (behind_relu) {
+      if (is_of_maxima) {
+        MaximaSteps::gradient_sums(ctx, labels, x, reduced, mean, inv_std, scale, placed(params.bias), maxima,
+                                   followers.has_relu, results, partials);
+      } else if (followers.has_relu) {
         Steps::gradient_sums_behind_relu(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, placed(params.bias),
                                          results, partials);
       } else {
@@ -160,7 +181,10 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     if (!x_grad || x.size() == 0) return;
     if (params.is_test) {
       Steps::scale_grad(ctx, labels, out_grad, inv_std, scale, x_grad);
-    } else if (behind_relu) {
+    } else if (is_of_maxima) {
+      MaximaSteps::normalize_grad(ctx, labels, x, mean, inv_std, scale, placed(params.bias), means.of_sum, maxima,
+                                  followers.has_relu, x_grad);
+    } else if (followers.has_relu) {
       Steps::normalize_grad_behind_relu(ctx, labels, x, out_grad, mean, inv_std, scale, placed(params.bias),
                                         means.of_sum, x_grad);
     } else {

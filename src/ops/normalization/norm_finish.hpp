@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/launch.hpp"
+#include "ops/normalization/norm_join.hpp"
+#include "ops/normalization/norm_kernels.hpp"
+#include "ops/normalization/norm_rows.hpp"
+
+#include <array>
+
+// The second half of a reduction: states are joined, and written as what they come to.
+
+namespace portops::impl {
+
+template <Backend B, class Join, class State, class Finish>
+void join_states(const Context& ctx, const NormLabels& labels, const State* partials, std::int64_t results,
+                 std::int64_t parts, std::int64_t plane, const Finish& finish) {
+  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, plane, finish));
+}
+
+/// Writes what a result's moments say.
+template <class T>
+struct WriteStatistics {
+  using A = Arithmetic<T>;
+
+  /// The tensors are operands of the plan from its second one on: mean, inv_std, and the running ones.
+  WriteStatistics(const ReducePlan& plan, const std::array<TensorRef, 6>& tensors, double its_epsilon,
+                  double its_momentum)
+      : places(plan),
+        mean(plan, 1, tensors[0], A(0)),
+        inv_std(plan, 2, tensors[1], A(0)),
+        running_mean(plan, 3, tensors[2], A(0)),
+        running_variance(plan, 4, tensors[3], A(0)),
+        running_mean_out(plan, 5, tensors[4], A(0)),
+        running_variance_out(plan, 6, tensors[5], A(0)),
+        epsilon(its_epsilon),
+        momentum(its_momentum) {}
+
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const {
+    const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
+    mean.set(places.of(mean.operand, result), static_cast<A>(batch_mean));
+    inv_std.set(places.of(inv_std.operand, result), static_cast<A>(1.0 / Kokkos::sqrt(batch_variance + epsilon)));
+    const bool of_nothing = state.count == 0.0;
+    update(running_mean, running_mean_out, result, batch_mean, of_nothing);
+    const double unbiased = batch_variance * (state.count / (state.count - 1.0));
+    update(running_variance, running_variance_out, result, unbiased, of_nothing);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void update(const Side<T>& before, const Side<T>& after, std::int64_t result,
+                                          double value, bool of_nothing) const {
+    if (!after.given) return;
+    const A was = before.get(places.of(before.operand, result));
+    const auto is = static_cast<A>(momentum * static_cast<double>(was) + (1.0 - momentum) * value);
+    after.set(places.of(after.operand, result), of_nothing ? was : is);
+  }
+
+  ResultPlaces places;
+  Side<T> mean, inv_std, running_mean, running_variance, running_mean_out, running_variance_out;
+  double epsilon;
+  double momentum;
+};
+
+/// Writes what the sums of a gradient give.
+template <class T>
+struct WriteGradient {
+  using A = Arithmetic<T>;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const GradientSums<double>& state) const {
+    if (means.given) {
+      const double by = static_cast<double>(weight.get(places.of(weight.operand, result))) / count;
+      const std::int64_t at = places.of(means.operand, result);
+      means.set(at, static_cast<A>(state.sum * by));
+      means.set(at + results, static_cast<A>(state.product * by));
+    }
+    write(weight_grad, result, state.product);
+    write(bias_grad, result, state.sum);
+    if (sums != nullptr) sums[result] = state;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Side<T>& to, std::int64_t result, double value) const {
+    if (to.given) to.set(places.of(to.operand, result), static_cast<A>(value));
+  }
+
+  ResultPlaces places;
+  double count;  ///< of elements that were added up
+  std::int64_t results;
+  Side<T> weight, means, weight_grad, bias_grad;
+  GradientSums<double>* sums;
+};
+
+/// Writes the moments themselves.
+struct WriteMoments {
+  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const { moments[result] = state; }
+
+  Moments<double>* moments;
+};
+
+/// What finishes the sums of a gradient, whose weight, if it is a factor of the means, and results are operands of the
+/// plan from that one on.
+template <class T>
+WriteGradient<T> write_gradient(const ReducePlan& plan, std::int64_t count, int first, const TensorRef& weight,
+                                const GradientResults& results) {
+  const auto side = [&](int operand, const TensorRef& tensor) {
+    return Side<T>(plan, first + operand, tensor, Arithmetic<T>(1));
+  };
+  return {ResultPlaces(plan),
+          static_cast<double>(count),
+          plan.results(),
+          side(0, weight),
+          side(1, results.means),
+          side(2, results.weight_grad),
+          side(3, results.bias_grad),
+          static_cast<GradientSums<double>*>(results.sums)};
+}
+
+}  // namespace portops::impl
