@@ -51,7 +51,7 @@ PORTOPS_ON_EVERY_BACKEND(Conv2dPatchesTest);
 TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_extent_of_images) {
   for_each_narrow_type([&]<class T>() {
     for (const auto& [images, height, width] : std::vector<std::array<std::int64_t, 3>>{
-             {1061, 8, 8}, {530, 16, 8}, {530, 8, 9}, {268, 9, 14}, {119, 17, 24}, {60, 33, 29}}) {
+             {1061, 8, 8}, {530, 8, 9}, {268, 9, 14}, {119, 17, 24}, {60, 33, 29}}) {
       check<T>({.images = images,
                 .channels = 8,
                 .height = height,
@@ -62,45 +62,42 @@ TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_extent_
   });
 }
 
+// In images of four patches.
 TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_number_of_channels) {
-  for_each_narrow_type([&]<class T>() {
-    for (const auto& [channels, out_channels, tiles] : std::vector<std::array<std::int64_t, 3>>{
-             {8, 16, 1}, {32, 64, 1}, {24, 33, 1}, {16, 130, 3}, {64, 27, 1}, {72, 16, 2}, {136, 32, 3}}) {
-      for (const std::set<std::string>& last : {std::set<std::string>{}, all_last}) {
-        check<T>({.images = 8 * 132 / tiles / 4 + 1,
-                  .channels = channels,
-                  .height = 11,
-                  .width = 9,
-                  .out_channels = out_channels,
-                  .channels_last = last});
-      }
-    }
-  });
+  need_type<f16>();
+  for (const auto& [channels, out_channels, tiles] : std::vector<std::array<std::int64_t, 3>>{
+           {32, 33, 1}, {8, 64, 1}, {8, 130, 3}, {40, 27, 1}, {72, 16, 2}, {136, 32, 3}}) {
+    check<f16>({.images = 8 * 132 / tiles / 4 + 1,
+                .channels = channels,
+                .height = 9,
+                .width = 9,
+                .out_channels = out_channels,
+                .channels_last = channels == 40 ? std::set<std::string>() : all_last});
+  }
 }
 
 TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_window) {
+  need_type<f16>();
   struct Window {
     std::array<std::int64_t, 2> kernel;
     std::vector<std::int64_t> dilation, padding;
   };
-  for_each_narrow_type([&]<class T>() {
-    for (const Window& window : {Window{{3, 3}, {1, 1}, {0, 0}},
-                                 {{3, 2}, {1, 1}, {2, 1}},
-                                 {{1, 7}, {1, 1}, {0, 3}},
-                                 {{9, 1}, {1, 1}, {4, 0}},
-                                 {{3, 3}, {2, 3}, {2, 3}},
-                                 {{2, 4}, {1, 2}, {1, 5}}}) {
-      check<T>({.images = 265,
-                .channels = 16,
+  for (const Window& window : {Window{{3, 3}, {1, 1}, {0, 0}},
+                               {{3, 2}, {1, 1}, {2, 1}},
+                               {{1, 7}, {1, 1}, {0, 3}},
+                               {{9, 1}, {1, 1}, {4, 0}},
+                               {{3, 3}, {2, 3}, {2, 3}},
+                               {{2, 4}, {1, 2}, {1, 5}}}) {
+    check<f16>({.images = 265,
+                .channels = 8,
                 .height = 13,
-                .width = 17,
-                .out_channels = 24,
+                .width = 14,
+                .out_channels = 16,
                 .kernel = window.kernel,
                 .padding = window.padding,
                 .dilation = window.dilation,
                 .channels_last = all_last});
-    }
-  });
+  }
 }
 
 TEST_P(Conv2dPatchesTest, weight_gradients_have_the_same_bits_whenever_they_are_computed) {
@@ -125,29 +122,24 @@ TEST_P(Conv2dPatchesTest, weight_gradients_have_the_same_bits_whenever_they_are_
 // Also those that two patches have in common. out_grad meets no padding, of which it would make NaN.
 TEST_P(Conv2dPatchesTest, elements_that_are_not_finite_reach_the_taps_that_meet_them_alone) {
   need_type<f16>();
-  for (const std::array<std::int64_t, 2>& extent : {std::array<std::int64_t, 2>{8, 8}, {9, 13}}) {
-    const std::int64_t pixels = extent[0] * extent[1];
-    for (const std::int64_t pixel : {std::int64_t{0}, extent[1] + 6, pixels - 1}) {
-      for (const double special : {nan, inf}) {
-        for (const std::string name : {"x", "out_grad"}) {
-          Conv2dCase c{.images = 8 * 132,
-                       .channels = 8,
-                       .height = extent[0],
-                       .width = extent[1],
-                       .out_channels = 16,
-                       .channels_last = all_last};
-          if (name == "out_grad") {
-            c.height += 2;
-            c.width += 2;
-            c.padding = {0, 0};
-          }
-          Conv2dProblem<f16> problem(ctx, c);
-          const std::vector<double> values = problem.inputs.at(name);
-          problem.fill(name, [&](std::size_t i) {
-            return i == static_cast<std::size_t>(20 * pixels + pixel) ? special : values[i];
-          });
-          check(problem);
+  // The last row and column alone are not those of the first patch.
+  constexpr std::int64_t side = 9, pixels = side * side;
+  for (const std::int64_t pixel : {std::int64_t{0}, side + 6, pixels - 1}) {
+    for (const double special : {nan, inf}) {
+      for (const std::string name : {"x", "out_grad"}) {
+        Conv2dCase c{
+            .images = 265, .channels = 8, .height = side, .width = side, .out_channels = 16, .channels_last = all_last};
+        if (name == "out_grad") {
+          c.height += 2;
+          c.width += 2;
+          c.padding = {0, 0};
         }
+        Conv2dProblem<f16> problem(ctx, c);
+        const std::vector<double> values = problem.inputs.at(name);
+        problem.fill(name, [&](std::size_t i) {
+          return i == static_cast<std::size_t>(20 * pixels + pixel) ? special : values[i];
+        });
+        check(problem);
       }
     }
   }
