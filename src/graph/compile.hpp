@@ -71,8 +71,8 @@ class CompiledProgram {
   PORTOPS_EXPORT std::int64_t arena_bytes() const;
   /// The largest sum of the bytes of such values that live at one time: no arena can be smaller.
   PORTOPS_EXPORT std::int64_t live_bytes() const;
-  /// How many calls a run makes. On hosts a convolution computes the addition and the relu or clip behind it where it
-  /// writes; they count too.
+  /// How many calls a run makes, those included that others make where they write: relus and maxima behind a batch
+  /// norm, on hosts additions, relus and clips behind a convolution.
   PORTOPS_EXPORT std::int32_t calls() const;
   /// A line for each step, with the places of what it writes, and which images lie with their channels last:
   ///

@@ -96,8 +96,8 @@ class MaximaJoins {
                                                     std::optional<std::size_t>& relu_grad) const {
     const Call &its_norm = facts_.call_of(norm), &pool = facts_.call_of(forward.pool);
     const std::size_t pool_grad = facts_.readers(found.index).front();
-    if (!facts_.is_read_once(found.index) || !facts_.is_run(pool_grad) || !undoes(facts_.call_of(pool_grad), pool))
-      return {};
+    const bool is_alone = facts_.is_read_once(found.index) && facts_.is_run(pool_grad);
+    if (!is_alone || !undoes(facts_.call_of(pool_grad), pool)) return {};
     JoinedMaxima::Gradient gradient{pool_grad, pool_grad, {}};
     std::size_t last = pool_grad;
     if (forward.relu_before) {

@@ -30,9 +30,10 @@ struct BatchNormParams {
 /// Normalises each channel:
 ///
 ///   out           = (x − saved_mean) · saved_inv_std · scale + bias
-///   saved_mean    = Σ x / n                                     over all axes but that of the channels, n elements
-///   each saved_inv_std = 1 / √(Σ (x − saved_mean)² / n + epsilon) mean_out      = momentum · mean + (1 − momentum) ·
-///   saved_mean variance_out  = momentum · variance + (1 − momentum) · Σ (x − saved_mean)² / (n − 1)
+///   saved_mean    = Σ x / n                                     over the n elements of a channel
+///   saved_inv_std = 1 / √(Σ (x − saved_mean)² / n + epsilon)
+///   mean_out      = momentum · mean + (1 − momentum) · saved_mean
+///   variance_out  = momentum · variance + (1 − momentum) · Σ (x − saved_mean)² / (n − 1)
 ///
 /// and with is_test saved_mean = mean, saved_inv_std = 1 / √(variance + epsilon).
 ///

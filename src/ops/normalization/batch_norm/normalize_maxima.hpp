@@ -44,8 +44,9 @@ class NormalizeMaxima {
     }
     A sides[Map::sides][width];
     PORTOPS_UNROLL
-    for (int k = 0; k < Map::sides; ++k)
+    for (int k = 0; k < Map::sides; ++k) {
       side_[k].load(sides[k], window.pack * width * side_[k].operand.column_stride, width);
+    }
     // Where nothing is larger than −∞, the first pixel in the image.
     const int first = (row < 0 ? side : 0) + (column < 0 ? 1 : 0);
     Word<T, width> maxima;

@@ -50,8 +50,9 @@ class NormalizeMaximaGrad {
     }
     A sides[Map::sides][width];
     PORTOPS_UNROLL
-    for (int k = 0; k < Map::sides; ++k)
+    for (int k = 0; k < Map::sides; ++k) {
       side_[k].load(sides[k], cell.pack * width * side_[k].operand.column_stride, width);
+    }
     PORTOPS_UNROLL
     for (int p = 0; p < 4; ++p) {
       const int r = p / 2, c = p % 2, row = 2 * cell.row + r, column = 2 * cell.column + c;
