@@ -118,7 +118,7 @@ class MaximaJoins {
     const Call& grad = facts_.call_of(*norm_grad);
     gradient.norm_grad = *norm_grad;
     gradient.out_grad = value_of(facts_.call_of(gradient.first).input("out_grad"));
-    gradient.bias = value_of(grad.input("bias"));
+    if (found.has_relu) gradient.bias = value_of(grad.input("bias"));
     if (!gradient.out_grad || !is_gradient_of_norm(grad, its_norm)) return {};
     return facts_.is_untouched(gradient.bias, *norm_grad) ? std::optional(gradient) : std::nullopt;
   }
@@ -148,11 +148,12 @@ class MaximaJoins {
   bool lies_well(const JoinedMaxima& found) const {
     const Call& norm = facts_.call_of(found.norm);
     if (std::get<std::string>(norm.attributes.at("data_layout")) != "NCHW") return false;
-    const Extents& windows = facts_.program().value(found.result).extents;
-    // A single window is no row of a reduction.
-    if (!is_packed(value_of(norm.input("x"))) || !is_packed(found.result) || windows[0] * windows[2] * windows[3] < 2) {
-      return false;
-    }
+    const ValueId x = value_of(norm.input("x"));
+    if (!is_packed(x) || !is_packed(found.result)) return false;
+    // Pixels that are images lie in rows, too, as programs have them whose bits are those of plain calls; and a single
+    // window is no row of a reduction.
+    const Extents &pixels = facts_.program().value(x).extents, &windows = facts_.program().value(found.result).extents;
+    if (pixels[2] * pixels[3] < 2 || windows[0] * windows[2] * windows[3] < 2) return false;
     if (facts_.writes_over_others(norm, norm.result("out"), found.result)) return false;
     if (!found.index) return true;
     if (!lies_in_arena(found.index) || facts_.writes_over_others(norm, norm.result("out"), found.index)) return false;

@@ -16,7 +16,7 @@ struct JoinedMaxima {
   struct Gradient {
     std::size_t first, norm_grad;
     ValueId out_grad;   ///< what the first one reads
-    ValueId bias = {};  ///< of the batch norm, if any
+    ValueId bias = {};  ///< of the batch norm, where relu is behind it, if any
   };
 
   std::size_t norm, last;

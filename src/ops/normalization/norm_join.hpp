@@ -40,12 +40,9 @@ class NormJoin {
         by_plane_(plane),
         finish_(finish) {
     if (B != Backend::cuda) return;
-    // Joining takes long: few results are spread over many teams, as far as memory hands them out one by one, which are
-    // neighbours where they have no columns.
+    // Joining takes long: few results are spread over many teams, although these then read half of each sector.
     constexpr std::int64_t enough_teams = 256;
-    const std::int64_t wanted_lanes = results / enough_teams;
-    const std::int64_t most_lanes =
-        plane == 1 ? std::clamp<std::int64_t>(wanted_lanes, 1, 32) : std::clamp<std::int64_t>(wanted_lanes, 1, 8);
+    const std::int64_t most_lanes = std::clamp<std::int64_t>(results / enough_teams, 1, plane == 1 ? 32 : 8);
     lanes_ = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(results, most_lanes))));
     // Few parts leave room for more results.
     while (lanes_ < threads && lanes_ < results && threads / lanes_ > parts_) lanes_ *= 2;

@@ -144,11 +144,14 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   return plan;
 }
 
-NormPlan make_wide_norm_plan(const Loop& loop) {
+NormPlan make_window_norm_plan(const Loop& windows, const Loop& pixels) {
   NormPlan plan;
-  plan.rows = make_uncut_plan(loop);
-  plan.rows.pack = gpu_pack_bytes / static_cast<int>(size_of(loop.type));
+  plan.rows = make_uncut_plan(windows);
+  plan.rows.pack = gpu_pack_bytes / static_cast<int>(size_of(windows.type));
   cut_even_rows(plan.rows, 2 * gpu_teams_at_once);
+  const std::int64_t most_parts = make_norm_plan(pixels, 1, Backend::cuda).parts;
+  plan.rows.part_runs = std::max(plan.rows.part_runs, ceil_div(plan.rows.runs, most_parts));
+  plan.rows.run_parts = ceil_div(plan.rows.runs, plan.rows.part_runs);
   plan.parts = plan.rows.parts();
   return plan;
 }

@@ -57,9 +57,10 @@ struct NormPlan {
 /// None of the loop's axes may be without elements. `inputs`: x, and as many operands behind it that are read with it.
 NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend);
 
-/// The same on a GPU, of rows at equal distances that are reduced and whole packs of the widest access, for kernels
-/// that have so much of each row under way that half as many teams do.
-NormPlan make_wide_norm_plan(const Loop& loop);
+/// The same on a GPU, of windows instead of their pixels: rows at equal distances that are reduced, of whole packs of
+/// the widest access. A thread has the pixels of several under way, so that half as many teams do; in no more parts
+/// than those of the pixels.
+NormPlan make_window_norm_plan(const Loop& windows, const Loop& pixels);
 
 /// Whether operands [first, first + count) are the same for all terms of a result.
 bool are_steady(const ReducePlan& plan, int first, int count);

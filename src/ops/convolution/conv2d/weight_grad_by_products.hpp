@@ -15,7 +15,7 @@ namespace portops::impl {
 /// groups whose channels fill units of 16 bytes; 16-bit types, of groups of as many channels as fill half of a line.
 bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
-/// Of those that it takes, whether by patches.
+/// Of those that it takes, whether by patches: for tests.
 bool takes_patches(const Context& ctx, const Windows& windows, ElementType type);
 
 /// bias_grad may be empty, and is where it cannot be given.

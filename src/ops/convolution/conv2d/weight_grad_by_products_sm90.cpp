@@ -85,6 +85,18 @@ struct WeightProductsMemory {
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
 };
 
+/// Whether images, rows and pixels follow each other in this order, none backwards or on another: as the engine for
+/// tensor copies wants them.
+bool is_in_order(const TensorRef& tensor) {
+  std::int64_t inner = 1;
+  for (const int axis : {3, 2, 0}) {
+    if (tensor.extent(axis) <= 1) continue;
+    if (tensor.stride(axis) < inner) return false;
+    inner = tensor.stride(axis);
+  }
+  return true;
+}
+
 struct PatchProductsMemory {
   MemoryLayout layout;
   ChannelsLast x, out_grad;
@@ -92,9 +104,12 @@ struct PatchProductsMemory {
 
   PatchProductsMemory(const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x_tensor,
                       const TensorRef& out_grad_tensor)
-      : x(layout, x_tensor, !has_units(x_tensor), unit_of(x_tensor.type())),
-        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor), unit_of(out_grad_tensor.type())),
+      : x(layout, x_tensor, is_copied(x_tensor), unit_of(x_tensor.type())),
+        out_grad(layout, out_grad_tensor, is_copied(out_grad_tensor), unit_of(out_grad_tensor.type())),
         sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
+
+ private:
+  static bool is_copied(const TensorRef& tensor) { return !has_units(tensor) || !is_in_order(tensor); }
 };
 
 struct TapProductsMemory {

@@ -59,7 +59,8 @@ int check(const Context& ctx, const TensorRef& x, const TensorRef& mean, const T
   return axis;
 }
 
-/// What a program has made of the result, or of its maxima.
+/// What a program has made of the result, or of its maxima. A batch norm is told by bounds that it is relu, its
+/// gradient by is_behind_relu.
 struct Followers {
   bool has_relu = false;
   impl::WindowMaxima maxima = {};
@@ -83,11 +84,13 @@ std::size_t memory_of(Backend backend, const TensorRef& x, int axis, const Tenso
   return impl::norm_partials(plan, x.type(), numbers);
 }
 
-/// Of the sums of a gradient with respect to maxima.
-std::size_t memory_of_maxima(const impl::WindowMaxima& maxima, int axis, const TensorRef& of_channels) {
-  const std::array others{impl::with_axes_of(of_channels, axis, maxima.values.rank())};
-  const impl::Loop loop = impl::make_norm_loop(maxima.values, others, all_but(axis, maxima.values.rank()));
-  return impl::norm_partials(impl::make_wide_norm_plan(loop), maxima.values.type(), impl::numbers_of_gradient);
+/// Of the sums of a gradient with respect to maxima: no more than without them.
+std::size_t memory_of_maxima(const TensorRef& x, const impl::WindowMaxima& maxima, int axis,
+                             const TensorRef& of_channels) {
+  const std::array others{impl::with_axes_of(of_channels, axis, x.rank())};
+  const auto loop = [&](const TensorRef& of) { return impl::make_norm_loop(of, others, all_but(axis, x.rank())); };
+  return impl::norm_partials(impl::make_window_norm_plan(loop(maxima.values), loop(x)), x.type(),
+                             impl::numbers_of_gradient);
 }
 
 std::size_t means_memory(const TensorRef& of_channels) {
@@ -159,7 +162,7 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     using Steps = impl::NormKernels<B, T>;
     using MaximaSteps = impl::NormMaximaKernels<B, T>;
     const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
-    const std::size_t bytes = is_of_maxima ? means_memory(saved_mean) + memory_of_maxima(maxima, axis, saved_mean)
+    const std::size_t bytes = is_of_maxima ? means_memory(saved_mean) + memory_of_maxima(x, maxima, axis, saved_mean)
                                            : memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums);
     const impl::Temporary memory(ctx, labels.partials.c_str(), bytes);
     const impl::MeansOfSums means(static_cast<std::byte*>(memory.data()), mean);

@@ -42,7 +42,8 @@ void NormMaximaKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels
   if constexpr (has_maxima<B, T>) {
     using A = Arithmetic<T>;
     const std::array sides{mean, inv_std, weight, bias};
-    const NormPlan plan = make_wide_norm_plan(make_norm_loop(maxima.values, sides, reduced));
+    const NormPlan plan =
+        make_window_norm_plan(make_norm_loop(maxima.values, sides, reduced), make_norm_loop(x, sides, reduced));
     auto* const partials = static_cast<GradientSums<A>*>(memory);
     const NormRows<T, Normalize<A>> rows(plan.rows, 1, sides, {A(0), A(1), A(1), A(0)});
     with_side(maxima, [&]<int side>() {

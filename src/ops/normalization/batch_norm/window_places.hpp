@@ -54,8 +54,7 @@ class TapPack {
   }
 
  private:
-  using Bits =
-      std::conditional_t<width == 8, std::uint64_t, std::conditional_t<width == 4, std::uint32_t, std::uint16_t>>;
+  using Bits = std::conditional_t<width == 8, std::uint64_t, std::uint32_t>;
   static_assert(sizeof(Bits) == width);
 
   Bits bits_ = 0;
@@ -74,7 +73,6 @@ class PackedImages {
         all_(image.size() / width) {}
   explicit PackedImages(const TensorRef& image) : PackedImages(image.data(), image) {}
 
-  bool has_data() const { return data_ != nullptr; }
   int rows() const { return rows_; }
   int columns() const { return columns_; }
   int packs() const { return packs_; }

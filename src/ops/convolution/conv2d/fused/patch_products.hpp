@@ -25,11 +25,11 @@ struct PatchProductsPlan {
   int row_tiles = 1;
   int region_width = 1, region_height = 1;  ///< of the pixels of x in a patch's windows
   int across = 1, down = 1;                 ///< patches of an image; the last ones end where it does
-  int shares = 1;
+  int shares = 2;                           ///< two or more
   int stages = 2;
 
-  /// Of parts; a single one is the result.
-  std::size_t sums_bytes(const Windows& windows) const { return shares == 1 ? 0 : WeightParts::bytes(windows, shares); }
+  /// Each share leaves a part.
+  std::size_t sums_bytes(const Windows& windows) const { return WeightParts::bytes(windows, shares); }
 };
 
 /// Both with their channels last, their images, rows and pixels at multiples of 16 bytes, which strides count.

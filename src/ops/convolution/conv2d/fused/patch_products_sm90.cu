@@ -137,7 +137,6 @@ __device__ void add_out_grad(const Arguments& arguments, const Layout& layout, c
 }
 
 /// By the helpers: leaves the sums of out_grad of the block's share.
-template <class T>
 __device__ void leave_out_grad(const Arguments& arguments, const Tile& tile, float* scratch,
                                const float (&sums)[unit_channels]) {
   constexpr int some = 4;  // numbers of each thread, at a time
@@ -156,12 +155,7 @@ __device__ void leave_out_grad(const Arguments& arguments, const Tile& tile, flo
     if (first + channel >= outs) continue;
     float total = 0.0f;
     for (int other = unit; other < helpers; other += line_units) total += scratch[other * some + i];
-    if (arguments.plan.shares > 1) {
-      parts[tile.share * outs + first + channel] = total;
-    } else {
-      static_cast<T*>(arguments.parts.bias_grad)[(first + channel) * arguments.parts.bias_grad_stride] =
-          static_cast<T>(total);
-    }
+    parts[tile.share * outs + first + channel] = total;
   }
 }
 
@@ -174,6 +168,15 @@ __device__ __forceinline__ std::uint64_t describe_lines(SharedAddress operand, i
 /// The sums of a warpgroup's taps.
 struct TapSums {
   float of[taps_of_warpgroup][Plan::columns / 2] = {};
+
+  /// Behind a wait for the products: the compiler does not know that it is one for registers.
+  __device__ __forceinline__ void complete() {
+#pragma unroll
+    for (auto& sums : of) {
+#pragma unroll
+      for (float& sum : sums) asm volatile("" : "+f"(sum)::"memory");
+    }
+  }
 };
 
 /// Enqueues the products of a patch.
@@ -205,23 +208,16 @@ __device__ __forceinline__ void multiply_patch(TapSums& sums, const Arguments& a
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/// Leaves a warpgroup's sums: of parts, or as the result.
-template <class T>
+/// Leaves a warpgroup's sums.
 __device__ void leave_sums(const Arguments& arguments, const Tile& tile, const TapSums& sums) {
   const Plan& plan = arguments.plan;
   const Windows& w = arguments.windows;
   const auto outs = static_cast<int>(w.out_channels), channels = static_cast<int>(w.channels);
-  const auto taps = static_cast<int>(w.taps()), width = static_cast<int>(w.kernel_width);
-  const Tensor4& to = arguments.parts.weight_grad;
+  const auto taps = static_cast<int>(w.taps());
   float* const part = arguments.parts.sums + std::int64_t{tile.share} * outs * taps * channels;
   const auto leave = [&](int row, int column, int tap, float sum) {
     const int out = plan.x_is_rows ? column : row, channel = plan.x_is_rows ? row : column;
-    if (out >= outs || channel >= channels) return;
-    if (plan.shares > 1) {
-      part[(std::int64_t{out} * taps + tap) * channels + channel] = sum;
-    } else {
-      static_cast<T*>(to.data)[to.offset(out, channel, tap / width, tap % width)] = static_cast<T>(sum);
-    }
+    if (out < outs && channel < channels) part[(std::int64_t{out} * taps + tap) * channels + channel] = sum;
   };
   const int first = static_cast<int>(threadIdx.x) / 128 * taps_of_warpgroup;
 #pragma unroll
@@ -268,7 +264,8 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
       number += arguments.plan.shares;
     } while (number < arguments.patches);
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    return leave_sums<T>(arguments, tile, sums);
+    sums.complete();
+    return leave_sums(arguments, tile, sums);
   }
   blas::sm90::leave_registers<helper_registers>();
   if (thread < consumers + 32) {
@@ -276,7 +273,7 @@ __global__ __launch_bounds__(threads, 1) void multiply(const __grid_constant__ A
   } else if (sums_out_grad) {
     float sums[unit_channels] = {};
     add_out_grad<T>(arguments, layout, tile, shared, ring, sums);
-    leave_out_grad<T>(arguments, tile, reinterpret_cast<float*>(shared + layout.sums_at), sums);
+    leave_out_grad(arguments, tile, reinterpret_cast<float*>(shared + layout.sums_at), sums);
   }
 }
 
@@ -334,7 +331,7 @@ void launch(cudaStream_t stream, const Windows& windows, const Plan& plan, const
   kernel<<<grid, threads, static_cast<std::size_t>(bytes), stream>>>(
       arguments, maps_of(windows, plan, operands, ElementTypeOf<T>::value));
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel");
-  if (plan.shares > 1) enqueue_sums_of_parts<T>(stream, label, windows, operands.parts, plan.shares);
+  enqueue_sums_of_parts<T>(stream, label, windows, operands.parts, plan.shares);
 }
 
 }  // namespace
@@ -360,7 +357,7 @@ std::optional<PatchProductsPlan> plan_patch_products(const Windows& windows, int
   constexpr int most_stages = 6;
   for (plan.stages = most_stages; plan.stages > 1 && Layout(plan).bytes > shared_bytes;) --plan.stages;
   constexpr std::int64_t least_patches = 8;  // of a share
-  if (plan.stages < 2 || tiles > multiprocessors || patches >= INT32_MAX) return std::nullopt;
+  if (plan.stages < 2 || 2 * tiles > multiprocessors || patches >= INT32_MAX) return std::nullopt;
   plan.row_tiles = static_cast<int>(tiles);
   plan.shares = static_cast<int>(multiprocessors / tiles);
   return patches >= least_patches * plan.shares ? std::optional(plan) : std::nullopt;

@@ -9,7 +9,7 @@
 #include <cuda.h>
 #include <algorithm>
 
-// x and the weight as the engine for tensor copies sees them. For conv2d_sm90.cu alone.
+// x and the weight as the engine for tensor copies sees them. For conv2d_sm90.cu and patch_products_sm90.cu alone.
 
 namespace portops::impl::fused_sm90 {
 
