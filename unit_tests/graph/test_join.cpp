@@ -311,7 +311,6 @@ Program program_with_maxima(Between between, int side, std::int64_t rows, bool t
                                                         {"scale", scale},
                                                         {"bias", bias}}});
   ValueId z = norm.result("out");
-  if (between == Between::out_is_read) program.add_output("read", program.call("mean", {{"x", z}}));
   if (between == Between::maxima_of_relu) z = program.call("relu", {{"x", z}});
   const std::int64_t stride = between == Between::maxima_three_apart ? 3 : 2, before = side - 2;
   const bool is_average = between == Between::average;
@@ -325,12 +324,19 @@ Program program_with_maxima(Between between, int side, std::int64_t rows, bool t
                                              .wanted = indices});
   if (between == Between::index_is_read) program.add_output("index", pool.result("index"));
   z = pool.result("out");
-  // Which relu behind them is then not part of.
-  if (between == Between::maxima_that_are_read) program.add_output("read", program.call("mean", {{"x", z}}));
   if (between == Between::relu_of_maxima || between == Between::maxima_that_are_read)
     z = program.call("relu", {{"x", z}});
   const ValueId out = program.call("conv2d", {{"x", z}, {"weight", second}});
-  const ValueId loss = program.call("mean", {{"x", program.call("multiply", {{"x", out}, {"y", out}})}});
+  const auto mean_of_squares = [&](ValueId x) {
+    return program.call("mean", {{"x", program.call("multiply", {{"x", x}, {"y", x}})}});
+  };
+  // By what takes channels last: of maxima that are read relu is no part.
+  const auto add_reader = [&](ValueId x) {
+    program.add_output("read", mean_of_squares(program.call("conv2d", {{"x", x}, {"weight", second}})));
+  };
+  if (between == Between::out_is_read) add_reader(norm.result("out"));
+  if (between == Between::maxima_that_are_read) add_reader(pool.result("out"));
+  const ValueId loss = mean_of_squares(out);
   program.add_output("loss", loss);
   if (!trains) return program;
   const std::vector<ValueId> variables{x, first, scale, bias, second};
