@@ -6,10 +6,8 @@
 #include "graph/layouts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace portops::graph {
 namespace {
@@ -176,6 +174,7 @@ class MaximaJoins {
     const Place& place = facts_.place_of(value);
     return place.memory == MemoryKind::arena && place.offset % pack_bytes == 0;
   }
+
   static constexpr std::int64_t pack_bytes = 16;
 
   const PlanFacts& facts_;

@@ -114,4 +114,16 @@ WriteGradient<T> write_gradient(const ReducePlan& plan, std::int64_t count, int 
           static_cast<GradientSums<double>*>(results.sums)};
 }
 
+/// Joins the sums of a gradient that kernels have taken by a plan, whose loop has no room for the results too, and
+/// writes what they give for x.
+template <Backend B, class T, class State>
+void finish_gradient_sums(const Context& ctx, const NormLabels& labels, const NormPlan& plan, const State* partials,
+                          const TensorRef& x, const AxisSet& reduced, const TensorRef& weight,
+                          const GradientResults& results) {
+  const std::array written{weight, results.means, results.weight_grad, results.bias_grad};
+  const NormPlan of_results = make_norm_plan(make_norm_loop(x, written, reduced), 1, B);
+  const auto finish = write_gradient<T>(of_results.rows, x.size() / plan.rows.results(), 1, weight, results);
+  join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), plan.parts, plan.plane, finish);
+}
+
 }  // namespace portops::impl

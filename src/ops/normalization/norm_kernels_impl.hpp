@@ -195,12 +195,7 @@ void NormKernels<B, T>::gradient_sums_behind_relu(const Context& ctx, const Norm
     const std::array sides{mean, inv_std, weight, bias};
     const NormRows<T, F> rows(plan.rows, 2, sides, {A(0), A(1), A(1), A(0)});
     launch_norm_reduce<B>(ctx, labels, rows, plan, partials);
-    // A loop has no room for all.
-    const std::array written{weight, results.means, results.weight_grad, results.bias_grad};
-    const NormPlan of_results = make_norm_plan(make_norm_loop(x, written, reduced), 1, B);
-    const auto finish = write_gradient<T>(of_results.rows, x.size() / plan.rows.results(), 1, weight, results);
-    join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), plan.parts, plan.plane,
-                                             finish);
+    finish_gradient_sums<B, T>(ctx, labels, plan, partials, x, reduced, weight, results);
   }
 }
 

@@ -50,11 +50,7 @@ void NormMaximaKernels<B, T>::gradient_sums(const Context& ctx, const NormLabels
       const MaximaGradientSums<B, T, side> kernel(rows, plan, x, maxima, behind_relu, partials);
       launch_all_teams<B>(ctx, labels.maxima_sums, kernel, kernel.teams(), kernel.threads(), kernel.scratch_bytes());
     });
-    const std::array written{weight, results.means, results.weight_grad, results.bias_grad};
-    const NormPlan of_results = make_norm_plan(make_norm_loop(x, written, reduced), 1, B);
-    const auto finish = write_gradient<T>(of_results.rows, x.size() / plan.rows.results(), 1, weight, results);
-    join_states<B, JoinGradientSums<double>>(ctx, labels, partials, plan.rows.results(), plan.parts, plan.plane,
-                                             finish);
+    finish_gradient_sums<B, T>(ctx, labels, plan, partials, x, reduced, weight, results);
   }
 }
 
