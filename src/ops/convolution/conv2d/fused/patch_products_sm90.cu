@@ -76,10 +76,10 @@ struct Patch {
 
 /// The part of the sums that a block has.
 struct Tile {
-  int row = static_cast<int>(blockIdx.x) * Plan::rows;  ///< the first channel
-  int share = static_cast<int>(blockIdx.y);
+  int row;  ///< the first channel
+  int share;
 
-  __device__ Tile() = default;
+  __device__ Tile() : row(static_cast<int>(blockIdx.x) * Plan::rows), share(static_cast<int>(blockIdx.y)) {}
   __device__ int x_channel(const Plan& plan) const { return plan.x_is_rows ? row : 0; }
   __device__ int out_channel(const Plan& plan) const { return plan.x_is_rows ? 0 : row; }
 };
