@@ -70,20 +70,29 @@ PixelStrides in_units(const Tensor4& tensor, std::int64_t unit) {
   return {tensor.stride[0] / unit, tensor.stride[2] / unit, tensor.stride[3] / unit};
 }
 
-struct WeightProductsMemory {
+/// x and out_grad with their channels last, copied where they are to be, and the parts of the sums, in one workspace.
+struct PartsMemory {
   MemoryLayout layout;
-  WeightProductsPlan plan;
   ChannelsLast x, out_grad;
   TemporaryArray sums;
 
-  WeightProductsMemory(const Context& ctx, const Windows& windows, const TensorRef& x_tensor,
-                       const TensorRef& out_grad_tensor)
-      : plan(plan_weight_products(windows, reads_planes(windows, x_tensor, out_grad_tensor), multiprocessors(ctx))),
-        x(layout, x_tensor, !plan.of_planes && !has_units(x_tensor)),
-        out_grad(layout, out_grad_tensor, !plan.of_planes && !has_units(out_grad_tensor),
-                 unit_of(out_grad_tensor.type())),
-        sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
+  PartsMemory(const TensorRef& x_tensor, bool copies_x, const TensorRef& out_grad_tensor, bool copies_out_grad,
+              std::size_t sums_bytes)
+      : x(layout, x_tensor, copies_x),
+        out_grad(layout, out_grad_tensor, copies_out_grad, unit_of(out_grad_tensor.type())),
+        sums(layout, static_cast<std::int64_t>(sums_bytes), 1) {}
 };
+
+WeightProductsPlan plan_lines(const Context& ctx, const Windows& windows, const TensorRef& x,
+                              const TensorRef& out_grad) {
+  return plan_weight_products(windows, reads_planes(windows, x, out_grad), multiprocessors(ctx));
+}
+
+PartsMemory memory_of_lines(const Windows& windows, const WeightProductsPlan& plan, const TensorRef& x,
+                            const TensorRef& out_grad) {
+  const auto is_copied = [&](const TensorRef& tensor) { return !plan.of_planes && !has_units(tensor); };
+  return {x, is_copied(x), out_grad, is_copied(out_grad), plan.sums_bytes(windows)};
+}
 
 /// Whether images, rows and pixels follow each other in this order, none backwards or on another: as the engine for
 /// tensor copies wants them.
@@ -97,35 +106,20 @@ bool is_in_order(const TensorRef& tensor) {
   return true;
 }
 
-struct PatchProductsMemory {
-  MemoryLayout layout;
-  ChannelsLast x, out_grad;
-  TemporaryArray sums;
+PartsMemory memory_of_patches(const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x,
+                              const TensorRef& out_grad) {
+  const auto is_copied = [](const TensorRef& tensor) { return !has_units(tensor) || !is_in_order(tensor); };
+  return {x, is_copied(x), out_grad, is_copied(out_grad), plan.sums_bytes(windows)};
+}
 
-  PatchProductsMemory(const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x_tensor,
-                      const TensorRef& out_grad_tensor)
-      : x(layout, x_tensor, is_copied(x_tensor), unit_of(x_tensor.type())),
-        out_grad(layout, out_grad_tensor, is_copied(out_grad_tensor), unit_of(out_grad_tensor.type())),
-        sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
+/// Whether taps take out_grad where it lies, number by number.
+bool is_taken_by_numbers(const TensorRef& out_grad) { return !has_units(out_grad) && has_pixels_at(out_grad, 1); }
 
- private:
-  static bool is_copied(const TensorRef& tensor) { return !has_units(tensor) || !is_in_order(tensor); }
-};
-
-struct TapProductsMemory {
-  MemoryLayout layout;
-  bool out_grad_by_numbers;
-  ChannelsLast x, out_grad;
-  TemporaryArray sums;
-
-  TapProductsMemory(const Windows& windows, const TapProductsPlan& plan, const TensorRef& x_tensor,
-                    const TensorRef& out_grad_tensor)
-      : out_grad_by_numbers(!has_units(out_grad_tensor) && has_pixels_at(out_grad_tensor, 1)),
-        x(layout, x_tensor, !has_units(x_tensor)),
-        out_grad(layout, out_grad_tensor, !has_units(out_grad_tensor) && !out_grad_by_numbers,
-                 unit_of(out_grad_tensor.type())),
-        sums(layout, static_cast<std::int64_t>(plan.sums_bytes(windows)), 1) {}
-};
+PartsMemory memory_of_taps(const Windows& windows, const TapProductsPlan& plan, const TensorRef& x,
+                           const TensorRef& out_grad) {
+  const bool copies_out_grad = !has_units(out_grad) && !is_taken_by_numbers(out_grad);
+  return {x, !has_units(x), out_grad, copies_out_grad, plan.sums_bytes(windows)};
+}
 
 struct WindowGemmMemory {
   MemoryLayout layout;
@@ -170,39 +164,47 @@ WeightParts weight_parts(void* sums, const TensorRef& weight_grad, const TensorR
   return parts;
 }
 
+/// What is multiplied, once its copies are enqueued, and where its sums go.
+struct PartsOperands {
+  Temporary memory;
+  Tensor4 x, out_grad;
+  WeightParts parts;
+
+  PartsOperands(const Context& ctx, const PartsMemory& arrays, const TensorRef& weight_grad, const TensorRef& bias_grad)
+      : memory(ctx, "portops::conv2d_grad::workspace", arrays.layout.bytes()),
+        x(tensor4(arrays.x.copied_to(ctx, copy_names().x, memory.data()))),
+        out_grad(tensor4(arrays.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()))),
+        parts(weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)) {}
+};
+
 /// In 16-bit types.
 void by_lines_of_channels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                           const TensorRef& weight_grad, const TensorRef& bias_grad) {
-  const WeightProductsMemory plan(ctx, windows, x, out_grad);
-  const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
-  const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
-  const Tensor4 out_grad_pixels = tensor4(plan.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
+  const WeightProductsPlan plan = plan_lines(ctx, windows, x, out_grad);
+  const PartsOperands its(ctx, memory_of_lines(windows, plan, x, out_grad), weight_grad, bias_grad);
   const std::int64_t unit = unit_of(x.type());
-  const WeightProductsOperands operands{.x = x_pixels.data,
-                                        .x_strides = in_units(x_pixels, unit),
-                                        .x_plane = x_pixels.stride[1] / unit,
-                                        .out_grad = out_grad_pixels.data,
-                                        .out_grad_strides = in_units(out_grad_pixels, unit),
-                                        .out_grad_plane = out_grad_pixels.stride[1] / unit,
-                                        .parts = weight_parts(plan.sums.in(memory.data()), weight_grad, bias_grad)};
+  const WeightProductsOperands operands{.x = its.x.data,
+                                        .x_strides = in_units(its.x, unit),
+                                        .x_plane = its.x.stride[1] / unit,
+                                        .out_grad = its.out_grad.data,
+                                        .out_grad_strides = in_units(its.out_grad, unit),
+                                        .out_grad_plane = its.out_grad.stride[1] / unit,
+                                        .parts = its.parts};
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, label);
-  multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan.plan, operands);
+  multiply_for_weight(cuda_stream(ctx), x.type(), windows, plan, operands);
 }
 
 /// Out of patches.
 void by_patches(const Context& ctx, const Windows& windows, const PatchProductsPlan& plan, const TensorRef& x,
                 const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
-  const PatchProductsMemory arrays(windows, plan, x, out_grad);
-  const Temporary memory(ctx, "portops::conv2d_grad::workspace", arrays.layout.bytes());
-  const Tensor4 x_pixels = tensor4(arrays.x.copied_to(ctx, copy_names().x, memory.data()));
-  const Tensor4 out_grad_pixels = tensor4(arrays.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
+  const PartsOperands its(ctx, memory_of_patches(windows, plan, x, out_grad), weight_grad, bias_grad);
   const std::int64_t unit = unit_of(x.type());
-  const PatchProductsOperands operands{.x = x_pixels.data,
-                                       .x_strides = in_units(x_pixels, unit),
-                                       .out_grad = out_grad_pixels.data,
-                                       .out_grad_strides = in_units(out_grad_pixels, unit),
-                                       .parts = weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)};
+  const PatchProductsOperands operands{.x = its.x.data,
+                                       .x_strides = in_units(its.x, unit),
+                                       .out_grad = its.out_grad.data,
+                                       .out_grad_strides = in_units(its.out_grad, unit),
+                                       .parts = its.parts};
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, patches_label);
   multiply_patches(cuda_stream(ctx), x.type(), windows, plan, operands);
@@ -218,17 +220,15 @@ Windows with_used_strides(Windows windows) {
 /// In f32, out of tiles.
 void by_taps(const Context& ctx, const Windows& windows, const TapProductsPlan& plan, const TensorRef& x,
              const TensorRef& out_grad, const TensorRef& weight_grad, const TensorRef& bias_grad) {
-  const TapProductsMemory arrays(windows, plan, x, out_grad);
-  const Temporary memory(ctx, "portops::conv2d_grad::workspace", arrays.layout.bytes());
-  const Tensor4 x_pixels = tensor4(arrays.x.copied_to(ctx, copy_names().x, memory.data()));
-  const Tensor4 out_grad_pixels = tensor4(arrays.out_grad.copied_to(ctx, copy_names().out_grad, memory.data()));
+  const PartsOperands its(ctx, memory_of_taps(windows, plan, x, out_grad), weight_grad, bias_grad);
   const std::int64_t unit = unit_of(x.type());
-  TapProductsOperands operands{.x = static_cast<const float*>(x_pixels.data),
-                               .x_strides = in_units(x_pixels, unit),
-                               .out_grad = static_cast<const float*>(out_grad_pixels.data),
-                               .out_grad_strides = in_units(out_grad_pixels, arrays.out_grad_by_numbers ? 1 : unit),
-                               .out_grad_by_numbers = arrays.out_grad_by_numbers,
-                               .parts = weight_parts(arrays.sums.in(memory.data()), weight_grad, bias_grad)};
+  const bool by_numbers = is_taken_by_numbers(out_grad);
+  TapProductsOperands operands{.x = static_cast<const float*>(its.x.data),
+                               .x_strides = in_units(its.x, unit),
+                               .out_grad = static_cast<const float*>(its.out_grad.data),
+                               .out_grad_strides = in_units(its.out_grad, by_numbers ? 1 : unit),
+                               .out_grad_by_numbers = by_numbers,
+                               .parts = its.parts};
   operands.parts.taps_fastest = weight_grad.stride(1) != 1;
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, taps_label);
@@ -344,11 +344,13 @@ bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,
                                       const TensorRef& out_grad) {
   if (const auto plan = plan_patches(ctx, windows, x.type())) {
-    return PatchProductsMemory(windows, *plan, x, out_grad).layout.bytes();
+    return memory_of_patches(windows, *plan, x, out_grad).layout.bytes();
   }
-  if (x.type() != ElementType::f32) return WeightProductsMemory(ctx, windows, x, out_grad).layout.bytes();
+  if (x.type() != ElementType::f32) {
+    return memory_of_lines(windows, plan_lines(ctx, windows, x, out_grad), x, out_grad).layout.bytes();
+  }
   if (const auto plan = plan_taps(ctx, windows)) {
-    return TapProductsMemory(windows, *plan, x, out_grad).layout.bytes();
+    return memory_of_taps(windows, *plan, x, out_grad).layout.bytes();
   }
   const auto bytes = [&](bool sums_out_grad) {
     return WindowGemmMemory(ctx, windows, x, out_grad, sums_out_grad).layout.bytes();
