@@ -13,6 +13,7 @@ import unittest
 
 import npy_files
 from command_fixture import COMMAND, CommandTest, backends, call, need
+from left_out import is_sanitized
 
 
 def to_f32(value: float) -> float:
@@ -26,7 +27,8 @@ class TellingTest(CommandTest):
         self.assertTrue(all(len(line.split()) > 1 for line in lines))
 
     def test_info_of_every_operator(self) -> None:
-        for line in call("list").stdout.splitlines():
+        lines = call("list").stdout.splitlines()
+        for line in lines[:: 8 if is_sanitized() else 1]:
             name = line.split()[0]
             result = call("info", name)
             self.assertEqual((result.returncode, result.stderr), (0, ""))

@@ -36,6 +36,7 @@ class TrainTest(TrainProgramTest):
         self.assertNotIn("\x1b", output)  # which is for terminals
 
     def test_element_types(self) -> None:
+        skip_where_sanitized()
         for dtype in ("f64", "f32", "f16", "bf16"):
             with self.subTest(dtype):
                 output = self.run_ok(*SMALL, "--dtype", dtype)
@@ -50,6 +51,7 @@ class TrainTest(TrainProgramTest):
         self.assertLess(float(self.epochs(output)[-1][2]), 75)
 
     def test_every_backend(self) -> None:
+        skip_where_sanitized()
         for backend in ("serial", "openmp", "cuda"):
             result = self.call(*SMALL, "--backend", backend)
             if result.returncode == 0:

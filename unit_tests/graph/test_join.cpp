@@ -3,7 +3,6 @@
 #include "graph/compiled_data.hpp"
 #include "graph/graph_support.hpp"
 
-#include <portops/graph/differentiate.hpp>
 #include <portops/ops/add.hpp>
 #include <portops/ops/batch_norm.hpp>
 #include <portops/ops/clip.hpp>
@@ -11,15 +10,11 @@
 #include <portops/ops/deform_conv2d.hpp>
 #include <portops/ops/gelu.hpp>
 #include <portops/ops/linear.hpp>
-#include <portops/ops/mean.hpp>
-#include <portops/ops/multiply.hpp>
-#include <portops/ops/pool2d.hpp>
 #include <portops/ops/relu.hpp>
 #include <portops/ops/slice.hpp>
 
 #include <limits>
 #include <thread>
-#include <tuple>
 
 // Programs: weights that are packed once, additions and bounds that are joined to convolutions, relus to batch norms.
 
@@ -70,26 +65,6 @@ class GraphJoinTest : public OnEveryBackend {
   /// The same, and says how many calls make what follows.
   std::size_t joined_of(const Program& program, const CompileParams& params = CompileParams::same_bits()) {
     return compare(program, params)->joins.steps.size();
-  }
-  /// Of f32, within roundings of sums in another order.
-  static void expect_close(const Results& found, const Results& expected, const std::string& what) {
-    ASSERT_EQ(found.size(), expected.size());
-    for (const auto& [name, bytes] : expected) {
-      const std::vector<unsigned char>& its = found.at(name);
-      ASSERT_EQ(its.size(), bytes.size()) << name;
-      if (name == "index") {
-        EXPECT_EQ(its, bytes) << what;
-        continue;
-      }
-      std::vector<float> is(its.size() / sizeof(float)), was(is.size());
-      std::memcpy(is.data(), its.data(), its.size());
-      std::memcpy(was.data(), bytes.data(), bytes.size());
-      float largest = 0.0F;
-      for (const float each : was) largest = std::max(largest, std::abs(each));
-      for (std::size_t i = 0; i < is.size(); ++i) {
-        ASSERT_NEAR(is[i], was[i], 1e-5F * largest) << name << " " << i << "\n" << what;
-      }
-    }
   }
   static ValueId relu_grad(Program& program, ValueId out, ValueId out_grad) {
     return program.add_call({.op = "relu_grad", .inputs = {{"out", out}, {"out_grad", out_grad}}, .wanted = {"x_grad"}})
@@ -279,106 +254,6 @@ TEST_P(GraphJoinTest, gradients_that_are_left_in_the_bias_are_not_joined) {
     program.add_output("bias_grad", grad.result("bias_grad"), is_left ? bias : ValueId());
     const CompiledProgram compiled(ctx, program, CompileParams::same_bits());
     EXPECT_EQ(compiled.data()->joins.relu_gradients.size(), ctx.backend() == Backend::cuda && !is_left ? 1U : 0U);
-  }
-}
-
-// What a program of images does with a batch norm's result in between two convolutions.
-enum class Between {
-  maxima,
-  relu_of_maxima,
-  maxima_of_relu,
-  maxima_that_are_read,
-  out_is_read,
-  index_is_read,
-  average,
-  maxima_three_apart
-};
-
-/// The loss, and all gradients if it `trains`.
-Program program_with_maxima(Between between, int side, std::int64_t rows, bool trains) {
-  Program program;
-  const auto parameter = [&](const char* name, const Extents& extents) {
-    return program.add_input(name, ElementType::f32, extents);
-  };
-  const ValueId x = program.add_input("x", ElementType::f32, {3, 16, rows, 10});
-  const ValueId first = parameter("first", {16, 16, 3, 3}), second = parameter("second", {24, 16, 1, 1});
-  const ValueId scale = parameter("scale", {16}), bias = parameter("bias", {16});
-  const ValueId y = program.call("conv2d", {{"x", x}, {"weight", first}}, {{"padding", Integers{1, 1}}});
-  const graph::Call norm = program.add_call({.op = "batch_norm",
-                                             .inputs = {{"x", y},
-                                                        {"mean", parameter("mean", {16})},
-                                                        {"variance", parameter("variance", {16})},
-                                                        {"scale", scale},
-                                                        {"bias", bias}}});
-  ValueId z = norm.result("out");
-  if (between == Between::maxima_of_relu) z = program.call("relu", {{"x", z}});
-  const std::int64_t stride = between == Between::maxima_three_apart ? 3 : 2, before = side - 2;
-  const bool is_average = between == Between::average;
-  const std::vector<std::string> indices(between == Between::index_is_read ? 1 : 0, "index");
-  const graph::Call pool = program.add_call({.op = "pool2d",
-                                             .inputs = {{"x", z}},
-                                             .attributes = {{"kernel_size", Integers{side, side}},
-                                                            {"stride", Integers{stride, stride}},
-                                                            {"padding", Integers{before, before}},
-                                                            {"pooltype", is_average ? "avg" : "max"}},
-                                             .wanted = indices});
-  if (between == Between::index_is_read) program.add_output("index", pool.result("index"));
-  z = pool.result("out");
-  if (between == Between::relu_of_maxima || between == Between::maxima_that_are_read)
-    z = program.call("relu", {{"x", z}});
-  const ValueId out = program.call("conv2d", {{"x", z}, {"weight", second}});
-  const auto mean_of_squares = [&](ValueId x) {
-    return program.call("mean", {{"x", program.call("multiply", {{"x", x}, {"y", x}})}});
-  };
-  // By what takes channels last: of maxima that are read relu is no part.
-  const auto add_reader = [&](ValueId x) {
-    program.add_output("read", mean_of_squares(program.call("conv2d", {{"x", x}, {"weight", second}})));
-  };
-  if (between == Between::out_is_read) add_reader(norm.result("out"));
-  if (between == Between::maxima_that_are_read) add_reader(pool.result("out"));
-  const ValueId loss = mean_of_squares(out);
-  program.add_output("loss", loss);
-  if (!trains) return program;
-  const std::vector<ValueId> variables{x, first, scale, bias, second};
-  const std::vector<ValueId> grads = graph::differentiate(program, loss, variables);
-  for (std::size_t i = 0; i < grads.size(); ++i) {
-    program.add_output("grad_" + std::to_string(i), grads[i]);
-  }
-  return program;
-}
-
-TEST_P(GraphJoinTest, maxima_of_batch_norms) {
-  need_type<float>();
-  for (const Between between :
-       {Between::maxima, Between::relu_of_maxima, Between::maxima_of_relu, Between::maxima_that_are_read,
-        Between::out_is_read, Between::index_is_read, Between::average, Between::maxima_three_apart}) {
-    for (const auto& [side, rows, trains] :
-         {std::tuple{2, 8, true}, {2, 9, true}, {3, 8, true}, {3, 9, true}, {2, 9, false}, {3, 8, false}}) {
-      const Program program = program_with_maxima(between, side, rows, trains);
-      const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, 5);
-      const Results expected = plain_results(ctx, program, inputs);
-      for (const bool in_place : {false, true}) {
-        CompileParams params = CompileParams::same_bits();
-        params.channels_last = true;
-        params.in_place = params.reuse_memory = in_place;
-        const CompiledProgram compiled(ctx, program, params);
-        // What a GPU would join is told from the plan on hosts, too. Without gradients the maxima lie where the
-        // statistics did, which nobody reads.
-        const std::size_t count = between <= Between::maxima_that_are_read && (trains || !in_place) ? 1 : 0;
-        const std::vector<graph::JoinedMaxima> maxima =
-            graph::find_joins(compiled.program(), compiled.data()->plan, Backend::cuda).maxima;
-        ASSERT_EQ(maxima.size(), count) << program.to_string() << compiled.to_string();
-        EXPECT_EQ(compiled.data()->joins.maxima.size(), ctx.backend() == Backend::cuda ? count : 0);
-        if (count > 0) {
-          EXPECT_EQ(maxima.front().gradient.has_value(), trains);
-          EXPECT_EQ(maxima.front().has_relu, between == Between::relu_of_maxima || between == Between::maxima_of_relu);
-        }
-        Execution execution(ctx, compiled);
-        for (int run = 0; run < 2; ++run) {
-          expect_close(run_results(ctx, execution, program, inputs), expected, compiled.to_string());
-        }
-      }
-    }
   }
 }
 

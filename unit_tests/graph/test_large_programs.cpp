@@ -4,6 +4,7 @@
 #include "graph/graph_support.hpp"
 #include "graph/planner.hpp"
 #include "graph/verifier.hpp"
+#include "support/sanitized.hpp"
 
 #include <portops/ops/add.hpp>
 #include <portops/ops/concat.hpp>
@@ -27,7 +28,7 @@ using graph::Plan;
 using graph::Program;
 using graph::ValueId;
 
-constexpr std::int64_t many = 50'000;
+const std::int64_t many = unless_sanitized(50'000, 10'000);
 
 /// Plans, and has the plan proved right.
 Plan plan_of(const Program& program, std::int32_t instances = 1) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "sanitized.hpp"
+
 #include <portops/core/context.hpp>
 #include <portops/core/error.hpp>
 #include <portops/core/runtime.hpp>
@@ -212,21 +214,14 @@ inline std::string backend_test_name(const testing::TestParamInfo<Backend>& info
 #define PORTOPS_ON_EVERY_BACKEND(Suite) \
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::enabled_backends()), portops::test::backend_test_name)
 
-/// Whether addresses are checked as the tests run, which takes them five times as long.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool is_sanitized = true;
-#else
-inline constexpr bool is_sanitized = false;
-#endif
-
-/// Calls f.template operator()<T>() for every element type of this build; where addresses are checked not for bf16,
-/// whose elements lie where those of f16 do.
+/// Calls f.template operator()<T>() for every element type of this build; under a sanitizer not for bf16, whose elements
+/// lie where those of f16 do.
 template <class F>
 void for_each_type(F&& f) {
   if (has_type<double>()) f.template operator()<double>();
   if (has_type<float>()) f.template operator()<float>();
   if (has_type<f16>()) f.template operator()<f16>();
-  if (has_type<bf16>() && !is_sanitized) f.template operator()<bf16>();
+  if (has_type<bf16>() && !is_sanitized()) f.template operator()<bf16>();
 }
 
 /// The relative error that one rounding to T makes.

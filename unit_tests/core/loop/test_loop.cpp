@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/plan_emulation.hpp"
+#include "support/sanitized.hpp"
 
 namespace portops::test {
 namespace {
@@ -156,7 +157,7 @@ TEST(LoopTest, may_have_no_elements) {
 
 TEST(LoopTest, computes_the_same_as_the_operands_say_for_random_ones) {
   RandomCalls random(1);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < unless_sanitized(3000, 750); ++i) {
     const Call call = random.next(ElementType::f32);
     const Loop loop = call.loop();
     ASSERT_EQ(results_of(loop), call.results()) << call.describe();

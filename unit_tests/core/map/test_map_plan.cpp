@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/plan_emulation.hpp"
+#include "support/sanitized.hpp"
 
 #include <bit>
 
@@ -50,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(, MapPlanTest,
 
 TEST_P(MapPlanTest, computes_the_same_as_the_operands_say_for_random_calls) {
   RandomCalls random(3);
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < unless_sanitized(600, 150); ++i) {
     const Call call = random.next(type());
     ASSERT_EQ(results_of_plan(call.loop(), backend()), call.results()) << call.describe();
     if (HasFailure()) FAIL() << call.describe();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lerp_reference.hpp"
 #include "support/broadcast_patterns.hpp"
+#include "support/sanitized.hpp"
 
 #include <portops/ops/lerp.hpp>
 
@@ -79,8 +80,8 @@ TEST_P(LerpBroadcastTest, equals_the_reference_for_patterns_of_many_tiles) {
   for (const Extents& shape :
        {Extents{300, 700}, Extents{1500, 67}, Extents{9, 2100}, Extents{4, 90, 301}, Extents{37, 5, 130}}) {
     const unsigned masks = 1u << shape.rank();
-    const unsigned all = masks - 1;
-    for (unsigned mask = 0; mask < masks; ++mask) {
+    const unsigned all = masks - 1, step = unless_sanitized(1u, 3u);
+    for (unsigned mask = 0; mask < masks; mask += step) {
       check_pattern<float>(ctx, shape, all, mask, all);
       check_pattern<f16>(ctx, shape, all, mask, all & ~mask);
       check_pattern<double>(ctx, shape, mask, all & ~mask, mask >> 1);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "p_norm_reference.hpp"
+#include "support/sanitized.hpp"
 
 namespace portops::test {
 namespace {
@@ -70,7 +71,8 @@ TEST_P(PNormTest, equals_the_reference_for_rows_and_columns_that_hosts_take_toge
   for_each_type([&]<class T>() {
     const std::vector<double> orders{0.0, 2.0, 2.3, -1.3, inf};
     // One row more than those that are reduced side by side, and rows of every number of sums up to these.
-    for (std::int64_t length = 1; length <= 40; ++length) check<T>({33, length}, {{1}}, orders);
+    const std::int64_t step = unless_sanitized(1, 3);
+    for (std::int64_t length = 1; length <= 40; length += step) check<T>({33, length}, {{1}}, orders);
     check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::padded);
     check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::every_other);
     // Whole rows of few columns, one behind the other, and what is left over of the slots.

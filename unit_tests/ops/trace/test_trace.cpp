@@ -3,6 +3,7 @@
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
 #include "support/reference_sums.hpp"
+#include "support/sanitized.hpp"
 
 #include <portops/core/registry.hpp>
 #include <portops/ops/trace.hpp>
@@ -144,7 +145,7 @@ TEST_P(TraceTest, equals_the_reference_for_matrices_of_many_sizes) {
     check<T>({70, 70, 64}, {});
     check<T>({5000, 6, 6}, {0, 1, 2});
     for (const std::int64_t size : {5, 13, 17, 33, 131}) check<T>({301, size, size}, {0, 1, 2});
-    check<T>({37, 515, 515}, {0, 1, 2});
+    check<T>({unless_sanitized(37, 5), 515, 515}, {0, 1, 2});
     // Few rows of many columns.
     for (const std::int64_t size : {2, 4, 5, 8, 9}) {
       for (const std::int64_t columns : {300, 3001, 4096}) check<T>({size, size, columns}, {0, 0, 1});

@@ -3,7 +3,6 @@
 #include "conv2d_reference.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -106,15 +105,7 @@ TEST_P(Conv2dPatchesTest, weight_gradients_read_flipped_images) {
   need_type<f16>();
   Conv2dProblem<f16> problem(
       ctx, {.images = 265, .channels = 8, .height = 9, .width = 10, .out_channels = 16, .channels_last = all_last});
-  for (const std::string name : {"x", "out_grad"}) {
-    const TensorRef whole = problem.refs.at(name);
-    const Extents &e = whole.extents(), &s = whole.strides();
-    problem.refs[name] = TensorRef(static_cast<f16*>(whole.data()) + (e[2] - 1) * s[2] + (e[3] - 1) * s[3], e,
-                                   {s[0], s[1], -s[2], -s[3]}, whole.space());
-    std::vector<double>& values = problem.inputs.at(name);
-    const auto pixels = static_cast<std::ptrdiff_t>(e[2] * e[3]);
-    for (auto plane = values.begin(); plane != values.end(); plane += pixels) std::reverse(plane, plane + pixels);
-  }
+  for (const std::string name : {"x", "out_grad"}) problem.flip(name);
   check(problem);
 }
 

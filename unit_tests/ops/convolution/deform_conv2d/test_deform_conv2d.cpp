@@ -132,7 +132,7 @@ TEST_P(DeformConv2dTest, reads_and_writes_channels_last_and_some_of_more_channel
       problem.refs["weight"] = weight.ref();
       problem.refs["out"] = out.ref();
       problem.run(ctx);
-      problem.compare("out", out.download(), problem.expected().at("out"));
+      problem.compare("out", out.download(), problem.expected_out());
     };
     for_channels_last<T>(ctx, check);
   });
@@ -249,7 +249,7 @@ TEST_P(DeformConv2dTest, samples_a_pixel_between_four) {
 TEST_P(DeformConv2dTest, has_strides_of_1_and_no_padding_by_default) {
   DeformConv2dProblem<float> problem(ctx, {.padding = {0, 0}, .has_mask = false, .has_bias = false});
   deform_conv2d(ctx, problem.refs["x"], problem.refs["offset"], problem.refs["weight"], problem.refs["out"]);
-  problem.expect("out", problem.expected().at("out"));
+  problem.expect("out", problem.expected_out());
 }
 
 TEST_P(DeformConv2dTest, needs_a_workspace_that_depends_on_nothing_but_the_call) {

@@ -124,7 +124,7 @@ TEST_P(DeformConv2dOnnxTest, with_all_attributes) {
     const auto& refs = problem.refs;
     deform_conv(ctx, node, refs.at("x"), refs.at("weight"), refs.at("offset"), refs.at("bias"), refs.at("mask"),
                 refs.at("out"));
-    problem.expect("out", problem.expected().at("out"));
+    problem.expect("out", problem.expected_out());
   });
 }
 

@@ -76,7 +76,7 @@ void check_path(const Context& ctx, const DeformConv2dCase& c, double tolerance,
   DeformConv2dProblem<T> problem(ctx, c);
   const impl::ConvolutionTensors tensors = tensors_of(problem);
   run(windows_of(problem), tensors);
-  problem.expect("out", problem.expected().at("out"), tolerance);
+  problem.expect("out", problem.expected_out(), tolerance);
 }
 
 /// The same for all cases and types, image by image. `path` computes as deform_conv2d_by_im2col does.
@@ -129,7 +129,7 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
       DeformConv2dProblem<T> problem(ctx, c);
       const impl::ConvolutionTensors tensors = tensors_of(problem);
       const impl::Windows windows = windows_of(problem);
-      const std::vector<Sum> expected = problem.expected().at("out");
+      const std::vector<Sum> expected = problem.expected_out();
       for (const Math math : {Math::ieee, Math::tf32}) {
         const Context with_math = Context(ctx).math(math);
         if (!impl::can_fuse(with_math, windows, tensors)) continue;

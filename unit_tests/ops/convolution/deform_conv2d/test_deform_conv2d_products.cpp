@@ -103,7 +103,7 @@ TEST_P(DeformConv2dProductsTest, of_kokkos_kernels_read_and_write_channels_last)
       problem.refs["weight"] = weight.ref();
       problem.refs["out"] = out.ref();
       problem.run(by_kokkos_kernels);
-      problem.compare("out", out.download(), problem.expected().at("out"));
+      problem.compare("out", out.download(), problem.expected_out());
     });
   });
 }
