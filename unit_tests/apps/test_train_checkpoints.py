@@ -127,6 +127,7 @@ class CheckpointsTest(TrainProgramTest):
         self.assertIn("model.deform3.conv_offset.weight", divided(whole)[0])
 
     def test_steps_that_are_no_end_of_an_epoch(self) -> None:
+        skip_where_sanitized()
         options = small("--epochs=2", "--checkpoint=c")
         self.run_ok(*options)
         header, elements = divided(self.read("c"))

@@ -127,7 +127,10 @@ struct Call {
     {
       const impl::ProgramCall call = program(out_grad);
       const impl::ProgramCallScope scope(call);
-      batch_norm_grad(ctx, x, saved_mean, saved_inv_std, out, is, scale_is, bias_is, params);
+      // Without relu nobody reads the elements of the bias, which a program then has no more.
+      BatchNormParams of_program = params;
+      if (!has_relu) of_program.bias = TensorRef::without_data(ElementType::f32, {w.channels});
+      batch_norm_grad(ctx, x, saved_mean, saved_inv_std, out, is, scale_is, bias_is, of_program);
     }
     // Sums in another order, and of windows with pixels in common a number less that is rounded.
     const double step = std::is_same_v<T, float> ? 1e-6 : std::is_same_v<T, f16> ? 0x1p-10 : 0x1p-7;

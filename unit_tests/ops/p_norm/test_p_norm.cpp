@@ -42,13 +42,14 @@ TEST_P(PNormTest, equals_the_reference_for_every_order_and_axis) {
 
 TEST_P(PNormTest, equals_the_reference_for_long_rows_and_columns) {
   for_each_type([&]<class T>() {
-    const std::vector<double> orders{1.0, 2.0, 2.3, -inf};
+    const std::vector<double> orders = is_sanitized() ? std::vector{2.3} : std::vector{1.0, 2.0, 2.3, -inf};
     check<T>({1, 70001}, {{1}}, orders);
     check<T>({3, 33000}, {{1}}, orders);
     check<T>({70001, 3}, {{0}}, orders);
     check<T>({5000, 64}, {{0}}, orders);
     check<T>({40, 30, 70}, {{0, 2}, {1}}, orders);
   });
+  if (is_sanitized()) return;
   for (const Extents& extents : {Extents{1, 70001}, Extents{3, 33000}}) check<float>(extents, {{1}});
   for (const Extents& extents : {Extents{70001, 3}, Extents{5000, 64}}) check<float>(extents, {{0}});
 }
@@ -76,7 +77,8 @@ TEST_P(PNormTest, equals_the_reference_for_rows_and_columns_that_hosts_take_toge
     check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::padded);
     check<T>({7, 5, 6}, {{2}, {1}}, orders, Layout::every_other);
     // Whole rows of few columns, one behind the other, and what is left over of the slots.
-    for (const std::int64_t columns : {2, 3, 10, 17, 64, 65}) check<T>({3, 1001, columns}, {{1}}, orders);
+    const std::int64_t length = unless_sanitized(1001, 101);
+    for (const std::int64_t columns : {2, 3, 10, 17, 64, 65}) check<T>({3, length, columns}, {{1}}, orders);
     // Small tensors of results that are cut into parts.
     for (const std::int64_t columns : {513, 1024, 1100}) check<T>({300, columns}, {{0}}, orders);
     check<T>({9, 300, 70}, {{1}}, orders);

@@ -162,6 +162,8 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     using Steps = impl::NormKernels<B, T>;
     using MaximaSteps = impl::NormMaximaKernels<B, T>;
     const TensorRef mean = placed(saved_mean), inv_std = placed(saved_inv_std), scale = placed(params.scale);
+    // Otherwise its elements count for nothing, and may be nowhere.
+    const TensorRef bias = followers.has_relu ? placed(params.bias) : TensorRef();
     const std::size_t bytes = is_of_maxima ? means_memory(saved_mean) + memory_of_maxima(x, maxima, axis, saved_mean)
                                            : memory_of_grad(ctx.backend(), x, axis, saved_mean, out_grad, needs_sums);
     const impl::Temporary memory(ctx, labels.partials.c_str(), bytes);
@@ -172,11 +174,11 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
                                           placed(bias_grad)};
       const impl::AxisSet reduced = all_but(axis, x.rank());
       if (is_of_maxima) {
-        MaximaSteps::gradient_sums(ctx, labels, x, reduced, mean, inv_std, scale, placed(params.bias), maxima,
-                                   followers.has_relu, results, partials);
+        MaximaSteps::gradient_sums(ctx, labels, x, reduced, mean, inv_std, scale, bias, maxima, followers.has_relu,
+                                   results, partials);
       } else if (followers.has_relu) {
-        Steps::gradient_sums_behind_relu(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, placed(params.bias),
-                                         results, partials);
+        Steps::gradient_sums_behind_relu(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, bias, results,
+                                         partials);
       } else {
         Steps::gradient_sums(ctx, labels, x, out_grad, reduced, mean, inv_std, scale, true, results, partials);
       }
@@ -185,11 +187,10 @@ void batch_norm_grad(const Context& ctx, const TensorRef& x, const TensorRef& sa
     if (params.is_test) {
       Steps::scale_grad(ctx, labels, out_grad, inv_std, scale, x_grad);
     } else if (is_of_maxima) {
-      MaximaSteps::normalize_grad(ctx, labels, x, mean, inv_std, scale, placed(params.bias), means.of_sum, maxima,
-                                  followers.has_relu, x_grad);
+      MaximaSteps::normalize_grad(ctx, labels, x, mean, inv_std, scale, bias, means.of_sum, maxima, followers.has_relu,
+                                  x_grad);
     } else if (followers.has_relu) {
-      Steps::normalize_grad_behind_relu(ctx, labels, x, out_grad, mean, inv_std, scale, placed(params.bias),
-                                        means.of_sum, x_grad);
+      Steps::normalize_grad_behind_relu(ctx, labels, x, out_grad, mean, inv_std, scale, bias, means.of_sum, x_grad);
     } else {
       Steps::normalize_grad(ctx, labels, x, out_grad, mean, inv_std, scale, means.of_sum, means.of_product, x_grad);
     }

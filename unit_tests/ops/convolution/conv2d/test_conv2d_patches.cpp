@@ -100,6 +100,22 @@ TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_window)
   }
 }
 
+// Rows of windows of a first layer are the channels of pixels that have most of them in common.
+TEST_P(Conv2dPatchesTest, weight_gradients_of_first_layers_equal_the_reference) {
+  need_type<f16>();
+  for (const std::int64_t channels : {1, 3}) {
+    Conv2dProblem<f16>(ctx, {.images = 1061,
+                             .channels = channels,
+                             .height = 14,
+                             .width = 14,
+                             .out_channels = 16,
+                             .kernel = {7, 7},
+                             .padding = {0, 0},
+                             .channels_last = all_last})
+        .check_grad(ctx);
+  }
+}
+
 // Which are copied: the engine for tensor copies goes forwards alone.
 TEST_P(Conv2dPatchesTest, weight_gradients_read_flipped_images) {
   need_type<f16>();

@@ -3,6 +3,7 @@
 #include "matmul_problem.hpp"
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
+#include "support/sanitized.hpp"
 
 #include <array>
 #include <limits>
@@ -296,6 +297,7 @@ TEST_P(MatmulTest, gives_the_same_bits_again_in_deterministic_mode) {
          {Shapes{{70, 3000}, {3000, 90}}, Shapes{{3, 70, 300}, {300, 50}}, Shapes{{9000}, {9000, 70}}}) {
       MatmulProblem<T> first(ctx, x, y), again(ctx, x, y);
       for (MatmulProblem<T>* problem : {&first, &again, &again, &again}) {
+        if (is_sanitized() && x[x.rank() - 1] > 1000) continue;
         matmul(deterministic, problem->x, problem->y, problem->out);
         matmul_grad(deterministic, problem->x, problem->y, problem->out_grad, problem->x_grad, problem->y_grad);
         problem->out.download();

@@ -150,12 +150,12 @@ __device__ void leave_out_grad(const Arguments& arguments, const Tile& tile, flo
 #pragma unroll
     for (int i = 0; i < some; ++i) scratch[thread * some + i] = sums[k + i];
     blas::sm90::synchronize<4, helpers>();
-    if (thread >= line_units * some) continue;
     const int unit = thread / some, i = thread % some, channel = unit * unit_channels + k + i;
-    if (first + channel >= outs) continue;
-    float total = 0.0f;
-    for (int other = unit; other < helpers; other += line_units) total += scratch[other * some + i];
-    parts[tile.share * outs + first + channel] = total;
+    if (thread < line_units * some && first + channel < outs) {
+      float total = 0.0f;
+      for (int other = unit; other < helpers; other += line_units) total += scratch[other * some + i];
+      parts[tile.share * outs + first + channel] = total;
+    }
   }
 }
 
