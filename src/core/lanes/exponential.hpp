@@ -41,9 +41,11 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential_by_polynomial(A x) {
   using Bits = std::conditional_t<is_double, std::uint64_t, std::uint32_t>;
   constexpr int fraction_bits = is_double ? 52 : 23;
   constexpr Bits bias = is_double ? 1023 : 127;
-  // Beyond, the result is 0 or Inf. A comparison with NaN is false, and NaN stays.
+  // Beyond, the result is 0 or Inf. A comparison with NaN is false, and NaN stays. What becomes 0 is not computed, as
+  // it would be by numbers below the normal ones, which take processors a hundred times as long.
   constexpr A lowest = is_double ? A(-746) : A(-104), highest = is_double ? A(710) : A(89);
-  x = x < lowest ? lowest : x;
+  const bool is_nothing = x < lowest;
+  x = is_nothing ? A(0) : x;
   x = x > highest ? highest : x;
   // Adding it rounds to a whole number, which is then in the last bits of the sum.
   constexpr A rounder = A(3) * static_cast<A>(std::uint64_t{1} << (fraction_bits - 1));
@@ -57,7 +59,8 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential_by_polynomial(A x) {
   const auto power = [](A whole) {
     return Kokkos::bit_cast<A>(static_cast<Bits>((Kokkos::bit_cast<Bits>(whole) + bias) << fraction_bits));
   };
-  return exp2_of_fraction(r) * power(half) * power(other_half);
+  const A result = exp2_of_fraction(r) * power(half) * power(other_half);
+  return is_nothing ? A(0) : result;
 }
 
 /// e^x for x that are not positive. In float a GPU takes its instruction for 2^y, which is right within 2 units in the

@@ -95,6 +95,14 @@ struct Softmax {
 
   /// The terms of a sum, when the largest number of all is known.
   KOKKOS_FORCEINLINE_FUNCTION static A term(A in, A shift) { return exponential(in - shift); }
+  /// The same times a power of 2, where all of them are kept on a host: the factor of their sum takes it back. None is
+  /// below the normal numbers; what would be less than any number is 0, and not computed.
+  KOKKOS_FORCEINLINE_FUNCTION static A kept_term(A in, A shift) {
+    const A x = in - shift;
+    const bool is_nothing = x < ExponentialNumbers<A>::least;
+    const A result = shifted_exp_of_bounded<A>(is_nothing ? A(0) : x);
+    return is_nothing ? A(0) : result;
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION static Row row(const State& state) { return {shift(state.largest), A(1) / state.sum}; }
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const Row& row, const A (&in)[inputs]) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/copy/copy_run.hpp"
 #include "core/lanes/cascade.hpp"
 #include "core/lanes/softmax_functions.hpp"
 #include "core/lanes/tile_shape.hpp"
@@ -11,12 +12,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 
 namespace portops::impl {
 
 /// Numbers of the arithmetic that a thread keeps on its stack, where the terms of a sum are worth keeping.
 template <class A>
 inline constexpr int softmax_kept = host_kept_bytes / static_cast<int>(sizeof(A));
+
+/// Numbers of a row that it keeps where they become results, in a cache of its core.
+inline constexpr int softmax_kept_in_out = 1 << 17;
 
 /// Writes `count` columns of out.
 template <class T, class F>
@@ -54,7 +59,12 @@ class SoftmaxAlongHost : HostRows {
   void take(std::int64_t kept, std::int64_t part) const {
     const PartRange range = rows_.parts.range(part);
     if constexpr (F::has_terms) {
-      if (rows_.pass == SoftmaxPass::whole && range.columns <= softmax_kept<A>) return take_once(kept, range);
+      if (rows_.pass == SoftmaxPass::whole) {
+        if (range.columns <= softmax_kept<A>) return take_once(kept, range);
+        if constexpr (std::is_same_v<T, A>) {
+          if (range.columns <= softmax_kept_in_out && rows_.out.column_stride == 1) return take_in_out(kept, range);
+        }
+      }
     }
     const SoftmaxRow row = rows_.row(kept, 0, range.first_column);
     State state = F::identity();
@@ -72,44 +82,90 @@ class SoftmaxAlongHost : HostRows {
     }
   }
 
+  /// Keeps the terms: of a row filled up to whole lanes.
   void take_once(std::int64_t kept, const PartRange& range) const {
-    alignas(64) A terms[softmax_kept<A> / chunk][1][chunk];
-    const auto blocks = static_cast<int>(ceil_div(range.columns, chunk));
-    const auto count_of = [&](int block) { return std::min(chunk, range.columns - block * chunk); };
+    alignas(64) A terms[softmax_kept<A>];
+    const int columns = range.columns, filled = static_cast<int>(ceil_div(columns, lanes)) * lanes;
+    HostRows::load<T>(terms, rows_.at(rows_.in[0], kept, range.first_column), rows_.in[0].column_stride, columns);
+    std::fill(terms + columns, terms + filled, F::fill());
     alignas(64) A lane[lanes];
     std::fill_n(lane, lanes, F::fill());
-    for (int block = 0; block < blocks; ++block) {
-      load(terms[block], kept, range.first_column + block * chunk, count_of(block));
-      fold_lanes(lane, terms[block][0], Larger());
+    fold_lanes(lane, terms, filled, Larger());
+    const A largest = join_array(lane, Larger()), shift = F::shift(largest);
+    const A sum = add_terms(columns, [&](int first, A(&sums)[lanes]) {
+      A* const own = terms + first;
+      const int count = std::min(chunk, filled - first);
+      PORTOPS_NO_UNROLL
+      for (int i = 0; i < count; i += lanes) {
+        for (int k = 0; k < lanes; ++k) own[i + k] = F::kept_term(own[i + k], shift);
+      }
+      fold_lanes(sums, own, count, Plus());
+    });
+    store_row(rows_.at(rows_.out, kept, range.first_column), terms, columns, F::row({largest, sum}).factor);
+  }
+
+  /// Keeps the terms of a longer row where its results go, which are of the same type.
+  void take_in_out(std::int64_t kept, const PartRange& range) const {
+    const auto count_from = [&](int first) { return std::min(chunk, range.columns - first); };
+    T* const out = rows_.at(rows_.out, kept, range.first_column);
+    alignas(64) Block block;
+    alignas(64) A lane[lanes];
+    std::fill_n(lane, lanes, F::fill());
+    for (int first = 0; first < range.columns; first += chunk) {
+      load(block, kept, range.first_column + first, count_from(first));
+      fold_lanes(lane, block[0], chunk, Larger());
     }
     const A largest = join_array(lane, Larger()), shift = F::shift(largest);
+    const A sum = add_terms(range.columns, [&](int first, A(&sums)[lanes]) {
+      load(block, kept, range.first_column + first, count_from(first));
+      PORTOPS_NO_UNROLL
+      for (int i = 0; i < chunk; ++i) block[0][i] = F::kept_term(block[0][i], shift);
+      fold_lanes(sums, block[0], chunk, Plus());
+      HostRows::store<T>(out + first, block[0], 1, count_from(first));
+    });
+    const A factor = F::row({largest, sum}).factor;
+    for (int i = 0; i < range.columns; ++i) out[i] *= factor;
+  }
+
+  /// The sum of a row's terms: add(first, sums) adds those of the chunk from `first` on to as many as are side by side.
+  template <class Add>
+  static A add_terms(int columns, const Add& add) {
     alignas(64) A sums[Cascade::most_levels][lanes];
     const auto join = [&](int level, int to, bool first) {
       for (int i = 0; i < lanes; ++i) sums[to][i] = first ? sums[level][i] : sums[to][i] + sums[level][i];
     };
-    for (int block = 0; block < blocks; ++block) {
-      A(&own)[chunk] = terms[block][0];
-      PORTOPS_NO_UNROLL
-      for (int i = 0; i < chunk; ++i) own[i] = F::term(own[i], shift);
-      if (Cascade::begins(block)) std::fill_n(sums[0], lanes, A(0));
-      fold_lanes(sums[0], own, Plus());
-      Cascade::carry(block + 1, join);
+    const auto chunks = static_cast<int>(ceil_div(columns, chunk));
+    for (int k = 0; k < chunks; ++k) {
+      if (Cascade::begins(k)) std::fill_n(sums[0], lanes, A(0));
+      add(k * chunk, sums[0]);
+      Cascade::carry(k + 1, join);
     }
-    const A factor = F::row({largest, sum_of(sums[Cascade::finish(blocks, join)])}).factor;
-    for (int block = 0; block < blocks; ++block) {
-      A(&own)[chunk] = terms[block][0];
-      PORTOPS_NO_UNROLL
-      for (int i = 0; i < chunk; ++i) own[i] *= factor;
-      store_columns(rows_, rows_.at(rows_.out, kept, range.first_column + block * chunk), own, count_of(block));
+    return sum_of(sums[Cascade::finish(chunks, join)]);
+  }
+
+  /// Writes a row of terms by a factor, a long one past the caches where that is wanted.
+  void store_row(T* to, A* terms, int columns, A factor) const {
+    const std::int64_t stride = rows_.out.column_stride;
+    if constexpr (std::is_same_v<T, A>) {
+      if (stride == 1) {
+        for (int i = 0; i < columns; ++i) terms[i] *= factor;
+        return host::copy_run(to, terms, columns, rows_.streaming);
+      }
+    }
+    for (int first = 0; first < columns; first += chunk) {
+      const int count = std::min(chunk, columns - first);
+      alignas(64) A results[chunk];
+      for (int i = 0; i < count; ++i) results[i] = terms[first + i] * factor;
+      store_columns(rows_, to + first * stride, results, count);
     }
   }
 
-  /// Joins a block to as many numbers as are side by side.
+  /// Joins numbers, of which there are whole lanes, to as many as are side by side.
   template <class Functor>
-  static void fold_lanes(A (&to)[lanes], const A (&block)[chunk], const Functor& functor) {
+  static void fold_lanes(A (&to)[lanes], const A* numbers, int count, const Functor& functor) {
     PORTOPS_NO_UNROLL
-    for (int first = 0; first < chunk; first += lanes) {
-      for (int i = 0; i < lanes; ++i) to[i] = functor(to[i], block[first + i]);
+    for (int first = 0; first < count; first += lanes) {
+      for (int i = 0; i < lanes; ++i) to[i] = functor(to[i], numbers[first + i]);
     }
   }
 
@@ -258,7 +314,7 @@ class SoftmaxDownHost : HostRows {
       if (Cascade::begins(r)) std::fill_n(sums[0], chunk, A(0));
       PORTOPS_NO_UNROLL
       for (int i = 0; i < chunk; ++i) {
-        own[i] = F::term(own[i], shift[i]);
+        own[i] = F::kept_term(own[i], shift[i]);
         sums[0][i] += own[i];
       }
       Cascade::carry(r + 1, join);

@@ -27,6 +27,9 @@ constexpr std::int64_t enough_threads = std::int64_t{1} << 16;
 constexpr std::int64_t wanted_teams = 1024;
 /// A host takes rows of so few columns, of all inputs together, as columns of so few rows: side by side in its vectors.
 constexpr std::int64_t host_few_columns = 64;
+/// Rows of so many columns stay in a cache of a core, and so many of them keep all cores busy: they are not cut.
+constexpr std::int64_t host_whole_columns = std::int64_t{1} << 17;
+constexpr std::int64_t host_many_rows = 64;
 
 int power_of_two_at_least(std::int64_t value, int most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
@@ -103,7 +106,10 @@ bool turn(ReducePlan& plan, int inputs) {
 
 ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice) {
   ReducePlan plan = make_uncut_plan(loop);
-  if (backend != Backend::cuda && turn(plan, loop.inputs)) {
+  const auto stays_whole = [&] {
+    return plan.direction == Direction::along && plan.columns <= host_whole_columns && plan.kept >= host_many_rows;
+  };
+  if (backend != Backend::cuda && (turn(plan, loop.inputs) || stays_whole())) {
     plan.part_runs = plan.runs;
     plan.part_columns = plan.columns;
     return plan;
