@@ -24,12 +24,12 @@ struct HostRows {
   static constexpr int chunk = 64;
 
   /// Reads `count` columns in the type that is computed with.
-  template <class T, int N>
-  static void load(Arithmetic<T> (&values)[N], const T* from, std::int64_t stride, int count) {
-    if (stride == 1 && count == N) {
-      host::convert<T, N>(values, from, N);  // of a number that is known, which becomes vectors
+  template <class T>
+  static void load(Arithmetic<T> (&values)[chunk], const T* from, std::int64_t stride, int count) {
+    if (stride == 1 && count == chunk) {
+      host::convert<T, chunk>(values, from, chunk);  // of a number that is known, which becomes vectors
     } else if (stride == 1) {
-      host::convert<T, N>(values, from, count);
+      host::convert<T, chunk>(values, from, count);
     } else {
       for (int i = 0; i < count; ++i) values[i] = static_cast<Arithmetic<T>>(from[i * stride]);
     }

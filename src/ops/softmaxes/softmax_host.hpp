@@ -84,24 +84,35 @@ class SoftmaxAlongHost : HostRows {
 
   /// Keeps the terms: of a row filled up to whole lanes.
   void take_once(std::int64_t kept, const PartRange& range) const {
-    alignas(64) A terms[softmax_kept<A>];
     const int columns = range.columns, filled = static_cast<int>(ceil_div(columns, lanes)) * lanes;
-    HostRows::load<T>(terms, rows_.at(rows_.in[0], kept, range.first_column), rows_.in[0].column_stride, columns);
-    std::fill(terms + columns, terms + filled, F::fill());
+    const auto filled_from = [&](int first) { return std::min(chunk, filled - first); };
+    const std::int64_t stride = rows_.in[0].column_stride;
+    const T* const in = rows_.at(rows_.in[0], kept, range.first_column);
+    alignas(64) A terms[softmax_kept<A> / chunk][chunk];
     alignas(64) A lane[lanes];
     std::fill_n(lane, lanes, F::fill());
-    fold_lanes(lane, terms, filled, Larger());
+    for (int first = 0; first < columns; first += chunk) {
+      A(&own)[chunk] = terms[first / chunk];
+      const int count = std::min(chunk, columns - first);
+      HostRows::load<T>(own, in + first * stride, stride, count);
+      std::fill(own + count, own + filled_from(first), F::fill());
+      fold_lanes(lane, own, filled_from(first), Larger());
+    }
     const A largest = join_array(lane, Larger()), shift = F::shift(largest);
     const A sum = add_terms(columns, [&](int first, A(&sums)[lanes]) {
-      A* const own = terms + first;
-      const int count = std::min(chunk, filled - first);
+      A(&own)[chunk] = terms[first / chunk];
+      const int count = filled_from(first);
       PORTOPS_NO_UNROLL
       for (int i = 0; i < count; i += lanes) {
         for (int k = 0; k < lanes; ++k) own[i + k] = F::kept_term(own[i + k], shift);
       }
       fold_lanes(sums, own, count, Plus());
     });
-    store_row(rows_.at(rows_.out, kept, range.first_column), terms, columns, F::row({largest, sum}).factor);
+    const A factor = F::row({largest, sum}).factor;
+    for (int first = 0; first < columns; first += chunk) {
+      for (int i = 0; i < filled_from(first); ++i) terms[first / chunk][i] *= factor;
+    }
+    store_row(rows_.at(rows_.out, kept, range.first_column), terms, columns);
   }
 
   /// Keeps the terms of a longer row where its results go, which are of the same type.
@@ -143,20 +154,14 @@ class SoftmaxAlongHost : HostRows {
     return sum_of(sums[Cascade::finish(chunks, join)]);
   }
 
-  /// Writes a row of terms by a factor, a long one past the caches where that is wanted.
-  void store_row(T* to, A* terms, int columns, A factor) const {
+  /// Writes a row, a long one past the caches where that is wanted.
+  void store_row(T* to, const A (&values)[softmax_kept<A> / chunk][chunk], int columns) const {
     const std::int64_t stride = rows_.out.column_stride;
     if constexpr (std::is_same_v<T, A>) {
-      if (stride == 1) {
-        for (int i = 0; i < columns; ++i) terms[i] *= factor;
-        return host::copy_run(to, terms, columns, rows_.streaming);
-      }
+      if (stride == 1) return host::copy_run(to, &values[0][0], columns, rows_.streaming);
     }
     for (int first = 0; first < columns; first += chunk) {
-      const int count = std::min(chunk, columns - first);
-      alignas(64) A results[chunk];
-      for (int i = 0; i < count; ++i) results[i] = terms[first + i] * factor;
-      store_columns(rows_, to + first * stride, results, count);
+      store_columns(rows_, to + first * stride, values[first / chunk], std::min(chunk, columns - first));
     }
   }
 
