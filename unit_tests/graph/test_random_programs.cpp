@@ -14,7 +14,7 @@ namespace portops::test {
 namespace {
 
 /// From seed to seed.
-const std::uint64_t step = unless_sanitized<std::uint64_t>(1, 7);
+const std::uint64_t seed_step = unless_sanitized<std::uint64_t>(1, 7);
 
 std::string verdict(const graph::Program& program, const graph::Plan& plan) {
   return message_of([&] { graph::verify(program, plan, constants_of(program)); });
@@ -22,7 +22,7 @@ std::string verdict(const graph::Program& program, const graph::Plan& plan) {
 
 TEST(GraphPlanTest, EveryPlanIsProvedRight) {
   need_type<float>();
-  for (std::uint64_t seed = 0; seed < 4000; seed += step) {
+  for (std::uint64_t seed = 0; seed < 4000; seed += seed_step) {
     const RandomProgram random(seed, 8 + static_cast<int>(seed % 32), seed < 3000 ? Kinds::all : Kinds::products);
     graph::PlanParams params;
     params.instances = 1 + static_cast<std::int32_t>(seed % 4);
@@ -43,7 +43,7 @@ class RandomProgramTest : public OnEveryBackend {
 };
 
 TEST_P(RandomProgramTest, HasTheBitsOfPlainCallsAndReadsNothingDead) {
-  for (std::uint64_t seed = 0; seed < 500; seed += step) {
+  for (std::uint64_t seed = 0; seed < 500; seed += seed_step) {
     const RandomProgram random(seed, 8 + static_cast<int>(seed % 24), seed < 400 ? Kinds::all : Kinds::products);
     const graph::Program& program = random.program();
     const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, static_cast<unsigned>(seed));
@@ -60,7 +60,7 @@ TEST_P(RandomProgramTest, HasTheBitsOfPlainCallsAndReadsNothingDead) {
 }
 
 TEST_P(RandomProgramTest, ViewsOfAnyStridesReadWhatTheyShow) {
-  for (std::uint64_t seed = 1000; seed < 1300; seed += step) {
+  for (std::uint64_t seed = 1000; seed < 1300; seed += seed_step) {
     const RandomProgram random(seed, 24);
     const graph::Program& program = random.program();
     const std::map<std::string, Tensor> inputs = random_inputs(ctx, program, static_cast<unsigned>(seed));
@@ -93,7 +93,7 @@ std::int64_t count_of(const graph::Program& program, const std::string& op) {
 
 TEST_P(RandomProgramTest, FoldsGiveTheSameNumbers) {
   std::int64_t norms = 0, additions = 0;
-  for (std::uint64_t seed = 2000; seed < 2200; seed += step) {
+  for (std::uint64_t seed = 2000; seed < 2200; ++seed) {
     const RandomProgram random(seed, 12, Kinds::products);
     const graph::Program& program = random.program();
     const graph::CompiledProgram compiled(ctx, program);
@@ -166,7 +166,7 @@ TEST(GraphPlanTest, AValueThatIsWrittenOverALivingOneIsFound) {
 TEST(GraphPlanTest, AWaitThatIsForgottenIsFound) {
   need_type<float>();
   int tried = 0;
-  for (std::uint64_t seed = 0; seed < 500; seed += step) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const RandomProgram random(seed);
     const graph::Program& program = random.program();
     const graph::Plan plan = graph::make_plan(program, constants_of(program), {.instances = 3});

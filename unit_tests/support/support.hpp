@@ -214,8 +214,8 @@ inline std::string backend_test_name(const testing::TestParamInfo<Backend>& info
 #define PORTOPS_ON_EVERY_BACKEND(Suite) \
   INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(portops::enabled_backends()), portops::test::backend_test_name)
 
-/// Calls f.template operator()<T>() for every element type of this build; under a sanitizer not for bf16, whose elements
-/// lie where those of f16 do.
+/// Calls f.template operator()<T>() for every element type of this build; under a sanitizer not for bf16, whose
+/// elements lie where those of f16 do.
 template <class F>
 void for_each_type(F&& f) {
   if (has_type<double>()) f.template operator()<double>();
