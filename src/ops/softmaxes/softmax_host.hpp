@@ -20,9 +20,6 @@ namespace portops::impl {
 template <class A>
 inline constexpr int softmax_kept = host_kept_bytes / static_cast<int>(sizeof(A));
 
-/// Numbers of a row that it keeps where they become results, in a cache of its core.
-inline constexpr int softmax_kept_in_out = 1 << 17;
-
 /// Writes `count` columns of out.
 template <class T, class F>
 void store_columns(const SoftmaxRows<T, F>& rows, T* to, const Arithmetic<T> (&values)[HostRows::chunk], int count) {
@@ -62,7 +59,7 @@ class SoftmaxAlongHost : HostRows {
       if (rows_.pass == SoftmaxPass::whole) {
         if (range.columns <= softmax_kept<A>) return take_once(kept, range);
         if constexpr (std::is_same_v<T, A>) {
-          if (range.columns <= softmax_kept_in_out && rows_.out.column_stride == 1) return take_in_out(kept, range);
+          if (range.columns <= host_whole_columns && rows_.out.column_stride == 1) return take_in_out(kept, range);
         }
       }
     }

@@ -27,8 +27,7 @@ constexpr std::int64_t enough_threads = std::int64_t{1} << 16;
 constexpr std::int64_t wanted_teams = 1024;
 /// A host takes rows of so few columns, of all inputs together, as columns of so few rows: side by side in its vectors.
 constexpr std::int64_t host_few_columns = 64;
-/// Rows of so many columns stay in a cache of a core, and so many of them keep all cores busy: they are not cut.
-constexpr std::int64_t host_whole_columns = std::int64_t{1} << 17;
+/// So many rows keep all cores of a host busy.
 constexpr std::int64_t host_many_rows = 64;
 
 int power_of_two_at_least(std::int64_t value, int most) {

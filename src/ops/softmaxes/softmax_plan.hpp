@@ -35,6 +35,8 @@ PORTOPS_FUNCTION constexpr int softmax_down_kept_bytes(int element_bytes) { retu
 PORTOPS_FUNCTION constexpr int softmax_down_kept_rows(int element_bytes, int pack, int inputs) {
   return softmax_kept_numbers(element_bytes) / (pack * inputs);
 }
+/// A row of so many columns stays in a cache of a host's core: many of them are not cut, and their terms are kept.
+inline constexpr std::int64_t host_whole_columns = std::int64_t{1} << 17;
 /// Rows under way where it does not keep them, of all inputs together.
 inline constexpr int softmax_down_batch = 8;
 

@@ -122,8 +122,9 @@ class Conv2dReference {
     return sums;
   }
 
-  /// A line of the last axis of a tensor, by where it is on the other ones.
-  const double* x(std::int64_t n, std::int64_t channel, std::int64_t v) const {
+  /// A line of the last axis of a tensor, by where it is on the other ones; of x, by the output channel that reads it.
+  const double* x(std::int64_t n, std::int64_t m, std::int64_t channel_of_group, std::int64_t v) const {
+    const std::int64_t channel = m / out_of_group_ * of_group_ + channel_of_group;
     return x_ + ((n * c_.channels + channel) * c_.height + v) * c_.width;
   }
   const double* weight(std::int64_t m, std::int64_t channel_of_group, std::int64_t k) const {
@@ -139,7 +140,7 @@ class Conv2dReference {
       for (std::int64_t k = 0; k < down_.taps; ++k) {
         const std::int64_t v = down_.pixel(i, k);
         if (v < 0) continue;
-        const double* const pixels = x(n, m / out_of_group_ * of_group_ + channel, v);
+        const double* const pixels = x(n, m, channel, v);
         const double* const taps = weight(m, channel, k);
         for (std::int64_t l = 0; l < across_.taps; ++l) {
           const std::int64_t u = across_.pixel(j, l);
@@ -172,7 +173,7 @@ class Conv2dReference {
       for (std::int64_t i = 0; i < down_.windows; ++i) {
         const std::int64_t v = down_.pixel(i, k);
         if (v < 0) continue;
-        const double* const pixels = x(n, m / out_of_group_ * of_group_ + channel, v);
+        const double* const pixels = x(n, m, channel, v);
         const double* const gradients = out_grad(n, m, i);
         for (std::int64_t j = 0; j < across_.windows; ++j) {
           const std::int64_t u = across_.pixel(j, l);

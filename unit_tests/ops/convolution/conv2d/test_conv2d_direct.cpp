@@ -3,6 +3,7 @@
 #include "conv2d_reference.hpp"
 #include "ops/convolution/conv2d/direct/direct.hpp"
 #include "ops/convolution/same_results.hpp"
+#include "support/sanitized.hpp"
 
 #include <algorithm>
 
