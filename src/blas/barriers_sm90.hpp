@@ -44,6 +44,34 @@ __device__ __forceinline__ std::uint32_t read_word(SharedAddress address) {
   return value;
 }
 
+__device__ __forceinline__ float read_float(SharedAddress address) { return __uint_as_float(read_word(address)); }
+
+/// Two words at a multiple of 8 bytes, or four at one of 16.
+__device__ __forceinline__ void write_words(SharedAddress address, std::uint32_t first, std::uint32_t second) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(first), "r"(second) : "memory");
+}
+
+__device__ __forceinline__ void write_words(SharedAddress address, const std::uint32_t (&words)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+               "r"(words[3])
+               : "memory");
+}
+
+/// Four matrices of 8 by 8 numbers of 16 bits: every eight threads give where the rows of one lie, 16 bytes each, and
+/// thread i of a warp gets the two numbers from 2 * (i % 4) on of row i / 4 or, where they are turned, column i / 4.
+template <bool turned>
+__device__ __forceinline__ void read_matrices(SharedAddress row, std::uint32_t (&words)[4]) {
+  if constexpr (turned) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(row));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(row));
+  }
+}
+
 /// A barrier in shared memory, 8 bytes. It changes its phase, which counts from 0, when as many threads as it was made
 /// for have arrived and the bytes that were announced have been copied.
 class Barrier {
@@ -116,6 +144,11 @@ __device__ __forceinline__ void fence_products() { asm volatile("fence.proxy.asy
 template <int barrier, int threads>
 __device__ __forceinline__ void synchronize() {
   asm volatile("bar.sync %0, %1;" ::"n"(barrier), "n"(threads) : "memory");
+}
+
+/// The threads of a warpgroup of a block wait for each other. Takes a barrier for each, from 1 on.
+__device__ __forceinline__ void synchronize_warpgroup(int warpgroup) {
+  asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
 }
 
 /// Two warpgroups of a block do something in turn, so that they do not do it, and then both something else, at the same

@@ -160,9 +160,11 @@ __device__ __forceinline__ void multiply_32_bytes([[maybe_unused]] float (&sum)[
                                                   [[maybe_unused]] const std::uint32_t (&a)[4],
                                                   [[maybe_unused]] std::uint64_t b, [[maybe_unused]] int adds) {
   static_assert(columns == 32 || columns == 64 || columns == 96 || columns == 128 || columns == 192 || columns == 256);
-  static_assert(!b_turned || precision == Precision::bf16);
+  static_assert(!b_turned || precision == Precision::f16 || precision == Precision::bf16);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if constexpr (precision == Precision::f16) {
+  if constexpr (precision == Precision::f16 && b_turned) {
+    PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.f16.f16", ", 1")
+  } else if constexpr (precision == Precision::f16) {
     PORTOPS_PRODUCT_OF_COLUMNS("k16.f32.f16.f16", ", 0")
   } else if constexpr (precision == Precision::tf32) {
     PORTOPS_PRODUCT_OF_COLUMNS("k8.f32.tf32.tf32", "")
@@ -247,11 +249,11 @@ __device__ __forceinline__ std::uint64_t describe_rows(SharedAddress tile, int r
          static_cast<std::uint64_t>(pitch * row_bytes >> 4) << 32 | swizzle << 62;
 }
 
-/// A descriptor that is the same for all threads of a warp, said so that the compiler knows it: it then keeps what is
-/// added for each instruction in registers of the warp, where instructions want it.
+/// A number, or a descriptor, that is the same for all threads of a warp, said so that the compiler knows it: it then
+/// keeps what is added for each instruction in registers of the warp, where instructions want it.
+__device__ __forceinline__ std::uint32_t uniform(std::uint32_t number) { return __shfl_sync(0xffffffffu, number, 0); }
 __device__ __forceinline__ std::uint64_t uniform(std::uint64_t descriptor) {
-  const std::uint32_t address = __shfl_sync(0xffffffffu, static_cast<std::uint32_t>(descriptor), 0);
-  return descriptor >> 32 << 32 | address;
+  return descriptor >> 32 << 32 | uniform(static_cast<std::uint32_t>(descriptor));
 }
 
 /// That of what the k-th instruction takes of a term, which lies so many bytes from the tile's beginning.

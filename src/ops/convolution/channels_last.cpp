@@ -9,8 +9,11 @@
 
 namespace portops::impl {
 
-ChannelsLast::ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit)
-    : tensor_(tensor), pixel_(ceil_div(tensor.extent(1), unit) * unit) {
+ChannelsLast::ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit,
+                           bool wants_zeros)
+    : tensor_(tensor),
+      pixel_(ceil_div(tensor.extent(1), unit) * unit),
+      wants_zeros_(wants_zeros && pixel_ > tensor.extent(1)) {
   const std::int64_t pixels = tensor.extent(0) * tensor.extent(2) * tensor.extent(3);
   if (is_copied) copy_ = TemporaryArray(layout, pixels * pixel_, size_of(tensor.type()));
 }
@@ -22,6 +25,10 @@ TensorRef ChannelsLast::in(void* memory) const {
 TensorRef ChannelsLast::copied_to(const Context& ctx, const std::string& label, void* memory) const {
   if (is_copied()) {
     dispatch(ctx.backend(), tensor_.type(), [&]<Backend B, class T>() {
+      // All of it: zeros are few bytes of many pixels.
+      const std::int64_t elements = tensor_.extent(0) * tensor_.extent(2) * tensor_.extent(3) * pixel_;
+      const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+      if (wants_zeros_) ConvolutionKernels<B, T>::zero(ctx, label, copy_.in(memory), bytes);
       ConvolutionKernels<B, T>::rearrange(ctx, label,
                                           to_channels_last(tensor_, 0, tensor_.extent(0), copy_.in(memory), pixel_));
     });

@@ -10,11 +10,15 @@
 
 namespace portops::impl {
 
+/// Channels of 16 bytes: pixels of whole such units are read where they lie.
+inline std::int64_t unit_of(ElementType type) { return 16 / static_cast<std::int64_t>(size_of(type)); }
+
 /// A tensor with its channels last: as it lies, or in a copy of all its images in temporary memory, whose pixels begin
-/// at multiples of `unit` elements; what lies between them is not written.
+/// at multiples of `unit` elements; what lies between them is 0 if that is wanted, and else not written.
 class ChannelsLast {
  public:
-  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit = 1);
+  ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit = 1,
+               bool wants_zeros = false);
 
   bool is_copied() const { return static_cast<bool>(copy_); }
 
@@ -27,6 +31,7 @@ class ChannelsLast {
  private:
   TensorRef tensor_;
   std::int64_t pixel_;  ///< from one to the next in the copy
+  bool wants_zeros_;
   TemporaryArray copy_;
 };
 

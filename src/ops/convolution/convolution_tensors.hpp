@@ -18,6 +18,7 @@ namespace portops::impl {
 struct ConvolutionTensors {
   TensorRef x, offset, weight, mask, bias, out;
   const ProgramCall* program = nullptr;  ///< where the call is one of a program
+  bool x_is_padded = false;  ///< on GPUs: whether what fills up the last 16 bytes of x's pixels is there, and is 0
 
   /// Whether the program has something made of the result.
   bool finishes() const { return program != nullptr && (program->addend || program->bounds); }

@@ -49,27 +49,23 @@ bool has_no_windows(const Windows& windows) {
          windows.area() == 0;
 }
 
-/// Whether the gradients of x and weight would both copy out_grad with its channels last.
-bool both_copy_out_grad(const Context& ctx, const Windows& windows, const GradTensors& t) {
-  if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || has_no_windows(windows) ||
-      impl::is_matrix_of_pixels(t.out_grad)) {
-    return false;
-  }
-  // Pixels of whole such units are read where they lie.
-  constexpr std::int64_t unit_bytes = 16;
-  const std::int64_t pixel_bytes = t.out_grad.extent(1) * static_cast<std::int64_t>(size_of(t.out_grad.type()));
-  return pixel_bytes % unit_bytes == 0 &&
-         impl::x_grad_wants_channels_last(ctx, windows, t.weight, t.out_grad, t.x_grad) &&
+/// Whether the gradients of x and weight both read out_grad with its channels last, and one at least from a copy.
+bool share_out_grad(const Context& ctx, const Windows& windows, const GradTensors& t) {
+  if (ctx.backend() != Backend::cuda || !t.x_grad || !t.weight_grad || has_no_windows(windows)) return false;
+  const bool has_whole_units = t.out_grad.extent(1) % impl::unit_of(t.out_grad.type()) == 0;
+  if (has_whole_units ? impl::is_matrix_of_pixels(t.out_grad) : windows.groups > 1) return false;
+  return impl::x_grad_wants_channels_last(ctx, windows, t.weight, t.out_grad, t.x_grad) &&
          impl::weight_grad_wants_channels_last(ctx, windows, t.x, t.out_grad, t.weight_grad);
 }
 
-/// out_grad as the gradients of x and weight read it: copied once, where both would copy it.
+/// out_grad as the gradients of x and weight read it: copied once, where they share it, with zeros that fill up the
+/// last 16 bytes of its pixels.
 struct SharedOutGrad {
   impl::MemoryLayout layout;
   impl::ChannelsLast tensor;
 
   SharedOutGrad(const Context& ctx, const Windows& windows, const GradTensors& t)
-      : tensor(layout, t.out_grad, both_copy_out_grad(ctx, windows, t)) {}
+      : tensor(layout, t.out_grad, share_out_grad(ctx, windows, t), impl::unit_of(t.out_grad.type()), true) {}
 };
 
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const GradTensors& t,
@@ -78,7 +74,9 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Gra
   if (has_no_windows(windows)) return bytes;
   const TensorRef out_grad = shared.tensor.in(nullptr);
   std::size_t of_gradients = 0;
-  if (t.x_grad) of_gradients = impl::x_grad_workspace(ctx, windows, t.weight, out_grad, t.x_grad);
+  if (t.x_grad) {
+    of_gradients = impl::x_grad_workspace(ctx, windows, t.weight, out_grad, shared.tensor.is_copied(), t.x_grad);
+  }
   if (t.weight_grad) {
     of_gradients = std::max(of_gradients, impl::weight_grad_workspace(ctx, windows, t.x, out_grad, t.weight_grad));
   }
@@ -133,7 +131,7 @@ void conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef& weight
   const TensorRef grads = shared.tensor.copied_to(ctx, copy_label, memory.data());
   const std::size_t own = shared.layout.bytes();
   const Context rest = Context(ctx).workspace({static_cast<std::byte*>(memory.data()) + own, bytes - own});
-  if (x_grad) impl::conv2d_x_grad(rest, windows, weight, grads, x_grad);
+  if (x_grad) impl::conv2d_x_grad(rest, windows, weight, grads, shared.tensor.is_copied(), x_grad);
   if (weight_grad) {
     impl::conv2d_weight_grad(rest, windows, x, grads, weight_grad, sums_together ? bias_grad : TensorRef());
   }

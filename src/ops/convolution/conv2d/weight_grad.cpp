@@ -204,7 +204,9 @@ bool weight_grad_wants_channels_last(const Context& ctx, const Windows& windows,
                                      const TensorRef& out_grad, const TensorRef& weight_grad) {
   if (ctx.backend() != Backend::cuda) return false;
   const WeightGradPath path = choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad);
-  return path == WeightGradPath::products || path == WeightGradPath::columns;
+  // Columns want rows that are whole packs.
+  return path == WeightGradPath::products ||
+         (path == WeightGradPath::columns && out_grad_columns(ctx, windows, x.type()) == windows.out_channels);
 }
 
 std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,

@@ -11,8 +11,8 @@
 namespace portops::impl {
 
 /// weight_grad[fused], [taps] and [patches] on GPUs of compute capability 9.0: see fused/weight_products.hpp,
-/// fused/tap_products.hpp, fused/patch_products.hpp and fused/window_gemm.hpp. Whether it takes the call: f32, of
-/// groups whose channels fill units of 16 bytes; 16-bit types, of groups of as many channels as fill half of a line.
+/// fused/tap_products.hpp, fused/patch_products.hpp and fused/window_gemm.hpp. Whether it takes the call: of
+/// groups of 16 output channels or more whose channels fill units of 16 bytes.
 bool suits_weight_products(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad);
 
 /// Of those that it takes, whether by patches: for tests.

@@ -30,9 +30,6 @@ constexpr const char* patches_label = "portops::conv2d_grad::weight_grad[patches
 constexpr const char* taps_label = "portops::conv2d_grad::weight_grad[taps]";
 constexpr std::int64_t most_units = INT32_MAX;
 
-/// Numbers of 16 bytes.
-std::int64_t unit_of(ElementType type) { return 16 / static_cast<std::int64_t>(size_of(type)); }
-
 /// Whether pixels begin at multiples of so many elements, at places of 32 bits in them, and channels are neighbours.
 bool has_pixels_at(const TensorRef& tensor, std::int64_t unit) {
   std::int64_t reach = 0;
@@ -276,8 +273,8 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
        {windows.groups, outs});
 }
 
-/// How f32 goes tap by tap, where it does: without rounding, to few output channels, of which the product's tiles would
-/// be less than full.
+/// How f32 goes tap by tap, where not out of patches: without rounding, to few output channels, of which the product's
+/// tiles would be less than full.
 std::optional<TapProductsPlan> plan_taps(const Context& ctx, const Windows& windows) {
   const bool rounds = ctx.math() == Math::tf32;
   const std::int64_t outs = windows.group_out_channels();
@@ -286,9 +283,14 @@ std::optional<TapProductsPlan> plan_taps(const Context& ctx, const Windows& wind
   return plan_tap_products(with_used_strides(windows), rounds, multiprocessors(ctx));
 }
 
-/// How it goes out of patches, where it does.
+/// How it goes out of patches, where it does; rounded, if more than half of what they multiply is there.
 std::optional<PatchProductsPlan> plan_patches(const Context& ctx, const Windows& windows, ElementType type) {
-  return size_of(type) == 2 ? plan_patch_products(windows, multiprocessors(ctx)) : std::nullopt;
+  const int terms = size_of(type) == 2 ? 1 : ctx.math() == Math::tf32 ? 2 : 3;
+  const auto plan = plan_patch_products(windows, terms, multiprocessors(ctx));
+  if (!plan || terms != 2) return plan;
+  constexpr std::int64_t of_patch = PatchProductsPlan::outs * PatchProductsPlan::side * PatchProductsPlan::side;
+  const std::int64_t multiplied = of_patch * plan->out_tiles * plan->across * plan->down;
+  return 2 * windows.out_channels * windows.pixels() > multiplied ? plan : std::nullopt;
 }
 
 /// Whether what kernels know of places fits: positions in an image in 16 bits, pixels and elements in 32.
@@ -338,7 +340,8 @@ void weight_grad_by_products(const Context& ctx, const Windows& windows, const T
 }
 
 bool weight_products_give_bias_grad(const Context& ctx, const Windows& windows, ElementType type) {
-  return type != ElementType::f32 || plan_taps(ctx, windows) || window_gemm_sums_out_grad(windows);
+  return type != ElementType::f32 || plan_patches(ctx, windows, type) || plan_taps(ctx, windows) ||
+         window_gemm_sums_out_grad(windows);
 }
 
 std::size_t weight_products_workspace(const Context& ctx, const Windows& windows, const TensorRef& x,

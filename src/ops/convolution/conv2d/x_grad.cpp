@@ -18,11 +18,12 @@ namespace {
 
 class XGrad {
  public:
-  XGrad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
+  XGrad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad, bool is_padded,
         const TensorRef& x_grad)
       : windows_(windows),
         weight_(weight),
         x_grad_(x_grad),
+        is_padded_(is_padded),
         down_(phases_of(windows.height, windows.kernel_height, windows.stride_y, windows.top, windows.dilation_y)),
         across_(phases_of(windows.width, windows.kernel_width, windows.stride_x, windows.left, windows.dilation_x)),
         channels_last_(layout_, out_grad, false) {
@@ -32,8 +33,10 @@ class XGrad {
       turned_ = TemporaryArray(layout_, weight.size(), size_of(weight.type()));
     }
     // What each of several convolutions would copy is copied once.
-    const bool copies = on_gpu && down_.size() * across_.size() > 1;
-    channels_last_ = ChannelsLast(layout_, out_grad, copies && !has_channels_last(out_grad));
+    const bool copies = on_gpu && down_.size() * across_.size() > 1 && !has_channels_last(out_grad);
+    const bool pads = copies && windows.groups == 1;
+    channels_last_ = ChannelsLast(layout_, out_grad, copies, pads ? unit_of(out_grad.type()) : 1, pads);
+    is_padded_ = is_padded_ || pads;
     together_ = down_.size() * across_.size() > 1 && wants_channels_last(ctx);
     if (together_) {
       rest_ = fused_workspace(ctx, Conv2dConvolution::fused(), all_calls(nullptr));
@@ -171,7 +174,8 @@ class XGrad {
          .bias = {},
          .out = moved(x_grad_, down.first * of_x[2] + across.first * of_x[3],
                       {images, windows_.channels, down.extent, across.extent},
-                      {of_x[0], of_x[1], of_x[2] * windows_.stride_y, of_x[3] * windows_.stride_x})}};
+                      {of_x[0], of_x[1], of_x[2] * windows_.stride_y, of_x[3] * windows_.stride_x}),
+         .x_is_padded = is_padded_}};
   }
 
   /// [C, M / G, K, L]: the copy, or a view of the weight.
@@ -188,6 +192,7 @@ class XGrad {
 
   Windows windows_;
   TensorRef weight_, x_grad_;
+  bool is_padded_;  ///< out_grad
   std::vector<Phase> down_, across_;
   MemoryLayout layout_;
   TemporaryArray turned_;
@@ -198,9 +203,9 @@ class XGrad {
 
 /// Whether columns in memory are multiplied: of few channels, unless blocks keep their weight, which need none.
 bool goes_by_columns(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
-                     const TensorRef& x_grad) {
+                     bool is_padded, const TensorRef& x_grad) {
   return suits_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad) &&
-         !XGrad(ctx, windows, weight, out_grad, x_grad).is_resident(ctx);
+         !XGrad(ctx, windows, weight, out_grad, is_padded, x_grad).is_resident(ctx);
 }
 
 }  // namespace
@@ -234,37 +239,37 @@ TensorRef turned_weight(const Windows& windows, const TensorRef& weight) {
 }
 
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
-                   const TensorRef& x_grad) {
+                   bool is_padded, const TensorRef& x_grad) {
   if (suits_depthwise(ctx, windows, x_grad, weight, out_grad)) {
     return depthwise_x_grad(ctx, windows, weight, out_grad, x_grad);
   }
   if (suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
     return few_channels_x_grad(ctx, windows, weight, out_grad, x_grad);
   }
-  if (goes_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+  if (goes_by_columns(ctx, windows, weight, out_grad, is_padded, x_grad)) {
     return conv2d_x_grad_by_columns(ctx, windows, weight, out_grad, x_grad);
   }
-  XGrad(ctx, windows, weight, out_grad, x_grad).run(ctx);
+  XGrad(ctx, windows, weight, out_grad, is_padded, x_grad).run(ctx);
 }
 
 bool x_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& weight,
                                 const TensorRef& out_grad, const TensorRef& x_grad) {
   return !suits_depthwise(ctx, windows, x_grad, weight, out_grad) &&
          !suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad) &&
-         !goes_by_columns(ctx, windows, weight, out_grad, x_grad) &&
-         XGrad(ctx, windows, weight, out_grad, x_grad).wants_channels_last(ctx);
+         !goes_by_columns(ctx, windows, weight, out_grad, false, x_grad) &&
+         XGrad(ctx, windows, weight, out_grad, false, x_grad).wants_channels_last(ctx);
 }
 
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
-                             const TensorRef& out_grad, const TensorRef& x_grad) {
+                             const TensorRef& out_grad, bool is_padded, const TensorRef& x_grad) {
   if (suits_depthwise(ctx, windows, x_grad, weight, out_grad) ||
       suits_few_channels_x_grad(ctx, windows, weight, out_grad, x_grad)) {
     return 0;
   }
-  if (goes_by_columns(ctx, windows, weight, out_grad, x_grad)) {
+  if (goes_by_columns(ctx, windows, weight, out_grad, is_padded, x_grad)) {
     return x_grad_by_columns_workspace(ctx, windows, weight, out_grad);
   }
-  return XGrad(ctx, windows, weight, out_grad, x_grad).bytes();
+  return XGrad(ctx, windows, weight, out_grad, is_padded, x_grad).bytes();
 }
 
 }  // namespace portops::impl

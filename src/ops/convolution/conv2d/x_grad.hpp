@@ -30,13 +30,13 @@ struct Phase {
 std::vector<Phase> phases_of(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t before,
                              std::int64_t dilation);
 
-/// Needs windows: no extent is 0.
+/// Needs windows: no extent is 0. `is_padded`: what fills up the last 16 bytes of out_grad's pixels is there, and is 0.
 void conv2d_x_grad(const Context& ctx, const Windows& windows, const TensorRef& weight, const TensorRef& out_grad,
-                   const TensorRef& x_grad);
+                   bool is_padded, const TensorRef& x_grad);
 /// Whether it reads out_grad with its channels last, on a GPU, there or in a copy.
 bool x_grad_wants_channels_last(const Context& ctx, const Windows& windows, const TensorRef& weight,
                                 const TensorRef& out_grad, const TensorRef& x_grad);
 std::size_t x_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight,
-                             const TensorRef& out_grad, const TensorRef& x_grad);
+                             const TensorRef& out_grad, bool is_padded, const TensorRef& x_grad);
 
 }  // namespace portops::impl

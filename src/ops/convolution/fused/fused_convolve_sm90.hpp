@@ -16,6 +16,7 @@
 // The fused kernel and its launches. For _sm90.cu alone, which say how samples are found: see fused_columns_sm90.hpp.
 // Which kernels an operator has in an element type is a parameter of the launches, a struct Forms with
 //
+//   most_convolutions                              that a launch takes
 //   block_threads(plan, windows)                   of a block
 //   packs, in_order                                whether the weight is packed, and its channels then in their order
 //   shared_bytes(plan, windows)                    of a block's shared memory
@@ -176,6 +177,7 @@ auto with_precision(const FusedPlan& plan, const Action& action) {
 template <class Samples, class T, Precision precision>
 struct FormsInRegisters {
   static constexpr bool packs = true, in_order = false;
+  static constexpr std::size_t most_convolutions = Samples::most_convolutions;
 
   static int block_threads(const FusedPlan&, const Windows&) { return threads; }
 
@@ -238,7 +240,7 @@ class FusedPath {
       auto* const on = static_cast<cudaStream_t>(stream);
       // One alone has kernels that know at compile time where its arguments are.
       if (convolutions.size() == 1) return launch<T, precision, 1>(labels, on, convolutions);
-      constexpr std::size_t most = Samples::most_convolutions;
+      constexpr std::size_t most = FormsOf<T, precision>::most_convolutions;
       for (std::size_t first = 0; first < convolutions.size(); first += most) {
         const std::size_t count = std::min(convolutions.size() - first, most);
         launch<T, precision, most>(labels, on, convolutions.subspan(first, count));

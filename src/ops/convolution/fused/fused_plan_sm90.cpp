@@ -7,7 +7,6 @@
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "core/lanes/tile_shape.hpp"
-#include "ops/convolution/bias.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/fused/fused_sm90.hpp"
 #include "ops/convolution/layouts.hpp"
@@ -66,19 +65,22 @@ FusedPlan plan_steps(const Context& ctx, const Windows& windows, ElementType typ
 }
 
 /// Whether x can be read where it lies.
-bool is_ready(const TensorRef& x, const Windows& windows) {
+bool is_ready(const ConvolutionTensors& tensors, const Windows& windows) {
+  const TensorRef& x = tensors.x;
+  const bool is_padded = tensors.x_is_padded && windows.channel_run() == windows.channels;
   const std::int64_t width = pack_channels(x.type());
   const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
   const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
-  return windows.channel_run() % width == 0 && has_channels_last(x) &&
+  return (is_padded || windows.channel_run() % width == 0) && has_channels_last(x) &&
          reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0 && is_aligned(0) && is_aligned(2) && is_aligned(3) &&
          is_forward(0) && is_forward(2) && is_forward(3);
 }
 
 /// Where x lies, or will when it has been copied.
-FusedOperands operands_of_x(const TensorRef& x, const Windows& windows, const FusedPlan& plan) {
+FusedOperands operands_of_x(const ConvolutionTensors& tensors, const Windows& windows, const FusedPlan& plan) {
   FusedOperands operands;
-  if (is_ready(x, windows)) {
+  if (is_ready(tensors, windows)) {
+    const TensorRef& x = tensors.x;
     const std::int64_t width = pack_channels(plan.type);
     operands.x = x.data();
     operands.x_image = x.stride(0) / width;
@@ -165,7 +167,7 @@ std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> c
 
 /// Whether there is a kernel for a resident plan.
 bool fits_resident(const FusedKernels& kernels, const FusedCall& call, const FusedPlan& plan) {
-  return kernels.fits_resident({call.windows, plan, operands_of_x(call.tensors.x, call.windows, plan)});
+  return kernels.fits_resident({call.windows, plan, operands_of_x(call.tensors, call.windows, plan)});
 }
 
 FusedPlans make_plans(const Context& ctx, const FusedKernels& kernels, std::span<const FusedCall> calls,
@@ -215,7 +217,7 @@ struct FusedMemory {
       weights.emplace_back(layout, static_cast<std::int64_t>(plans[i].weight_bytes(calls[i].windows)), 1);
     }
     const auto& [windows, tensors] = calls.front();
-    if (!is_ready(tensors.x, windows)) {
+    if (!is_ready(tensors, windows)) {
       x = TemporaryArray(layout, windows.images * windows.area() * plans.front().pixel_bytes(windows), 1);
     }
   }
@@ -231,12 +233,9 @@ void copy_x(const Context& ctx, const ConvolutionLabels& labels, const Windows& 
   const std::int64_t pixel = runs * padded_run;
   Rearrangement what = to_channels_last(x, 0, windows.images, copy, pixel);
   if (padded_run == run) return ConvolutionKernels<B, T>::rearrange(ctx, labels.x, what);
-  fill_with_bias(ctx, labels,
-                 {static_cast<T*>(copy) + run,
-                  x.type(),
-                  {windows.images, runs, windows.area(), padded_run - run},
-                  {windows.area() * pixel, padded_run, pixel, 1},
-                  x.space()});
+  // All of it: what fills up a run is few bytes of many pixels.
+  ConvolutionKernels<B, T>::zero(ctx, labels.fill, copy,
+                                 static_cast<std::size_t>(windows.images * windows.area() * pixel) * sizeof(T));
   what.rows = run;
   // Image by image all runs, or run by run all images: a launch for each of what there is less of.
   std::int64_t from_step = run * what.from.row, to_step = padded_run;
@@ -301,7 +300,7 @@ void convolve_fused(const Context& ctx, const FusedKernels& kernels, std::span<c
   const Temporary memory(ctx, kernels.labels.workspace.c_str(), plan.layout.bytes());
   const auto& [windows, t] = calls.front();
   const ElementType type = t.x.type();
-  FusedOperands common = operands_of_x(t.x, windows, plan.plans.front());
+  FusedOperands common = operands_of_x(t, windows, plan.plans.front());
   if (common.x_is_copied) {
     void* const copy = plan.x.in(memory.data());
     common.x = copy;

@@ -67,8 +67,8 @@ struct FusedPlan {
   }
 };
 
-/// The tensors of a call. x has its channels last, runs and pixels of it at multiples of 16 bytes, and less than 4 GiB
-/// from its first element to its last.
+/// The tensors of a call. x has its channels last, runs and pixels of it at multiples of 16 bytes, with zeros that fill
+/// up the last 16 bytes of a run, and less than 4 GiB from its first element to its last.
 struct FusedOperands {
   const void* x = nullptr;
   std::int64_t x_image = 0, x_row = 0, x_pixel = 0;  ///< strides in units of 16 bytes

@@ -19,6 +19,7 @@ const std::vector<Conv2dCase> cases{
     {.channels = 12, .out_channels = 24, .groups = 6},
     {.images = 3, .channels = 128, .height = 9, .out_channels = 70},
     {.images = 1, .channels = 64, .height = 20, .width = 23, .out_channels = 40, .stride = {2, 2}},
+    {.images = 1, .channels = 64, .height = 20, .width = 23, .out_channels = 70, .stride = {2, 2}},
     {.channels = 24, .out_channels = 40, .channels_last = {"x", "out", "x_grad", "out_grad"}},
 };
 

@@ -31,6 +31,8 @@ const std::vector<Conv2dCase> cases{
     {.images = 1, .channels = 64, .out_channels = 8, .kernel = {5, 5}, .padding = {2, 2}},
     {.images = 1, .channels = 64, .height = 9, .out_channels = 8, .kernel = {7, 8}, .padding = {3, 3}},
     {.images = 2, .channels = 8, .height = 12, .width = 20, .out_channels = 70, .dilation = {1, 2}},
+    {.images = 2, .channels = 27, .height = 11, .width = 12, .out_channels = 72},
+    {.images = 2, .channels = 61, .height = 12, .width = 9, .out_channels = 40, .channels_last = {"x"}},
     {.images = 2, .channels = 256, .out_channels = 24, .groups = 2},
     {.images = 1, .channels = 192, .out_channels = 24, .groups = 3, .has_bias = false},
     {.images = 2,
@@ -187,7 +189,7 @@ TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
 
 TEST_P(Conv2dPathsTest, resident_blocks_equal_the_reference) {
   if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
-  int runs = 0, patches = 0;
+  int runs = 0, patches = 0, split = 0;
   for (const Conv2dCase& c : std::vector<Conv2dCase>{
            // So many tiles that warpgroups take several, one after the other: of one stage each, and of several.
            {.images = 4, .channels = 16, .height = 150, .width = 141, .out_channels = 3, .channels_last = {"x", "out"}},
@@ -206,6 +208,9 @@ TEST_P(Conv2dPathsTest, resident_blocks_equal_the_reference) {
             .width = 21,
             .out_channels = 16,
             .channels_last = {"x", "weight"}},
+           // Channels that are no multiples of 16 bytes.
+           {.images = 5, .channels = 27, .height = 19, .width = 22, .out_channels = 40},
+           {.images = 7, .channels = 37, .height = 14, .width = 14, .out_channels = 12, .channels_last = {"x", "out"}},
            // Windows that reach far beyond x, and tiles that end outside of out.
            {.images = 3,
             .channels = 40,
@@ -222,22 +227,28 @@ TEST_P(Conv2dPathsTest, resident_blocks_equal_the_reference) {
       Conv2dProblem<T> problem(ctx, c);
       const impl::ConvolutionTensors tensors = tensors_of(problem);
       const impl::Windows windows = problem.windows();
-      const Context tf32 = Context(ctx).math(Math::tf32);
-      if (!impl::can_fuse(tf32, windows, tensors)) return;
+      if (!impl::can_fuse(ctx, windows, tensors)) return;
       const std::vector<Sum> expected = problem.expected("out");
-      for (const impl::FusedForm& form : impl::fused_forms(tf32, Operator::fused(), {windows, tensors})) {
-        if (form.residence == impl::Residence::none) continue;
-        ++(form.residence == impl::Residence::runs ? runs : patches);
-        SCOPED_TRACE(text_of(form));
-        problem.poison("out");
-        impl::convolve_fused(tf32, Operator::fused(), windows, tensors, form);
-        problem.expect("out", expected, std::is_same_v<T, float> ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+      for (const Math math : {Math::ieee, Math::tf32}) {
+        const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
+        if (math == Math::tf32 && !rounds) continue;
+        const Context with_math = Context(ctx).math(math);
+        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), {windows, tensors})) {
+          if (form.residence == impl::Residence::none) continue;
+          ++(form.residence == impl::Residence::runs ? runs : patches);
+          if (std::is_same_v<T, float> && !rounds) ++split;
+          SCOPED_TRACE(text_of(form));
+          problem.poison("out");
+          impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
+          problem.expect("out", expected, rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
+        }
       }
     });
   }
   if (runs + patches == 0) GTEST_SKIP() << "no device that can";
   EXPECT_GT(runs, 0);
   EXPECT_GT(patches, 0);
+  EXPECT_GT(split, 0) << "of f32 as terms";
 }
 
 /// Numbers that have 11 significant bits enter products as they are, and others are off by nothing on average.

@@ -19,9 +19,12 @@ using PathInRegisters = fused_sm90::FusedPath<fused_sm90::WholeSamples, InRegist
 template <fused_sm90::WeightOrder order>
 struct ByCopies {
   template <class T, fused_sm90::Precision precision>
-  using Forms = std::conditional_t<sizeof(T) == 2 || (precision == fused_sm90::Precision::tf32 &&
-                                                      order == fused_sm90::WeightOrder::packed),
-                                   fused_sm90::WholeForms<T, precision, order>, InRegisters<T, precision>>;
+  using FormsByCopies =
+      std::conditional_t<precision == fused_sm90::Precision::f32, fused_sm90::SplitForms<T, precision>,
+                         fused_sm90::WholeForms<T, precision, order>>;
+  template <class T, fused_sm90::Precision precision>
+  using Forms = std::conditional_t<sizeof(T) == 2 || order == fused_sm90::WeightOrder::packed,
+                                   FormsByCopies<T, precision>, InRegisters<T, precision>>;
   using Path = fused_sm90::FusedPath<fused_sm90::WholeSamples, Forms>;
 };
 
@@ -52,9 +55,16 @@ std::span<const BlockTime> block_times(ElementType type, bool tf32) {
                                           {128, 64, 4400, 240, 1, 0, patches, 350},
                                           {64, 64, 4400, 101, 1, 0, patches, 380},
                                           {32, 64, 4400, 65, 1, 0, patches, 270}};
-  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},      {256, 64, 5500, 980},      {192, 128, 5500, 1480},
-                                         {128, 128, 5000, 1030},      {128, 64, 5000, 525},      {96, 128, 5000, 800},
-                                         {64, 128, 4200, 1410, both}, {32, 128, 4200, 950, both}};
+  static constexpr BlockTime of_f32[] = {{256, 128, 5500, 1930},
+                                         {256, 64, 5500, 980},
+                                         {192, 128, 5500, 1480},
+                                         {128, 128, 5000, 1030},
+                                         {128, 64, 5000, 525},
+                                         {96, 128, 5000, 800},
+                                         {64, 128, 4200, 1410, both},
+                                         {32, 128, 4200, 950, both},
+                                         {64, 64, 4400, 220, 1, 0, patches, 350},
+                                         {32, 64, 4400, 115, 1, 0, patches, 350}};
   if (size_of(type) == 2) return of_16_bits;
   return tf32 ? std::span<const BlockTime>(of_tf32) : of_f32;
 }

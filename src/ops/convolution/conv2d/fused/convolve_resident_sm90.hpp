@@ -90,6 +90,76 @@ __device__ __forceinline__ void multiply_steps(blas::sm90::TileProduct<Precision
   sums.finish();
 }
 
+/// Splits what lies in a stage into terms, a warpgroup's: 16 channels of a pixel at a time, in the order of a packed
+/// weight. A pixel has a row of each term.
+__device__ __forceinline__ void split_stage(const ResidentLayout& layout, SharedAddress stage, SharedAddress terms) {
+  constexpr int count = blas::sm90::terms_of<Precision::f32>, pieces = 2, vectors = 4, units = 2;
+  const int all = layout.copied_bytes / chunk_bytes * pieces;
+  for (int i = threadIdx.x % 128; i < all; i += 128) {
+    const int pixel = i / pieces, piece = i % pieces;
+    float4 vector[vectors];
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      vector[j] = blas::sm90::read_float4(stage + pixel * chunk_bytes + ((piece * vectors + j ^ pixel % 8) << 4));
+    }
+#pragma unroll
+    for (int unit = 0; unit < units; ++unit) {
+      std::uint32_t words[count][vectors];
+#pragma unroll
+      for (int j = 0; j < vectors; ++j) {
+        std::uint32_t pair[count];
+        blas::sm90::split_pair(unit == 0 ? vector[j].x : vector[j].z, unit == 0 ? vector[j].y : vector[j].w, pair);
+#pragma unroll
+        for (int term = 0; term < count; ++term) words[term][j] = pair[term];
+      }
+#pragma unroll
+      for (int term = 0; term < count; ++term) {
+        blas::sm90::write_words(
+            terms + term * layout.term_bytes + Tile<Precision::f32>::offset(pixel, piece * units + unit), words[term]);
+      }
+    }
+  }
+}
+
+/// The same in f32, as terms.
+template <int rows>
+__device__ __forceinline__ void multiply_steps(blas::sm90::TileProduct<Precision::f32, rows>& sums,
+                                               const FusedArguments& arguments, const ResidentLayout& layout,
+                                               blas::sm90::Ring& ring, SharedAddress stages, SharedAddress weight) {
+  using Layout = Tile<Precision::f32>;
+  const int lane = threadIdx.x % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const int warpgroup = static_cast<int>(threadIdx.x) / 128;
+  // Of four matrices of eight pixels and a unit: two rows of the patch, then their next unit.
+  const int first_pixel = (2 * warp + lane / 8 % 2) * layout.pitch + lane % 8, first_unit = lane / 16;
+  const SharedAddress terms = stages + layout.stages * layout.stage_bytes;
+  for (int i = 0; i < layout.tile_stages; ++i) {
+    ring.full().wait(ring.round);
+    // No warp reads the terms of the stage before any more.
+    blas::sm90::synchronize_warpgroup(warpgroup);
+    split_stage(layout, stages + ring.stage * layout.stage_bytes, terms);
+    blas::sm90::synchronize_warpgroup(warpgroup);
+    if (threadIdx.x % 128 == 0) ring.empty().arrive();
+    ring.advance();
+    StageTaps taps(arguments, layout);
+    for (int tap = 0; tap < layout.stage_taps; ++tap) {
+      RowsInRegisters<Precision::f32> columns;
+      const int pixel = first_pixel + taps.offset();
+#pragma unroll
+      for (int term = 0; term < Layout::terms; ++term) {
+#pragma unroll
+        for (int k = 0; k < Layout::instructions; ++k) {
+          blas::sm90::read_matrices<false>(terms + term * layout.term_bytes + Layout::offset(pixel, 2 * k + first_unit),
+                                           columns.words[term][k]);
+        }
+      }
+      sums.template add<false>(columns, weight, [] {});
+      weight += layout.tile_bytes;
+      taps.advance();
+    }
+  }
+  sums.finish();
+}
+
 /// Two neighbours of a type.
 template <class T>
 struct alignas(2 * sizeof(T)) PairOf {
@@ -190,7 +260,7 @@ __device__ __forceinline__ Pixel pixel_of_tile(const ResidentLayout& layout, con
 template <class T, Precision precision, int rows, bool turned>
 __global__ __launch_bounds__(ResidentLayout::threads(ResidentLayout::most_warpgroups(rows, sizeof(T))),
                              1) void convolve_resident(const __grid_constant__ WholeBatch<1> whole) {
-  constexpr bool by_registers = precision == Precision::tf32;
+  constexpr bool by_registers = precision == Precision::tf32 || precision == Precision::f32;
   constexpr int pixels = ResidentLayout::pixels;
   const FusedArguments& arguments = whole.batch.arguments[0];
   const Windows& windows = arguments.windows;
@@ -208,7 +278,7 @@ __global__ __launch_bounds__(ResidentLayout::threads(ResidentLayout::most_warpgr
   blas::sm90::Ring ring{memory + layout.barriers + 16 + warpgroup * layout.stages * 16, layout.stages};
   if (copies && thread % 32 == 0) {
     if (warpgroup == 0) weight_is_there.make(1);
-    ring.make(1, by_registers ? 4 : 1);
+    ring.make(1, precision == Precision::tf32 ? 4 : 1);
   }
   prepare_biases<T, rows>(arguments, tile, biases);
   __syncthreads();
@@ -217,7 +287,7 @@ __global__ __launch_bounds__(ResidentLayout::threads(ResidentLayout::most_warpgr
     const int step = layout.warpgroups * static_cast<int>(gridDim.x);
     for (int i = static_cast<int>(blockIdx.x + warpgroup * gridDim.x); i < layout.tiles; i += step) action(i);
   };
-  const SharedAddress stages = memory + layout.windows + warpgroup * layout.stages * layout.stage_bytes;
+  const SharedAddress stages = memory + layout.windows + warpgroup * layout.warpgroup_bytes;
 
   if (copies) {
     if (thread % 32 != 0) return;
@@ -291,7 +361,7 @@ __global__ __launch_bounds__(ResidentLayout::threads(ResidentLayout::most_warpgr
         write_apart<rows>(to, out.stride[1], tile.channels, column, pair_at);
       }
     };
-    if constexpr (by_registers) {
+    if constexpr (precision == Precision::tf32) {
       SumsOfPixels(sums).for_rows(write);
     } else {
       sums.for_rows(write);

@@ -31,7 +31,7 @@ struct PatchWindow {
 };
 
 /// What a resident block has in shared memory: the weight of its output channels, all steps of it; then for each of its
-/// warpgroups stages for windows; biases; and barriers.
+/// warpgroups stages for windows and, in f32 that is not rounded, the terms of one stage; biases; and barriers.
 struct ResidentLayout {
   static constexpr int pixels = 64;  ///< of a tile, which is a warpgroup's
   static constexpr int most_bytes = 227 * 1024;
@@ -51,17 +51,19 @@ struct ResidentLayout {
   int stage_taps = 1;   ///< steps that take their windows from one stage
   int tile_stages = 0;  ///< of a tile
   int stage_bytes = 0, copied_bytes = 0;
-  int pitch = 8;         ///< pixels from eight of a tile to the next eight in a stage
-  int tile_bytes = 0;    ///< of a step of the weight
-  int tiles = 0;         ///< of pixels
-  Divisor across, down;  ///< patches of an image
+  int term_bytes = 0;       ///< of a term of a stage
+  int warpgroup_bytes = 0;  ///< of the stages, and terms, of a warpgroup
+  int pitch = 8;            ///< pixels from eight of a tile to the next eight in a stage
+  int tile_bytes = 0;       ///< of a step of the weight
+  int tiles = 0;            ///< of pixels
+  Divisor across, down;     ///< patches of an image
   bool is_patches = false;
   int windows = 0, biases = 0, barriers = 0, bytes = 0;
 
   ResidentLayout() = default;
   ResidentLayout(const FusedPlan& plan, const Windows& of)
       : step_bytes(plan.step_bytes()),
-        tile_bytes(plan.rows * 128),
+        tile_bytes(plan.rows * plan.row_bytes()),
         tiles(static_cast<int>(plan.pixel_tiles)),
         is_patches(plan.residence == Residence::patches) {
     const int element = static_cast<int>(size_of(plan.type));
@@ -70,30 +72,37 @@ struct ResidentLayout {
       const PatchWindow patch(of);
       stage_taps = static_cast<int>(of.taps());
       pitch = static_cast<int>(patch.width);
-      // A multiple of what swizzles repeat.
       copied_bytes = static_cast<int>(patch.width * patch.height * step_bytes);
-      stage_bytes = (copied_bytes + 1023) / 1024 * 1024;
+      stage_bytes = in_whole_swizzles(copied_bytes);
       across = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_width, patch_side)));
       down = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_height, patch_side)));
     }
     tile_stages = plan.steps / stage_taps;
     if (plan.steps > most_bytes / tile_bytes) return;
     const int weight_bytes = plan.steps * tile_bytes;
-    // Few stages do not hide what memory takes.
-    const int least_stages = is_patches ? 2 : 3;
+    const bool splits = element == 4 && !plan.tf32;
+    constexpr int terms = 3;
+    if (splits) term_bytes = in_whole_swizzles(copied_bytes / 2);
+    // Few stages do not hide what memory takes. One that is split is free while its products are underway.
+    const int least_stages = splits ? 1 : is_patches ? 2 : 3;
     for (int count = most_warpgroups(plan.rows, element); count >= 2; --count) {
       const int fixed = weight_bytes + plan.rows * 4 + 16;
-      const int left = (most_bytes - fixed) / count;
-      stages = std::clamp(left / (stage_bytes + 16), 0, most_stages);
+      const int left = (most_bytes - fixed) / count - terms * term_bytes;
+      stages = std::clamp(left / (stage_bytes + 16), 0, splits ? 2 : most_stages);
       if (stages < least_stages) continue;
       warpgroups = count;
+      warpgroup_bytes = stages * stage_bytes + terms * term_bytes;
       windows = weight_bytes;
-      biases = windows + count * stages * stage_bytes;
+      biases = windows + count * warpgroup_bytes;
       barriers = biases + plan.rows * 4;
       bytes = barriers + 16 + count * stages * 16;
       return;
     }
   }
+
+ private:
+  /// So many bytes as a multiple of what swizzles repeat.
+  static int in_whole_swizzles(int bytes) { return (bytes + 1023) / 1024 * 1024; }
 };
 
 }  // namespace portops::impl::fused_sm90

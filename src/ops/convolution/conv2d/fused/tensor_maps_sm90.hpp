@@ -76,7 +76,7 @@ class WindowMap {
   WindowMap(const FusedConvolution& convolution, int bytes) {
     const auto& [windows, plan, operands] = convolution;
     const auto number = [](std::int64_t value) { return static_cast<cuuint64_t>(value); };
-    const cuuint64_t extents[] = {number(windows.channels), number(windows.width), number(windows.height),
+    const cuuint64_t extents[] = {number(channels_of_x(convolution)), number(windows.width), number(windows.height),
                                   number(windows.images)};
     const auto [image, row, pixel] = strides_of_x(convolution);
     const cuuint64_t strides[] = {number(pixel * unit_bytes), number(row * unit_bytes), number(image * unit_bytes)};
@@ -108,10 +108,10 @@ class WindowMap {
 
   /// Whether there are kernels of that form that take windows by copies.
   static bool suits_form(const FusedPlan& plan) {
-    return (size_of(plan.type) == 2 || plan.tf32) && (plan.pixels == 128 || plan.is_resident());
+    if (size_of(plan.type) == 4 && !plan.tf32) return plan.residence == Residence::patches;
+    return plan.pixels == 128 || plan.is_resident();
   }
-  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes, and
-  /// is worth while: copies that end within 16 bytes are slow.
+  /// Whether there can be one of the convolution, whose groups it does not tell from each other within 128 bytes.
   static bool suits(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     const Box box(windows);
@@ -125,7 +125,6 @@ class WindowMap {
     }
     return encode() != nullptr && suits_form(plan) &&
            (windows.groups == 1 || windows.group_channels() % chunk_channels(plan.type) == 0) &&
-           windows.channel_run() * static_cast<std::int64_t>(size_of(plan.type)) % unit_bytes == 0 &&
            windows.stride_x <= most_stride && windows.stride_y <= most_stride &&
            reach(windows.kernel_width, windows.dilation_x) <= most_offset &&
            reach(windows.kernel_height, windows.dilation_y) <= most_offset && is_ordered &&
@@ -159,6 +158,12 @@ class WindowMap {
   }
 
  private:
+  /// With the zeros that fill up the last 16 bytes of a run: copies that end within them are slow.
+  static std::int64_t channels_of_x(const FusedConvolution& convolution) {
+    return convolution.plan.pixel_bytes(convolution.windows) /
+           static_cast<std::int64_t>(size_of(convolution.plan.type));
+  }
+
   /// In units of 16 bytes. An axis of one position, whose stride may be any, has that of the one inside of it.
   static PixelStrides strides_of_x(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
@@ -238,8 +243,10 @@ class WeightMap {
   static WeightOrder order(const FusedConvolution& convolution) {
     const auto& [windows, plan, operands] = convolution;
     const bool fills_tiles = windows.group_channels() % channels == 0 && windows.group_out_channels() % plan.rows == 0;
-    // Packing rounds to tf32.
-    if (plan.tf32 || (!fills_tiles && plan.load > 1 && !plan.is_resident())) return WeightOrder::packed;
+    // Packing rounds to tf32, and splits.
+    if (plan.type == ElementType::f32 || (!fills_tiles && plan.load > 1 && !plan.is_resident())) {
+      return WeightOrder::packed;
+    }
     const Tensor4& weight = operands.weight;
     const auto element = static_cast<std::int64_t>(size_of(plan.type));
     const auto is_aligned = [&](std::int64_t extent, int axis) {

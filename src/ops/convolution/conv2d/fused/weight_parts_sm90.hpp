@@ -14,7 +14,7 @@ namespace portops::impl {
 
 /// The sum of the parts of an element of so many, in a tree of two levels.
 __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
-  constexpr int underway = 16;
+  constexpr int underway = 48;
   float sum = 0.0f;
   for (int first = 0; first < parts; first += underway) {
     float of_part[underway];

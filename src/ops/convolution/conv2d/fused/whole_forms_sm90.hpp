@@ -4,6 +4,7 @@
 
 #include "ops/convolution/conv2d/fused/convolve_resident_sm90.hpp"
 #include "ops/convolution/conv2d/fused/convolve_whole_sm90.hpp"
+#include "ops/convolution/conv2d/fused/whole_samples_sm90.hpp"
 #include "ops/convolution/fused/fused_convolve_sm90.hpp"
 
 // The forms of conv2d by copies of windows: see fused_convolve_sm90.hpp. For conv2d_sm90.cu alone.
@@ -12,6 +13,7 @@ namespace portops::impl::fused_sm90 {
 
 template <class T, Precision precision, WeightOrder order>
 struct WholeForms {
+  static constexpr std::size_t most_convolutions = WholeSamples::most_convolutions;
   static constexpr bool packs = order == WeightOrder::packed, turned = order == WeightOrder::out_channels;
   static constexpr bool in_order = precision != Precision::tf32;  ///< of a packed weight
 
@@ -64,6 +66,29 @@ struct WholeForms {
     }
     if (plan.rows == 64) return action(convolve_resident<T, precision, 64, turned>);
     return action(convolve_resident<T, precision, 128, turned>);
+  }
+};
+
+/// Of f32 as terms: resident patches, of one convolution, with 32 or 64 output channels.
+template <class T, Precision precision>
+struct SplitForms {
+  static constexpr std::size_t most_convolutions = 1;
+  static constexpr bool packs = true, in_order = false;
+
+  static int block_threads(const FusedPlan& plan, const Windows& windows) {
+    return ResidentLayout::threads(ResidentLayout(plan, windows).warpgroups);
+  }
+  static int shared_bytes(const FusedPlan& plan, const Windows& windows) { return ResidentLayout(plan, windows).bytes; }
+
+  template <bool has_part, int most, class Action>
+  static auto with_kernel(const FusedPlan& plan, const Action& action) {
+    return plan.rows == 32 ? action(convolve_resident<T, precision, 32, false>)
+                           : action(convolve_resident<T, precision, 64, false>);
+  }
+
+  template <int most>
+  static WholeBatch<most> arguments(const FusedBatch<most>& batch, std::span<const FusedConvolution> convolutions) {
+    return WholeForms<T, precision, WeightOrder::packed>::arguments(batch, convolutions);
   }
 };
 
