@@ -12,9 +12,9 @@
 
 namespace portops::impl {
 
-/// The sum of the parts of an element of so many, in a tree of two levels.
+/// The sum of the parts of an element of so many, in a tree of two levels: so many loads are underway at once.
+template <int underway>
 __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
-  constexpr int underway = 48;
   float sum = 0.0f;
   for (int first = 0; first < parts; first += underway) {
     float of_part[underway];
@@ -27,6 +27,13 @@ __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std:
     sum += of_part[0];
   }
   return sum;
+}
+
+/// Of few parts, or of many.
+__device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
+  constexpr int few = 16, many = 48;
+  return parts <= few ? sum_of_parts<few>(sums, parts, elements, index)
+                      : sum_of_parts<many>(sums, parts, elements, index);
 }
 
 /// weight_grad = the sum of its parts, and bias_grad, whose elements come behind it. Neighbouring threads take
