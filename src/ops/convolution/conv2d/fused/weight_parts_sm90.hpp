@@ -29,16 +29,9 @@ __device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std:
   return sum;
 }
 
-/// Of few parts, or of many.
-__device__ __forceinline__ float sum_of_parts(const float* sums, int parts, std::int64_t elements, std::int64_t index) {
-  constexpr int few = 16, many = 48;
-  return parts <= few ? sum_of_parts<few>(sums, parts, elements, index)
-                      : sum_of_parts<many>(sums, parts, elements, index);
-}
-
 /// weight_grad = the sum of its parts, and bias_grad, whose elements come behind it. Neighbouring threads take
 /// neighbouring elements. `inner`: the faster of channels and taps.
-template <class T>
+template <class T, int underway>
 __global__ void add_up_parts(const __grid_constant__ Windows windows, const __grid_constant__ WeightParts operands,
                              int parts, std::uint32_t elements, Divisor inner, Divisor row) {
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,10 +39,10 @@ __global__ void add_up_parts(const __grid_constant__ Windows windows, const __gr
     const std::uint32_t out = index - elements;
     if (operands.bias_grad == nullptr || out >= windows.out_channels) return;
     static_cast<T*>(operands.bias_grad)[out * operands.bias_grad_stride] =
-        static_cast<T>(sum_of_parts(operands.bias_sums(windows, parts), parts, windows.out_channels, out));
+        static_cast<T>(sum_of_parts<underway>(operands.bias_sums(windows, parts), parts, windows.out_channels, out));
     return;
   }
-  const float sum = sum_of_parts(operands.sums, parts, elements, index);
+  const float sum = sum_of_parts<underway>(operands.sums, parts, elements, index);
   const std::uint32_t out = row.quotient(index), in_row = index - out * row.value();
   const std::uint32_t outer = inner.quotient(in_row), along = in_row - outer * inner.value();
   const std::uint32_t tap = operands.taps_fastest ? along : outer, channel = operands.taps_fastest ? outer : along;
@@ -66,7 +59,10 @@ void enqueue_sums_of_parts(cudaStream_t stream, const char* label, const Windows
   const auto divisor = [](std::int64_t value) { return Divisor(static_cast<std::uint32_t>(value)); };
   const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
   const std::uint32_t all = elements + static_cast<std::uint32_t>(windows.out_channels);
-  add_up_parts<T><<<(all + threads - 1) / threads, threads, 0, stream>>>(
+  // Many parts are of few elements, whose threads leave registers for more loads.
+  constexpr int many = 64;
+  auto* const kernel = parts <= many ? add_up_parts<T, 16> : add_up_parts<T, 48>;
+  kernel<<<(all + threads - 1) / threads, threads, 0, stream>>>(
       windows, operands, parts, elements, divisor(operands.taps_fastest ? windows.taps() : windows.group_channels()),
       divisor(windows.group_column()));
   check_cuda(cudaGetLastError(), label, "cudaLaunchKernel (the sums of parts)");
