@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The portops authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The activations and their gradients."""
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -54,21 +56,25 @@ class Activation(Case):
 class Kind:
     """PyTorch's function, its gradient of out_grad and of what that keeps, x or out.
 
-    `exact` is the function in float64, where PyTorch's is less; `terms` the largest of the terms that it adds up.
+    `exact` is the function in float64, where PyTorch's is less; `terms` the largest of the terms that it adds up;
+    `is_gaussian` whether it falls off as exp(−x²/2).
     """
 
-    def __init__(self, function, gradient, keeps, exact=None, terms=0.0):
+    def __init__(self, function, gradient, keeps, exact=None, terms=0.0, is_gaussian=False):
         self.function, self.gradient, self.keeps = function, gradient, keeps
-        self.exact, self.terms = exact or function, terms
+        self.exact, self.terms, self.is_gaussian = exact or function, terms, is_gaussian
 
 
 KINDS = {
     ("relu", "none"): Kind(torch.relu, lambda g, out: aten.threshold_backward(g, out, 0), "out"),
     # PyTorch's own gradient is 0 at the bounds since 2.14.
     ("clip", "six"): Kind(lambda x: x.clamp(0, 6), lambda g, x: torch.where((x >= 0) & (x <= 6), g, 0), "x"),
-    ("gelu", "none"): Kind(F.gelu, aten.gelu_backward, "x"),
+    # Below 0 PyTorch's 1 + erf and 1 + tanh cancel.
+    ("gelu", "none"): Kind(F.gelu, aten.gelu_backward, "x", lambda x: x * torch.special.erfc(-x * 0.5**0.5) / 2,
+                           is_gaussian=True),
     ("gelu", "tanh"): Kind(lambda x: F.gelu(x, approximate="tanh"),
-                           lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), "x"),
+                           lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), "x",
+                           lambda x: x * torch.sigmoid((8 / math.pi)**0.5 * (x + 0.044715 * x**3)), is_gaussian=True),
     # PyTorch's sixth is that of f32 in float64 too. Its gradient of hardsigmoid takes x, and a 16-bit out does not tell of
     # all x that they are within the bounds.
     ("hard_sigmoid", "none"): Kind(F.hardsigmoid, lambda g, out: torch.where((out > 0) & (out < 1), g / 6, 0), "out",
