@@ -3,6 +3,7 @@
 #include "ops/convolution/conv2d/weight_grad.hpp"
 
 #include "core/copy/strided_copy.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
@@ -25,8 +26,7 @@ bool holds_windows(const Windows& windows, const TensorRef& x) {
 
 /// Of rows of out_grad: on a GPU as many as 16 bytes divide, because products of other rows are several times slower.
 std::int64_t out_grad_columns(const Context& ctx, const Windows& windows, ElementType type) {
-  const std::int64_t pack =
-      ctx.backend() == Backend::cuda && windows.groups == 1 ? 16 / static_cast<std::int64_t>(size_of(type)) : 1;
+  const std::int64_t pack = ctx.backend() == Backend::cuda && windows.groups == 1 ? unit_of(type) : 1;
   return ceil_div(windows.out_channels, pack) * pack;
 }
 

@@ -7,6 +7,7 @@
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "core/lanes/tile_shape.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/fused/fused_sm90.hpp"
 #include "ops/convolution/layouts.hpp"
@@ -25,12 +26,9 @@ namespace {
 /// What each further split adds, in nanoseconds.
 constexpr std::int64_t split_time = 2500;
 
-/// Channels that are read at once.
-int pack_channels(ElementType type) { return 16 / static_cast<int>(size_of(type)); }
-
 /// Of a run in memory.
 std::int64_t run_bytes(const Windows& windows, ElementType type) {
-  return ceil_div(windows.channel_run(), pack_channels(type)) * 16;
+  return ceil_div(windows.channel_run(), unit_of(type)) * 16;
 }
 
 /// How many tiles the device works on at once: where several blocks share one, they must be neighbours on it. Asked
@@ -68,7 +66,7 @@ FusedPlan plan_steps(const Context& ctx, const Windows& windows, ElementType typ
 bool is_ready(const ConvolutionTensors& tensors, const Windows& windows) {
   const TensorRef& x = tensors.x;
   const bool is_padded = tensors.x_is_padded && windows.channel_run() == windows.channels;
-  const std::int64_t width = pack_channels(x.type());
+  const std::int64_t width = unit_of(x.type());
   const auto is_aligned = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) % width == 0; };
   const auto is_forward = [&](int axis) { return x.extent(axis) <= 1 || x.stride(axis) >= 0; };
   return (is_padded || windows.channel_run() % width == 0) && has_channels_last(x) &&
@@ -81,7 +79,7 @@ FusedOperands operands_of_x(const ConvolutionTensors& tensors, const Windows& wi
   FusedOperands operands;
   if (is_ready(tensors, windows)) {
     const TensorRef& x = tensors.x;
-    const std::int64_t width = pack_channels(plan.type);
+    const std::int64_t width = unit_of(plan.type);
     operands.x = x.data();
     operands.x_image = x.stride(0) / width;
     operands.x_row = x.stride(2) / width;

@@ -244,6 +244,7 @@ class Conv2dTensor {
 template <class T>
 struct Conv2dProblem {
   static constexpr double default_tolerance = std::is_same_v<T, double> ? 1e-12 : 2e-6;
+  static constexpr float constant_x = 0.7f, constant_out_grad = 0.3f;
 
   Conv2dCase shape;
   std::map<std::string, Conv2dTensor<T>> tensors;
@@ -337,6 +338,31 @@ struct Conv2dProblem {
                     << i << " is " << tensor[i] << ", expected " << value << " within " << within;
       return;
     }
+  }
+
+  /// Has x and out_grad constant, of which the gradients of weight and bias are long sums that do not cancel.
+  void fill_with_constants() {
+    fill("x", [](std::size_t) { return constant_x; });
+    fill("out_grad", [](std::size_t) { return constant_out_grad; });
+  }
+  /// Expects these gradients of 3×3 windows with padding 1.
+  void expect_sums_of_constants(double tolerance) {
+    const auto expect_all = [&](const std::string& name, const auto& pixels, double product, double within) {
+      Conv2dTensor<T>& tensor = tensors.at(name);
+      tensor.download();
+      for (std::size_t i = 0; i < tensor.size(); ++i) {
+        const double expected = static_cast<double>(shape.images * pixels(i)) * product;
+        ASSERT_NEAR(tensor[i], expected, within * expected) << name << ", element " << i;
+      }
+    };
+    // A tap beside the middle meets no padding in all rows, or columns, but one.
+    const auto of_tap = [&](std::size_t i) {
+      const std::size_t tap = i % 9;
+      return (shape.height - (tap / 3 == 1 ? 0 : 1)) * (shape.width - (tap % 3 == 1 ? 0 : 1));
+    };
+    const auto of_all = [&](std::size_t) { return shape.height * shape.width; };
+    expect_all("weight_grad", of_tap, double{constant_x} * double{constant_out_grad}, tolerance);
+    expect_all("bias_grad", of_all, double{constant_out_grad}, default_tolerance);
   }
 
   /// Runs conv2d and expects the reference.

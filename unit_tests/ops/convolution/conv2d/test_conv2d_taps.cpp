@@ -110,27 +110,11 @@ TEST_P(Conv2dTapsTest, sums_do_not_drift_over_constant_data) {
   if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "few blocks with many pixels each";
   const Conv2dCase c{.images = 3, .channels = 2112, .height = 50, .width = 50, .out_channels = 4224, .groups = 264};
   Conv2dProblem<float> problem(ctx, c);
-  constexpr float x = 0.7f, out_grad = 0.3f;
-  problem.fill("x", [](std::size_t) { return x; });
-  problem.fill("out_grad", [](std::size_t) { return out_grad; });
+  problem.fill_with_constants();
   problem.refs["x_grad"] = {};
   for (const Math math : {Math::ieee, Math::tf32}) {
     problem.run_grad(Context(ctx).math(math));
-    const double tolerance = math == Math::tf32 ? 0x1p-10 : 2 * Conv2dProblem<float>::default_tolerance;
-    Conv2dTensor<float>& weight_grad = problem.tensors.at("weight_grad");
-    weight_grad.download();
-    for (std::size_t i = 0; i < weight_grad.size(); ++i) {
-      // A tap beside the middle meets no padding in all rows, or columns, but one.
-      const std::size_t tap = i % 9, rows = tap / 3 == 1 ? 50 : 49, columns = tap % 3 == 1 ? 50 : 49;
-      const double expected = 3.0 * static_cast<double>(rows * columns) * double{x} * double{out_grad};
-      ASSERT_NEAR(weight_grad[i], expected, tolerance * expected) << "element " << i;
-    }
-    Conv2dTensor<float>& bias_grad = problem.tensors.at("bias_grad");
-    bias_grad.download();
-    for (std::size_t i = 0; i < bias_grad.size(); ++i) {
-      const double expected = 3.0 * 2500.0 * double{out_grad};
-      ASSERT_NEAR(bias_grad[i], expected, Conv2dProblem<float>::default_tolerance * expected) << "element " << i;
-    }
+    problem.expect_sums_of_constants(math == Math::tf32 ? 0x1p-10 : 2 * Conv2dProblem<float>::default_tolerance);
   }
 }
 

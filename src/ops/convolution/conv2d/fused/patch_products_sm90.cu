@@ -14,6 +14,8 @@ namespace {
 
 using blas::sm90::Precision;
 using blas::sm90::SharedAddress;
+using fused_sm90::in_whole_swizzles;
+using fused_sm90::unit_bytes;
 using Plan = PatchProductsPlan;
 
 constexpr const char* label = "portops::conv2d_grad::weight_grad[patches]";
@@ -25,12 +27,10 @@ constexpr int columns = TapTriples::taps * Plan::channels;  ///< of a product
 constexpr int patch_pixels = Plan::side * Plan::side;
 constexpr int instruction_pixels = 16, instructions = patch_pixels / instruction_pixels;  ///< of a patch
 constexpr int instruction_rows = instruction_pixels / Plan::side;
-constexpr int unit_bytes = 16;
 constexpr int x_line = Plan::channels * 4;     ///< bytes of a pixel of x where it is split
 constexpr int term_line = Plan::channels * 2;  ///< of one in products
 constexpr int box_line = 128;                  ///< of a pixel of out_grad in a box
 constexpr int box_bytes = patch_pixels * box_line;
-constexpr int shared_bytes = 227 * 1024;
 
 /// What a block has in shared memory: stages of x, as it is copied and, where it is split, its terms, and of out_grad;
 /// and barriers. All are swizzled by where they lie.
@@ -50,8 +50,6 @@ struct Layout {
         barriers_at(plan.stages * stage_bytes),
         split_barriers_at(barriers_at + plan.stages * 16),
         bytes(split_barriers_at + plan.stages * 8) {}
-
-  __host__ __device__ static int in_whole_swizzles(int bytes) { return (bytes + 1023) / 1024 * 1024; }
 };
 
 /// The four maps of out_grad are those of all of it and of the columns, the rows, or both that the last patches of an
@@ -549,7 +547,7 @@ std::optional<PatchProductsPlan> plan_patch_products(const Windows& windows, int
   const std::int64_t channel_tiles = ceil_div(windows.channels, Plan::channels);
   const std::int64_t patches = windows.images * plan.across * plan.down;
   constexpr int most_stages = 6;
-  for (plan.stages = most_stages; plan.stages > 1 && Layout(plan).bytes > shared_bytes;) --plan.stages;
+  for (plan.stages = most_stages; plan.stages > 1 && Layout(plan).bytes > fused_sm90::most_shared_bytes;) --plan.stages;
   // Of a share: few take less than adding up its sums, and sums of many lose what is added to them.
   constexpr std::int64_t least_patches = 4, most_patches = 256, most_shares = 65535;
   if (plan.stages < 2 || 2 * out_tiles * channel_tiles > multiprocessors || patches >= INT32_MAX) return std::nullopt;

@@ -14,6 +14,12 @@
 
 namespace portops::impl::fused_sm90 {
 
+/// Bytes of shared memory that a block can have.
+constexpr int most_shared_bytes = 227 * 1024;
+
+/// So many bytes as a multiple of what swizzles repeat.
+PORTOPS_FUNCTION constexpr int in_whole_swizzles(int bytes) { return (bytes + 1023) / 1024 * 1024; }
+
 /// The pixels of x in the windows of a patch of pixels of out.
 struct PatchWindow {
   std::int64_t width, height;
@@ -34,7 +40,6 @@ struct PatchWindow {
 /// warpgroups stages for windows and, in f32 that is not rounded, the terms of one stage; biases; and barriers.
 struct ResidentLayout {
   static constexpr int pixels = 64;  ///< of a tile, which is a warpgroup's
-  static constexpr int most_bytes = 227 * 1024;
   /// Beyond, another stage has nothing to hide.
   static constexpr int most_stages = 8;
 
@@ -78,7 +83,7 @@ struct ResidentLayout {
       down = Divisor(static_cast<std::uint32_t>(ceil_div(of.out_height, patch_side)));
     }
     tile_stages = plan.steps / stage_taps;
-    if (plan.steps > most_bytes / tile_bytes) return;
+    if (plan.steps > most_shared_bytes / tile_bytes) return;
     const int weight_bytes = plan.steps * tile_bytes;
     const bool splits = element == 4 && !plan.tf32;
     constexpr int terms = 3;
@@ -87,7 +92,7 @@ struct ResidentLayout {
     const int least_stages = splits ? 1 : is_patches ? 2 : 3;
     for (int count = most_warpgroups(plan.rows, element); count >= 2; --count) {
       const int fixed = weight_bytes + plan.rows * 4 + 16;
-      const int left = (most_bytes - fixed) / count - terms * term_bytes;
+      const int left = (most_shared_bytes - fixed) / count - terms * term_bytes;
       stages = std::clamp(left / (stage_bytes + 16), 0, splits ? 2 : most_stages);
       if (stages < least_stages) continue;
       warpgroups = count;
@@ -99,10 +104,6 @@ struct ResidentLayout {
       return;
     }
   }
-
- private:
-  /// So many bytes as a multiple of what swizzles repeat.
-  static int in_whole_swizzles(int bytes) { return (bytes + 1023) / 1024 * 1024; }
 };
 
 }  // namespace portops::impl::fused_sm90

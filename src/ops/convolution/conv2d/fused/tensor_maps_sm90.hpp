@@ -21,7 +21,7 @@ __device__ inline Pixel locate_in_order(const Windows& windows, std::int64_t ind
   return {image, y, in_image - y * windows.out_width};
 }
 
-constexpr std::int64_t unit_bytes = 16;
+constexpr int unit_bytes = 16;
 
 /// A function of the driver, with which this library is not linked, or null where it has none of that name.
 template <class Function>
