@@ -14,12 +14,28 @@ namespace portops::impl {
 /// host wait for the buffer's previous use.
 using AsArguments = Kokkos::Experimental::WorkItemProperty::HintLightWeight_t;
 
+/// functor(0) on this thread, told to profilers as Kokkos tells kernels. To wake OpenMP's other threads for one item
+/// takes longer than most items do. It waits for nobody: calls on one instance come one after the other in any case.
+template <Backend B, class Functor>
+void run_single_item(const Context& ctx, const std::string& label, const Functor& functor) {
+  std::uint64_t kernel = 0;
+  const bool is_profiled = Kokkos::Tools::profileLibraryLoaded();
+  if (is_profiled) {
+    Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(instance<B>(ctx)), &kernel);
+  }
+  functor(std::int64_t{0});
+  if (is_profiled) Kokkos::Tools::endParallelFor(kernel);
+}
+
 /// Enqueues functor(i) for 0 ≤ i < items. So many teams of 256 threads are to fit a GPU's multiprocessor at once (0: as
 /// many as do).
 template <Backend B, int blocks, class Functor>
 void launch_items(const Context& ctx, const std::string& label, const Functor& functor, std::int64_t items) {
   using Policy =
       Kokkos::RangePolicy<SpaceOf<B>, Kokkos::IndexType<std::int64_t>, Kokkos::LaunchBounds<256, blocks>, AsArguments>;
+  if constexpr (B == Backend::openmp) {
+    if (items == 1) return run_single_item<B>(ctx, label, functor);
+  }
   Kokkos::parallel_for(label, Policy(instance<B>(ctx), 0, items), functor);
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/exec/tensor.hpp"
 
+#include "core/exec/launch.hpp"
 #include "core/exec/memory_counters.hpp"
 #include "core/exec/region.hpp"
-#include "core/exec/spaces.hpp"
 #include "core/types/fail.hpp"
 #include "core/types/overlap.hpp"
 #include "portops/core/config.hpp"
@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 
 #if defined(PORTOPS_HAS_CUDA)
@@ -99,11 +100,11 @@ struct CopyBytes {
   }
 };
 
-template <class Space>
-void copy_on_host(const Space& space, const CopyBytes& functor) {
-  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+template <Backend B>
+void copy_on_host(const Context& ctx, const CopyBytes& functor) {
+  static const std::string label = "portops::copy[host]";
   const auto blocks = static_cast<std::int64_t>((functor.bytes + CopyBytes::block - 1) / CopyBytes::block);
-  Kokkos::parallel_for("portops::copy[host]", Policy(space, 0, blocks), functor);
+  impl::launch_items<B, 0>(ctx, label, functor, blocks);
 }
 
 }  // namespace
@@ -144,10 +145,10 @@ void copy(const Context& ctx, const TensorRef& x, const TensorRef& out) {
     }
 #endif
 #if defined(PORTOPS_HAS_OPENMP)
-    case Backend::openmp: return copy_on_host(impl::instance<Backend::openmp>(ctx), functor);
+    case Backend::openmp: return copy_on_host<Backend::openmp>(ctx, functor);
 #endif
 #if defined(PORTOPS_HAS_SERIAL)
-    case Backend::serial: return copy_on_host(impl::instance<Backend::serial>(ctx), functor);
+    case Backend::serial: return copy_on_host<Backend::serial>(ctx, functor);
 #endif
     default: return;
   }

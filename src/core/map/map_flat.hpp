@@ -12,9 +12,9 @@ namespace portops::impl {
 
 /// outputs = f(inputs) over a FlatPlan.
 ///
-/// The first work items take a run of packs each (one pack on a GPU, more on a host), the next ones the packs that are
-/// left, the last ones the elements before the first pack and after the last. `form` is the plan's: the code for more
-/// than it needs would cost registers.
+/// The first work items take a run of packs each (one pack on a GPU, more on a host). What is left are the packs behind
+/// the last run, and the elements before the first pack and after the last: on a GPU an item each, on a host one for
+/// all of them. `form` is the plan's: the code for more than it needs would cost registers.
 template <Backend B, class T, class F, FlatForm form>
 class MapFlat {
  public:
@@ -28,8 +28,9 @@ class MapFlat {
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
     // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
-    host_packs_ = plan.streaming ? 512 : 8;
+    // So little that it takes no longer than to wake other threads is one item.
     const std::int64_t packs = (plan.size - plan.head) / pack;
+    host_packs_ = plan.streaming ? 512 : plan.size <= host_alone ? host_alone / pack : 8;
     runs_ = packs / run_packs();
     single_packs_ = static_cast<int>(packs % run_packs());
     take_operands(operand_, plan.operand);
@@ -42,22 +43,22 @@ class MapFlat {
     }
   }
 
-  std::int64_t items() const { return runs_ + single_packs_ + (size_ - packs() * pack); }
+  std::int64_t items() const { return runs_ + (B == Backend::cuda ? edges() : single_packs_ + edges() > 0 ? 1 : 0); }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    const std::int64_t behind_runs = item - runs_;
-    if (behind_runs < 0) {
-      map_run(head_ + item * (run_packs() * pack));
-    } else if (behind_runs < single_packs_) {
-      map_pack<pack>(head_ + (runs_ * run_packs() + behind_runs) * pack);
-      if (streaming_) end_of_streaming<B>();
+    if (item < runs_) {
+      map_packs(head_ + item * (run_packs() * pack), run_packs());
+    } else if constexpr (B == Backend::cuda) {
+      map_edge(item - runs_);
     } else {
-      const std::int64_t edge = behind_runs - single_packs_;
-      map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
+      map_packs(head_ + runs_ * (run_packs() * pack), single_packs_);
+      for (std::int64_t edge = 0; edge < edges(); ++edge) map_edge(edge);
     }
   }
 
  private:
+  static constexpr int host_alone = 2048;  ///< elements
+
   using Operand = MapFlatOperand<T>;
 
   /// The loop's axes, for operands that are found by positions.
@@ -72,9 +73,15 @@ class MapFlat {
   KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? 1 : host_packs_; }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * run_packs() + single_packs_; }
 
-  KOKKOS_FORCEINLINE_FUNCTION void map_run(std::int64_t first) const {
-    for (int p = 0; p < run_packs(); ++p) map_pack<pack>(first + p * pack);
+  /// The elements before the first pack and after the last.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t edges() const { return size_ - packs() * pack; }
+
+  KOKKOS_FORCEINLINE_FUNCTION void map_packs(std::int64_t first, int count) const {
+    for (int p = 0; p < count; ++p) map_pack<pack>(first + p * pack);
     if (streaming_) end_of_streaming<B>();
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void map_edge(std::int64_t edge) const {
+    map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
   }
 
   /// Maps N elements from `at` on: a whole pack, or one.
