@@ -50,6 +50,21 @@ ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents
   return layout;
 }
 
+/// Of the parts that a split makes.
+std::vector<ViewLayout> divided_layouts(const Program& program, const Call& call, const Extents& strides) {
+  const std::int64_t raw = std::get<std::int64_t>(call.attributes.at("axis"));
+  const int axis = static_cast<int>(raw < 0 ? raw + strides.rank() : raw);
+  std::vector<ViewLayout> layouts;
+  std::int64_t offset = 0;
+  for (const ValueId part : call.results("out")) {
+    const Extents& extents = program.value(part).extents;
+    if (extents.product() == 0) return {};
+    layouts.push_back({offset, strides});
+    offset += extents[axis] * strides[axis];
+  }
+  return layouts;
+}
+
 }  // namespace
 
 bool lie_alike(const Extents& extents, const Extents& strides, const Extents& others) {
@@ -118,34 +133,39 @@ Needs needs_of(const Program& program, const std::vector<std::uint8_t>& constant
   return needs;
 }
 
-std::optional<ViewPair> view_of(const Call& call) {
+std::vector<View> views_of(const Call& call) {
+  std::vector<View> views;
+  if (call.op == "split") {
+    const ValueId x = call.input("x")->value();
+    for (const ValueId part : call.results("out")) views.push_back({x, part});
+    return views;
+  }
   if (call.op != "reshape" && call.op != "transpose" && call.op != "slice" && call.op != "reshape_grad" &&
       call.op != "transpose_grad") {
-    return {};
+    return views;
   }
   const auto& [from, to] = find_operator(call.op).inplace.front();
-  const Operand* output = call.output(to);
-  if (output == nullptr) return {};
-  return ViewPair{call.input(from)->value(), output->value()};
+  if (const Operand* output = call.output(to)) views.push_back({call.input(from)->value(), output->value()});
+  return views;
 }
 
-std::optional<ViewLayout> view_layout(const Program& program, const Call& call, const Extents& strides) {
-  const ViewPair pair = *view_of(call);
-  const Extents& extents = program.value(pair.from).extents;
-  if (call.op == "transpose") return transposed_layout(call, strides, false);
-  if (call.op == "transpose_grad") return transposed_layout(call, strides, true);
+std::vector<ViewLayout> view_layouts(const Program& program, const Call& call, const Extents& strides) {
+  if (call.op == "split") return divided_layouts(program, call, strides);
+  if (call.op == "transpose") return {transposed_layout(call, strides, false)};
+  if (call.op == "transpose_grad") return {transposed_layout(call, strides, true)};
+  const View view = views_of(call).front();
+  const Extents &before = program.value(view.from).extents, &after = program.value(view.to).extents;
   if (call.op == "slice") {
-    const Extents& sliced = program.value(pair.to).extents;
-    if (sliced.product() == 0) return {};
-    return sliced_layout(call, extents, sliced, strides);
+    if (after.product() == 0) return {};
+    return {sliced_layout(call, before, after, strides)};
   }
-  if (!is_row_major(extents, strides)) return {};
-  return ViewLayout{.strides = program.value(pair.to).extents.row_major_strides()};
+  if (!is_row_major(before, strides)) return {};
+  return {ViewLayout{.strides = after.row_major_strides()}};
 }
 
 std::vector<InPlacePair> in_place_pairs(const Call& call) {
-  if (view_of(call)) return {};
   std::vector<InPlacePair> pairs;
+  if (!views_of(call).empty()) return pairs;
   for (const auto& [from, to] : find_operator(call.op).inplace) {
     const Operand* input = call.input(from);
     const Operand* output = call.output(to);

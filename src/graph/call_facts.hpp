@@ -26,22 +26,22 @@ Needs needs_of(const Program& program, const std::vector<std::uint8_t>& constant
 /// Whether the call reads the elements of an input, not its extents alone, where these outputs are computed.
 bool reads_elements(const Call& call, std::string_view input, const std::vector<std::uint8_t>& computed);
 
-/// Where the elements of a call's output lie within those of its input, from whose first one `offset` counts.
+/// An output of a call that moves nothing: it shows elements of an input.
+struct View {
+  ValueId from;
+  ValueId to;
+};
+/// All outputs of a reshape, transpose, slice or split, or of the gradient of one of the first two. Of other calls
+/// there are none.
+std::vector<View> views_of(const Call& call);
+
+/// Where the elements of a view lie within those of its input, from whose first one `offset` counts.
 struct ViewLayout {
   std::int64_t offset = 0;  ///< in elements
   Extents strides;
 };
-
-/// What a call takes and gives where it moves nothing but a tensor's shape: reshape, transpose, slice, and the
-/// gradients of the first two.
-struct ViewPair {
-  ValueId from;
-  ValueId to;
-};
-std::optional<ViewPair> view_of(const Call& call);
-
-/// The layout of the output over an input of these strides; none where strides cannot say it.
-std::optional<ViewLayout> view_layout(const Program& program, const Call& call, const Extents& strides);
+/// The layouts of the views of such a call, over an input of these strides; none where strides cannot say them all.
+std::vector<ViewLayout> view_layouts(const Program& program, const Call& call, const Extents& strides);
 
 /// The pairs of an input and an output that may be the same memory, of lists those in the same place. Pairs that are
 /// views are not among them.

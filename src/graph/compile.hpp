@@ -15,10 +15,11 @@ namespace portops::graph {
 
 struct CompiledData;
 
-/// Which reshapes, transpositions and slices move nothing: the calls behind them read the elements where they lie.
-/// None; those whose elements lie one after the other and begin where a copy's could, a multiple of 256 bytes behind
-/// what they show; or all that strides can say. Operators that add up may do so in another order where elements lie
-/// otherwise: with `all` they round as plain calls on transposed() and sliced() do.
+/// Which reshapes, transpositions, slices and splits move nothing: the calls behind them read the elements where they
+/// lie. None; those whose elements lie one after the other and begin where a copy's could, a multiple of 256 bytes
+/// behind what they show; or all that strides can say. A split's parts are views together or not at all. Operators that
+/// add up may do so in another order where elements lie otherwise: with `all` they round as plain calls on transposed()
+/// and sliced() do.
 enum class Views : std::uint8_t { none, contiguous, all };
 
 struct CompileParams {

@@ -38,8 +38,9 @@ std::vector<LiveBytes> live_bytes_of(const Program& program, const Plan& plan) {
     }
     const Call& call = program.calls()[static_cast<std::size_t>(step.call)];
     if (step.kind == Step::Kind::view) {
-      const ViewPair pair = *view_of(call);
-      shown[static_cast<std::size_t>(pair.to.index)] = shown[static_cast<std::size_t>(pair.from.index)];
+      for (const View& view : views_of(call)) {
+        shown[static_cast<std::size_t>(view.to.index)] = shown[static_cast<std::size_t>(view.from.index)];
+      }
       continue;
     }
     for (const ValueId value : needs.reads[static_cast<std::size_t>(step.call)]) read(value.index, number);

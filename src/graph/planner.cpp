@@ -76,6 +76,7 @@ class Planner {
 
   void choose_layouts();
   void find_views();
+  bool may_be_view(const ValueInfo& value, std::int64_t offset, const Extents& strides) const;
   void schedule();
   void choose_results();
   void place_outputs(std::int32_t step);
@@ -127,23 +128,32 @@ void Planner::find_views() {
   if (params_.views == Views::none) return;
   for (std::size_t number = 0; number < program_.calls().size(); ++number) {
     const Call& call = program_.calls()[number];
-    const auto pair = view_of(call);
-    if (!pair || needs_.calls[number] == 0 || is_output[static_cast<std::size_t>(pair->to.index)] != 0) continue;
-    const ValueState& from = state(pair->from);
-    const auto layout = view_layout(program_, call, from.strides);
-    if (!layout) continue;
-    const ValueInfo& shown = program_.value(pair->to);
-    const std::int64_t offset = from.offset + layout->offset;
-    // Products choose their way by where operands begin, too: a copy begins as memory from the pool does.
-    const bool is_like_a_copy = is_row_major(shown.extents, layout->strides) &&
-                                offset * static_cast<std::int64_t>(size_of(shown.type)) % arena_alignment == 0;
-    if (params_.views == Views::contiguous && !is_like_a_copy) continue;
-    ValueState& to = state(pair->to);
-    to.root = from.root;
-    to.offset = offset;
-    to.strides = layout->strides;
+    const std::vector<View> views = views_of(call);
+    if (views.empty() || needs_.calls[number] == 0) continue;
+    const ValueState& from = state(views.front().from);
+    const std::vector<ViewLayout> layouts = view_layouts(program_, call, from.strides);
+    bool moves_nothing = !layouts.empty();
+    for (std::size_t i = 0; moves_nothing && i < views.size(); ++i) {
+      moves_nothing = is_output[static_cast<std::size_t>(views[i].to.index)] == 0 &&
+                      may_be_view(program_.value(views[i].to), from.offset + layouts[i].offset, layouts[i].strides);
+    }
+    if (!moves_nothing) continue;
     is_view_[number] = 1;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      ValueState& to = state(views[i].to);
+      to.root = from.root;
+      to.offset = from.offset + layouts[i].offset;
+      to.strides = layouts[i].strides;
+    }
   }
+}
+
+/// Whether a value may show another one's elements, from that one on.
+bool Planner::may_be_view(const ValueInfo& value, std::int64_t offset, const Extents& strides) const {
+  if (params_.views != Views::contiguous) return true;
+  // Products choose their way by where operands begin, too: a copy begins as memory from the pool does.
+  return is_row_major(value.extents, strides) &&
+         offset * static_cast<std::int64_t>(size_of(value.type)) % arena_alignment == 0;
 }
 
 /// Which instance runs what, by what stands on what.

@@ -143,8 +143,16 @@ void Verifier::add_call(std::int32_t step) {
   }
 }
 
-/// That each element of `to` lies where the call would take it from.
-void Verifier::check_shown(std::int32_t step, const Call& call, std::int32_t from, std::int32_t to) const {
+/// Along which axis a split divides a tensor of that rank.
+int Verifier::split_axis(const Call& call, int rank) {
+  const auto axis = std::get<std::int64_t>(call.attributes.at("axis"));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+/// That each element of `to` lies where the call would take it from. `parts_before`: extents of the parts of a split
+/// before this one, added up.
+void Verifier::check_shown(std::int32_t step, const Call& call, std::int32_t from, std::int32_t to,
+                           std::int64_t parts_before) const {
   const Place &source = place(from), &target = place(to);
   const Extents &before = info(from).extents, &after = info(to).extents;
   const auto wrong = [&] { refuse(step_name(step), ": ", name(to), " does not show ", name(from)); };
@@ -177,6 +185,8 @@ void Verifier::check_shown(std::int32_t step, const Call& call, std::int32_t fro
       offset += first * source.strides[axis];
       if (after[axis] > 1) strides[axis] = by * source.strides[axis];  // of one element any step will do
     }
+  } else if (call.op == "split") {
+    offset = parts_before * source.strides[split_axis(call, before.rank())];
   } else if (call.op == "reshape" || call.op == "reshape_grad") {
     if (!is_laid_out_in_rows(from) || !is_laid_out_in_rows(to)) wrong();
     strides = target.strides;
@@ -194,19 +204,24 @@ void Verifier::add_view(std::int32_t step) {
   const bool is_gradient = call.op.ends_with("_grad");
   const Operand* input = call.input(is_gradient ? "out_grad" : "x");
   const Operand* output = call.output(is_gradient ? "x_grad" : "out");
-  if (input == nullptr || output == nullptr || !input->is_value() || !output->is_value()) {
-    refuse(step_name(step), " shows nothing");
+  if (input == nullptr || output == nullptr || !input->is_value()) refuse(step_name(step), " shows nothing");
+  const std::int32_t from = input->value().index;
+  std::int64_t parts_before = 0;
+  for (const ValueId shown : output->values()) {
+    const std::int32_t to = shown.index;
+    if (place(from).memory == MemoryKind::none || place(to).memory == MemoryKind::none) {
+      refuse(step_name(step), " shows what lies nowhere");
+    }
+    if (shown_[static_cast<std::size_t>(from)] == nowhere) {
+      refuse(step_name(step), " shows ", name(from), ", which nothing before it makes");
+    }
+    if (shown_[static_cast<std::size_t>(to)] != nowhere) {
+      refuse(step_name(step), " makes ", name(to), ", which is there");
+    }
+    check_shown(step, call, from, to, parts_before);
+    shown_[static_cast<std::size_t>(to)] = shown_[static_cast<std::size_t>(from)];
+    if (call.op == "split") parts_before += info(to).extents[split_axis(call, info(to).extents.rank())];
   }
-  const std::int32_t from = input->value().index, to = output->value().index;
-  if (place(from).memory == MemoryKind::none || place(to).memory == MemoryKind::none) {
-    refuse(step_name(step), " shows what lies nowhere");
-  }
-  if (shown_[static_cast<std::size_t>(from)] == nowhere) {
-    refuse(step_name(step), " shows ", name(from), ", which nothing before it makes");
-  }
-  if (shown_[static_cast<std::size_t>(to)] != nowhere) refuse(step_name(step), " makes ", name(to), ", which is there");
-  check_shown(step, call, from, to);
-  shown_[static_cast<std::size_t>(to)] = shown_[static_cast<std::size_t>(from)];
 }
 
 void Verifier::add_copy(std::int32_t step) {

@@ -112,6 +112,42 @@ TEST_P(GraphExecutionTest, ViewsThatKeepTheBitsBeginWhereCopiesDo) {
   }
 }
 
+TEST_P(GraphExecutionTest, SplitsMoveNothing) {
+  const auto parts_of = [](Program& program, ValueId x, const Integers& sections, std::int64_t axis) {
+    return program
+        .add_call({.op = "split", .inputs = {{"x", x}}, .attributes = {{"sections", sections}, {"axis", axis}}})
+        .results("out");
+  };
+  for (const std::int64_t axis : {0, 1, -1, -2}) {
+    Program program;
+    const ValueId x = program.call("gelu", {{"x", program.add_input("x", ElementType::f32, {8, 8})}});
+    const std::vector<ValueId> parts = parts_of(program, x, {3, 1, 4}, axis);
+    // Of a part, which is a part of a part.
+    const std::vector<ValueId> halves = parts_of(program, parts[2], {2, 2}, axis);
+    program.add_output("y", program.call("relu", {{"x", parts[0]}}));
+    program.add_output("z", program.call("add", {{"x", halves[1]}, {"y", halves[0]}}));
+    EXPECT_EQ(CompiledProgram(ctx, program).calls(), 3);
+    EXPECT_EQ(CompiledProgram(ctx, program, CompileParams::same_bits()).calls(), 5);
+    EXPECT_EQ(CompiledProgram(ctx, program, {.views = graph::Views::none}).calls(), 5);
+    check(program);
+    check(program, {});
+    // A result is in memory of its own, and so are all parts then.
+    program.add_output("part", parts[1]);
+    EXPECT_EQ(CompiledProgram(ctx, program).calls(), 4);
+    check(program, {});
+  }
+  // Parts that begin where copies do, 256 bytes apart; and one without elements.
+  for (const std::int64_t empty : {0, 1}) {
+    Program program;
+    const ValueId x = program.call("gelu", {{"x", program.add_input("x", ElementType::f32, {4 + empty, 64})}});
+    const std::vector<ValueId> parts = parts_of(program, x, {1, empty, 3}, 0);
+    program.add_output("y", program.call("softmax", {{"x", parts[0]}}));
+    program.add_output("z", program.call("softmax", {{"x", parts[2]}}));
+    EXPECT_EQ(CompiledProgram(ctx, program, CompileParams::same_bits()).calls(), empty == 0 ? 4 : 3);
+    check(program);
+  }
+}
+
 TEST_P(GraphExecutionTest, ResultsMayBeInputsConstantsAndTwice) {
   Program program;
   const ValueId x = program.add_input("x", ElementType::f32, {4});
