@@ -46,8 +46,11 @@ class Check:
         self.judge(name, actual, expected, actual != expected)
 
     def judge_sums(self, name, actual, expected, magnitude):
-        """That sums are as near to those in float64 as rounding explains, relative to the magnitudes summed."""
-        near = (actual.double() - expected).abs() <= SUMMING[actual.dtype] * magnitude
+        """That sums are as near to those in float64 as rounding explains, relative to the magnitudes summed; below the
+        normal numbers, as half of what is between two of them."""
+        info = torch.finfo(actual.dtype)
+        least = info.smallest_normal * info.eps / 2
+        near = (actual.double() - expected).abs() <= SUMMING[actual.dtype] * magnitude + least
         self.judge(name, actual, expected, ~near)  # a NaN is not near
 
 
