@@ -4,11 +4,10 @@
 
 #include "core/lanes/other_lane.hpp"
 #include "core/lanes/prefetch.hpp"
-#include "core/lanes/team_scan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/columns_grad_lists.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_plan.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles_scratch.hpp"
-#include "ops/convolution/deform_conv2d/gradient/sample_tile.hpp"
 
 #include <cstdint>
 
@@ -16,8 +15,9 @@ namespace portops::impl {
 
 /// On a GPU: what ColumnsGrad does, for tiles of pixels of out, whose samples share the pixels of x. A team takes the
 /// channels chunk by chunk: the products first, each sample by eight threads, and then x_grad, whose pixels each have
-/// a list of the samples that they are a corner of: they are added up in registers, and by one atomic addition. A team
-/// that has all channels writes what follows from the products; others leave theirs for ProductsOfBlocks.
+/// a list (columns_grad_lists.hpp) of the samples that they are a corner of: they are added up in registers, and by one
+/// atomic addition. A team that has all channels writes what follows from the products; others leave theirs for
+/// ProductsOfBlocks.
 ///
 /// What it takes are instructions more than memory: numbers of samples, pixels and vectors have 32 bits, and nothing is
 /// divided that a tile can know before.
@@ -26,7 +26,7 @@ class ColumnsGradTiles {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int threads = 256;
+  static constexpr int threads = ColumnsGradLists<B, T>::threads;
   static constexpr int blocks = 3;
   std::int64_t first_team = 0;
 
@@ -54,14 +54,13 @@ class ColumnsGradTiles {
                    bool makes_columns, const ColumnsGradTargets<T>& targets, A* products)
       : plan_(plan(windows)),
         windows_(windows),
-        sampler_(sampler),
+        lists_(windows, sampler, x, plan_.samples(), targets.wants_products(), targets.x_grad != nullptr),
         chunks_(windows),
         by_shares_(plan_.shares),
         by_across_(plan_.across),
         by_down_(plan_.down),
         by_phases_(plan_.phases),
         by_groups_(windows.deformable_groups),
-        by_kernel_width_(static_cast<std::uint32_t>(windows.kernel_width)),
         window_y_(window_begin(plan_.height, windows.stride_y, windows.top, windows.kernel_height, windows.dilation_y,
                                window_rows)),
         window_x_(window_begin(plan_.width, windows.stride_x, windows.left, windows.kernel_width, windows.dilation_x,
@@ -69,10 +68,6 @@ class ColumnsGradTiles {
         image_columns_(windows.pixels() * windows.column()),
         image_x_grads_(windows.area() * windows.channels),
         x_(x),
-        x_row_(static_cast<std::uint32_t>(x.stride[2] / vector)),
-        x_pixel_(static_cast<std::uint32_t>(x.stride[3] / vector)),
-        column_(static_cast<std::uint32_t>(windows.column() / vector)),
-        column_tap_(static_cast<std::uint32_t>(windows.group_channels() / vector)),
         column_grads_(column_grads),
         makes_columns_(makes_columns),
         wants_products_(targets.wants_products()),
@@ -92,8 +87,8 @@ class ColumnsGradTiles {
       return static_cast<int>(by_shares_.quotient(std::int64_t{chunks_.count()} * share));
     };
     const int begin = first_chunk(place.share), end = first_chunk(place.share + 1);
-    find_samples(team, place, scratch, place.of_columns + chunks_(place.group, begin).column);
-    if (x_grad_ != nullptr) make_lists(team, place, scratch);
+    lists_.find(team, place, scratch, place.of_columns + chunks_(place.group, begin).column);
+    if (x_grad_ != nullptr) lists_.make(team, place, scratch);
     for (int i = begin; i < end; ++i) {
       const auto pack = chunks_(place.group, i);
       wants_products_ || makes_columns_ ? take_chunk<true>(team, place, scratch, pack, i == begin, i + 1 < end)
@@ -109,26 +104,22 @@ class ColumnsGradTiles {
   using Scratch = ColumnsGradTilesScratch<B, T>;
   using Record = typename Scratch::Record;
   using Fraction = typename Scratch::Fraction;
-  using Entry = typename Scratch::Entry;
   using TwoEntries = typename Scratch::TwoEntries;
   using Target = typename Scratch::Target;
   using Flag = typename Scratch::Flag;
   static constexpr int vector_bytes = Scratch::vector_bytes, vector = Scratch::vector, vectors = Scratch::vectors;
   static constexpr int chunk = Scratch::chunk;
   static constexpr int window_rows = Scratch::window_rows, window_columns = Scratch::window_columns;
-  static constexpr int keys = Scratch::keys;
-  static constexpr int key_bits = Scratch::key_bits, unknown_key = Scratch::unknown_key;
   static constexpr int flag_bits = Scratch::flag_bits;
   static constexpr Flag steps_right = Scratch::steps_right, steps_down = Scratch::steps_down;
   static constexpr Flag is_outside = Scratch::is_outside, is_nan = Scratch::is_nan;
   static constexpr int slots = threads / vectors;  ///< samples, or pixels of x, that a team takes at once
   static constexpr int own_samples = (ColumnsGradTilesPlan::most_samples + slots - 1) / slots;
-  static constexpr int row_bytes = vectors * vector_bytes;  ///< of a sample's chunk in scratch
+  static constexpr int row_bytes = Scratch::row_bytes;
   using Vector = Word<T, vector>;
   using Index = TileSamples::Index;
   /// What Kokkos gives a team.
   static_assert(Scratch::bytes(ColumnsGradTilesPlan::most_samples) + 16 <= 48 << 10);
-  static_assert(threads / 32 == Scratch::warps && keys % threads == 0);
 
   /// Where the window of the first tile begins along an axis: its middle is that of what a tile samples with offsets
   /// of 0. Modulo 2³², as all places in the window are.
@@ -137,12 +128,9 @@ class ColumnsGradTiles {
     return static_cast<std::uint32_t>(((pixels - 1) * stride + (kernel - 1) * dilation + 2 - window) / 2 - padding);
   }
 
-  struct Place : SampleTile {
-    std::int64_t image;
-    int group;  ///< deformable
+  struct Place : ColumnsGradTile {
     int share;
-    std::uint32_t window_y, window_x;  ///< where the window begins in x, perhaps before it
-    const T* of_x;                     ///< the image's
+    const T* of_x;  ///< the image's
     T* of_columns;
     A* of_x_grad;  ///< where that is wanted
   };
@@ -170,165 +158,6 @@ class ColumnsGradTiles {
     place.of_columns = column_grads_ + place.image * image_columns_;
     if (x_grad_ != nullptr) place.of_x_grad = x_grad_ + place.image * image_x_grads_;
     return place;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION Sample<A> sample_at(const Place& place, const Index& at) const {
-    const auto k = static_cast<int>(by_kernel_width_.quotient(static_cast<std::uint32_t>(at.tap)));
-    const int l = at.tap - k * static_cast<int>(by_kernel_width_.value());
-    return sampler_.sample(sampler_.position(place.image, at.y, at.x, place.group, k, l));
-  }
-  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t pixel_of(const Index& at) const {
-    return static_cast<std::uint32_t>(at.y) * static_cast<std::uint32_t>(windows_.out_width) +
-           static_cast<std::uint32_t>(at.x);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t column_of(const Index& at) const {
-    return pixel_of(at) * column_ + static_cast<std::uint32_t>(at.tap) * column_tap_;
-  }
-
-  /// Where a pixel of x lies in the window; negative outside.
-  KOKKOS_FORCEINLINE_FUNCTION static int key_of(std::uint32_t in_y, std::uint32_t in_x) {
-    return in_y < window_rows && in_x < window_columns ? static_cast<int>(in_y * window_columns + in_x) : -1;
-  }
-
-  /// Calls action(key, pixel, weight) for the corners of a sample, of which some may lie outside of the window.
-  template <class Action>
-  KOKKOS_FUNCTION void for_corners(const Place& place, const Sample<A>& sample, const Action& action) const {
-    A weight[corners];
-    factored_weights(sample, weight);
-    for (int k = 0; k < corners; ++k) {
-      if (!sample.exists[k]) continue;
-      const auto y = static_cast<std::uint32_t>(sample.y) + (k >= 2 && sample.steps_down ? 1u : 0u);
-      const auto x = static_cast<std::uint32_t>(sample.x) + (k % 2 == 1 && sample.steps_right ? 1u : 0u);
-      action(key_of(y - place.window_y, x - place.window_x), y * static_cast<std::uint32_t>(windows_.width) + x,
-             weight[k]);
-    }
-  }
-
-  /// Makes the records and counts the samples of each pixel in the window. `grads`: where the gradients of the team's
-  /// first chunk lie, which are asked for.
-  KOKKOS_FUNCTION void find_samples(const Team& team, const Place& place, const Scratch& scratch,
-                                    const T* grads) const {
-    for (int i = team.team_rank(); i < keys; i += threads) scratch.counters[i] = 0;
-    for (int i = team.team_rank(); i < chunk; i += threads) scratch.grads[plan_.samples() * chunk + i] = T(0.0f);
-    if (team.team_rank() == 0) *scratch.stray_count = 0;
-    team.team_barrier();
-    const TileSamples samples(place);
-    for (int i = team.team_rank(); i < place.samples(); i += threads) {
-      const Index at = samples(i);
-      prefetch(grads + std::uint64_t{column_of(at)} * vector);
-      const Sample<A> sample = sample_at(place, at);
-      std::uint32_t exists = 0;
-      PORTOPS_UNROLL
-      for (int k = 0; k < corners; ++k) exists |= sample.exists[k] ? 1u << k : 0u;
-      scratch.records[i] = record_of(at, sample);
-      if (wants_products_) scratch.fractions[i] = {sample.down, sample.right, sample.factor, exists};
-      if (x_grad_ != nullptr) scratch.records[i].key = count_corners(place, scratch, sample, exists);
-    }
-    team.team_barrier();
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION Record record_of(const Index& at, const Sample<A>& sample) const {
-    Record record{{}, is_outside, column_of(at), 0};
-    if (sample.is_outside()) {
-      record.pixel |= sample.is_nan ? is_nan : 0u;
-      record.weight[0] = nothing_of(sample);
-      return record;
-    }
-    const auto y = static_cast<std::uint32_t>(sample.y), x = static_cast<std::uint32_t>(sample.x);
-    record.pixel = (y * x_row_ + x * x_pixel_) << flag_bits | (sample.steps_down ? steps_down : 0u) |
-                   (sample.steps_right ? steps_right : 0u);
-    factored_weights(sample, record.weight);
-    return record;
-  }
-
-  /// Counts a sample's corners for their pixels' lists, and gives its key.
-  KOKKOS_FORCEINLINE_FUNCTION int count_corners(const Place& place, const Scratch& scratch, const Sample<A>& sample,
-                                                std::uint32_t exists) const {
-    const std::uint32_t right = sample.steps_right ? 1 : 0, down = sample.steps_down ? 1 : 0;
-    const std::uint32_t in_y = static_cast<std::uint32_t>(sample.y) - place.window_y;
-    const std::uint32_t in_x = static_cast<std::uint32_t>(sample.x) - place.window_x;
-    if (exists != 0 && (key_of(in_y, in_x) < 0 || key_of(in_y + down, in_x + right) < 0)) {
-      for_corners(place, sample, [&](int key, std::uint32_t, A) {
-        if (key >= 0) Kokkos::atomic_inc(scratch.counters + key);
-      });
-      return unknown_key;
-    }
-    const int key = static_cast<int>(exists) << key_bits | static_cast<int>(in_y * window_columns + in_x);
-    if (exists == 0) return 0;
-    for_keys(key, right, down, [&](int, int of_corner) { Kokkos::atomic_inc(scratch.counters + of_corner); });
-    return key;
-  }
-
-  /// Calls action(corner, key) for the corners that exist of a sample that lies in the window.
-  template <class Action>
-  KOKKOS_FORCEINLINE_FUNCTION static void for_keys(int key, std::uint32_t right, std::uint32_t down,
-                                                   const Action& action) {
-    const int first = key % (1 << key_bits);
-    const int to_right = static_cast<int>(right), below = static_cast<int>(down) * window_columns;
-    PORTOPS_UNROLL
-    for (int k = 0; k < corners; ++k) {
-      if ((key >> (key_bits + k) & 1) == 0) continue;
-      action(k, first + (k % 2 == 1 ? to_right : 0) + (k >= 2 ? below : 0));
-    }
-  }
-
-  /// Gives each pixel its place in the lists, and fills these.
-  KOKKOS_FUNCTION void make_lists(const Team& team, const Place& place, const Scratch& scratch) const {
-    constexpr int own_keys = keys / threads;
-    constexpr int of_target = 1 << 16;  // two sums at once: of entries and, above them, of targets
-    int* const own = scratch.counters + team.team_rank() * own_keys;
-    const auto even = [](int count) { return count + count % 2; };
-    int sum = 0;
-    for (int i = 0; i < own_keys; ++i) sum += even(own[i]) + (own[i] > 0 ? of_target : 0);
-    int before = sum_of_threads_before<threads>(team, scratch.warp_sums, sum);
-    if (team.team_rank() == threads - 1) {
-      *scratch.entry_count = (before + sum) % of_target;
-      *scratch.target_count = (before + sum) / of_target;
-    }
-    const Entry nothing{A(0), plan_.samples() * row_bytes};
-    for (int i = 0; i < own_keys; ++i) {
-      const int count = own[i], key = team.team_rank() * own_keys + i;
-      const int begin = before % of_target;
-      own[i] = begin;
-      if (count == 0) continue;
-      const std::uint32_t y = place.window_y + static_cast<std::uint32_t>(key / window_columns);
-      const std::uint32_t x = place.window_x + static_cast<std::uint32_t>(key % window_columns);
-      scratch.targets[before / of_target] = {y * static_cast<std::uint32_t>(windows_.width) + x, begin};
-      if (count % 2 != 0) scratch.entries[begin + count] = nothing;
-      before += of_target + even(count);
-    }
-    team.team_barrier();
-    const int entries = *scratch.entry_count, targets = *scratch.target_count;
-    for (int i = team.team_rank(); i < place.samples(); i += threads) {
-      const Record& record = scratch.records[i];
-      if (record.key != unknown_key) {
-        for_keys(record.key, (record.pixel & steps_right) / steps_right, (record.pixel & steps_down) / steps_down,
-                 [&](int k, int key) {
-                   scratch.entries[Kokkos::atomic_fetch_add(scratch.counters + key, 1)] = {record.weight[k],
-                                                                                           i * row_bytes};
-                 });
-        continue;
-      }
-      const TileSamples samples(place);
-      for_corners(place, sample_at(place, samples(i)), [&](int key, std::uint32_t pixel, A weight) {
-        int to = 0;
-        if (key >= 0) {
-          to = Kokkos::atomic_fetch_add(scratch.counters + key, 1);
-        } else {
-          const int stray = Kokkos::atomic_fetch_add(scratch.stray_count, 1);
-          to = entries + 2 * stray;
-          scratch.targets[targets + stray] = {pixel, to};
-          scratch.entries[to + 1] = nothing;
-        }
-        scratch.entries[to] = {weight, i * row_bytes};
-      });
-    }
-    team.team_barrier();
-    if (team.team_rank() > 0) return;
-    // Barriers follow before it is read.
-    const int strays = *scratch.stray_count;
-    scratch.targets[targets + strays] = {0, entries + 2 * strays};
-    *scratch.target_count = targets + strays;
   }
 
   /// Brings a chunk of each sample's gradients to scratch and, with `reads_x`, adds its products with the corners to
@@ -362,9 +191,10 @@ class ColumnsGradTiles {
         if (lane == 0 && is_followed) prefetch(from + row_bytes);
         if constexpr (!reads_x) continue;
         const char* const pixel = x + std::uint64_t{place_in_x >> flag_bits} * vector_bytes;
-        const std::uint64_t right = std::uint64_t{(place_in_x & steps_right) / steps_right} * (x_pixel_ * vector_bytes);
+        const std::uint64_t right =
+            std::uint64_t{(place_in_x & steps_right) / steps_right} * (lists_.x_pixel() * vector_bytes);
         const char* const below =
-            pixel + std::uint64_t{(place_in_x & steps_down) / steps_down} * (x_row_ * vector_bytes);
+            pixel + std::uint64_t{(place_in_x & steps_down) / steps_down} * (lists_.x_row() * vector_bytes);
         corner[j][0] = read(pixel);
         corner[j][1] = read(pixel + right);
         corner[j][2] = read(below);
@@ -425,7 +255,7 @@ class ColumnsGradTiles {
       const A* const product = scratch.products + i * corners;
       const std::int64_t number = place.group * windows_.taps() + at.tap;
       if (products_ != nullptr) {
-        const std::int64_t pixel = place.image * windows_.pixels() + pixel_of(at);
+        const std::int64_t pixel = place.image * windows_.pixels() + lists_.pixel_of(at);
         A* const to =
             products_ + (place.share * windows_.all_samples() + pixel * windows_.samples() + number) * corners;
         PORTOPS_UNROLL
@@ -506,15 +336,12 @@ class ColumnsGradTiles {
 
   ColumnsGradTilesPlan plan_;
   Windows windows_;
-  SamplerOf<T> sampler_;
+  ColumnsGradLists<B, T> lists_;
   ChannelPacks<chunk> chunks_;
   IndexDivisor by_shares_, by_across_, by_down_, by_phases_, by_groups_;
-  Divisor by_kernel_width_;
   std::uint32_t window_y_, window_x_;           ///< where the window of the first tile begins
   std::int64_t image_columns_, image_x_grads_;  ///< elements of an image
   Tensor4 x_;
-  // In vectors: from row to row of x, and from pixel to pixel; from pixel to pixel of the columns, and from tap to tap.
-  std::uint32_t x_row_, x_pixel_, column_, column_tap_;
   T* column_grads_;
   bool makes_columns_;
   bool wants_products_;

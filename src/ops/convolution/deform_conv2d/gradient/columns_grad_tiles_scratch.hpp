@@ -20,6 +20,7 @@ struct ColumnsGradTilesScratch {
   static constexpr int vector = vector_bytes / static_cast<int>(sizeof(T));
   static constexpr int vectors = 8;  ///< of a sample and chunk: one a thread
   static constexpr int chunk = vectors * vector;
+  static constexpr int row_bytes = vectors * vector_bytes;  ///< of a sample's chunk
   /// Of the pixels of x that have counters.
   static constexpr int window_rows = 24, window_columns = 32;
   static constexpr int keys = window_rows * window_columns;
