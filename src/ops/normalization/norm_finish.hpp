@@ -16,7 +16,10 @@ namespace portops::impl {
 template <Backend B, class Join, class State, class Finish>
 void join_states(const Context& ctx, const NormLabels& labels, const State* partials, std::int64_t results,
                  std::int64_t parts, std::int64_t plane, const Finish& finish) {
-  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, plane, finish));
+  using Kernel = NormJoin<B, State, Join, Finish>;
+  const Kernel kernel(partials, results, parts, plane, finish);
+  launch_all_teams<B, Kernel::threads>(ctx, labels.join, kernel, kernel.teams(), Kernel::threads,
+                                       kernel.scratch_bytes());
 }
 
 /// Writes what a result's moments say.
@@ -37,22 +40,31 @@ struct WriteStatistics {
         epsilon(its_epsilon),
         momentum(its_momentum) {}
 
-  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const {
-    const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
-    mean.set(places.of(mean.operand, result), static_cast<A>(batch_mean));
-    inv_std.set(places.of(inv_std.operand, result), static_cast<A>(1.0 / Kokkos::sqrt(batch_variance + epsilon)));
-    const bool of_nothing = state.count == 0.0;
-    update(running_mean, running_mean_out, result, batch_mean, of_nothing);
-    const double unbiased = batch_variance * (state.count / (state.count - 1.0));
-    update(running_variance, running_variance_out, result, unbiased, of_nothing);
+  struct Target {
+    ResultPlaces::Place place;
+    A running_mean, running_variance;  ///< as they were
+  };
+  KOKKOS_FUNCTION Target at(std::int64_t result) const {
+    const ResultPlaces::Place place = places.locate(result);
+    const auto read = [&](const Side<T>& before) { return before.get(places.of(before.operand, place)); };
+    return {place, running_mean_out.given ? read(running_mean) : A(0),
+            running_variance_out.given ? read(running_variance) : A(0)};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void update(const Side<T>& before, const Side<T>& after, std::int64_t result,
-                                          double value, bool of_nothing) const {
-    if (!after.given) return;
-    const A was = before.get(places.of(before.operand, result));
-    const auto is = static_cast<A>(momentum * static_cast<double>(was) + (1.0 - momentum) * value);
-    after.set(places.of(after.operand, result), of_nothing ? was : is);
+  KOKKOS_FUNCTION void operator()(const Target& target, const Moments<double>& state) const {
+    const double batch_mean = state.mean + state.rest, batch_variance = state.variance();
+    const auto write = [&](const Side<T>& to, A value) {
+      if (to.given) to.set(places.of(to.operand, target.place), value);
+    };
+    write(mean, static_cast<A>(batch_mean));
+    write(inv_std, static_cast<A>(1.0 / Kokkos::sqrt(batch_variance + epsilon)));
+    const auto updated = [&](A was, double value) {
+      const auto is = static_cast<A>(momentum * static_cast<double>(was) + (1.0 - momentum) * value);
+      return state.count == 0.0 ? was : is;
+    };
+    write(running_mean_out, updated(target.running_mean, batch_mean));
+    const double unbiased = batch_variance * (state.count / (state.count - 1.0));
+    write(running_variance_out, updated(target.running_variance, unbiased));
   }
 
   ResultPlaces places;
@@ -66,20 +78,29 @@ template <class T>
 struct WriteGradient {
   using A = Arithmetic<T>;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t result, const GradientSums<double>& state) const {
-    if (means.given) {
-      const double by = static_cast<double>(weight.get(places.of(weight.operand, result))) / count;
-      const std::int64_t at = places.of(means.operand, result);
-      means.set(at, static_cast<A>(state.sum * by));
-      means.set(at + results, static_cast<A>(state.product * by));
-    }
-    write(weight_grad, result, state.product);
-    write(bias_grad, result, state.sum);
-    if (sums != nullptr) sums[result] = state;
+  struct Target {
+    std::int64_t result;
+    ResultPlaces::Place place;
+    A weight;
+  };
+  KOKKOS_FUNCTION Target at(std::int64_t result) const {
+    const ResultPlaces::Place place = places.locate(result);
+    return {result, place, means.given ? weight.get(places.of(weight.operand, place)) : A(0)};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void write(const Side<T>& to, std::int64_t result, double value) const {
-    if (to.given) to.set(places.of(to.operand, result), static_cast<A>(value));
+  KOKKOS_FUNCTION void operator()(const Target& target, const GradientSums<double>& state) const {
+    if (means.given) {
+      const double by = static_cast<double>(target.weight) / count;
+      const std::int64_t to = places.of(means.operand, target.place);
+      means.set(to, static_cast<A>(state.sum * by));
+      means.set(to + results, static_cast<A>(state.product * by));
+    }
+    const auto write = [&](const Side<T>& to, double value) {
+      if (to.given) to.set(places.of(to.operand, target.place), static_cast<A>(value));
+    };
+    write(weight_grad, state.product);
+    write(bias_grad, state.sum);
+    if (sums != nullptr) sums[target.result] = state;
   }
 
   ResultPlaces places;
@@ -91,7 +112,9 @@ struct WriteGradient {
 
 /// Writes the moments themselves.
 struct WriteMoments {
-  KOKKOS_FUNCTION void operator()(std::int64_t result, const Moments<double>& state) const { moments[result] = state; }
+  using Target = std::int64_t;  ///< the result's number
+  KOKKOS_FUNCTION Target at(std::int64_t result) const { return result; }
+  KOKKOS_FUNCTION void operator()(Target result, const Moments<double>& state) const { moments[result] = state; }
 
   Moments<double>* moments;
 };

@@ -21,16 +21,17 @@ KOKKOS_FORCEINLINE_FUNCTION GradientSums<double> widened(const GradientSums<A>& 
   return {from.sum, from.product};
 }
 
-/// Joins the parts of each result, in double, and calls finish(result, state). States lie part by part, those of the
-/// `plane` columns that a result may have side by side. On a GPU a team takes some results side by side, and its slots
-/// share the parts and columns.
+/// Joins the parts of each result, in double, and calls finish(finish.at(result), state): a Finish::Target is what the
+/// result needs besides its state, read while the parts are on their way. States lie part by part, those of the `plane`
+/// columns that a result may have side by side. On a GPU a team takes some results side by side, and its slots share
+/// the parts and columns.
 template <Backend B, class State, class Join, class Finish>
 class NormJoin {
  public:
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   using Wide = typename Join::State;
-  static constexpr int threads = B == Backend::cuda ? 256 : 1;
-  static constexpr int blocks = 2;
+  static constexpr int threads = B == Backend::cuda ? 512 : 1;
+  static constexpr int blocks = 1;
 
   NormJoin(const State* partials, std::int64_t results, std::int64_t parts, std::int64_t plane, const Finish& finish)
       : partials_(partials),
@@ -56,7 +57,9 @@ class NormJoin {
     const int slots = threads / lanes_, slot = team.team_rank() / lanes_;
     const std::int64_t result = (first_team + team.league_rank()) * lanes_ + team.team_rank() % lanes_;
     Wide state[1] = {Join::identity()};
+    typename Finish::Target target{};
     if (result < results_) {
+      if (slot == 0) target = finish_.at(result);
       PORTOPS_NO_UNROLL
       for (std::int64_t first = slot; first < parts_; first += batch * slots) {
         // Loaded together: one after the other they would take longer than all the rest.
@@ -73,11 +76,11 @@ class NormJoin {
       }
     }
     if constexpr (threads > 1) join_over_slots(team, scratch_of<Wide>(team), slots, lanes_, state, Join());
-    if (result < results_ && slot == 0) finish_(result, state[0]);
+    if (result < results_ && slot == 0) finish_(target, state[0]);
   }
 
  private:
-  static constexpr int batch = B == Backend::cuda ? 8 : 1;
+  static constexpr int batch = B == Backend::cuda ? 4 : 1;
 
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(std::int64_t part, std::int64_t result) const {
     if (plane_ == 1) return part * results_ + result;
@@ -99,10 +102,18 @@ struct ResultPlaces {
   explicit ResultPlaces(const ReducePlan& plan)
       : axes(plan), columns(plan.direction == Direction::down ? plan.columns : 1) {}
 
-  template <class E>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t of(const RowOperand<E>& operand, std::int64_t result) const {
+  /// A result: its position along the kept axes, and its column.
+  struct Place {
+    std::int64_t kept = 0, column = 0;
+  };
+  KOKKOS_FORCEINLINE_FUNCTION Place locate(std::int64_t result) const {
     const std::int64_t kept = columns == 1 ? result : quotient(result, columns);
-    return axes.kept_offset(operand, kept) + (result - kept * columns) * operand.column_stride;
+    return {kept, result - kept * columns};
+  }
+
+  template <class E>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t of(const RowOperand<E>& operand, const Place& place) const {
+    return axes.kept_offset(operand, place.kept) + place.column * operand.column_stride;
   }
 
   RowAxes axes;

@@ -282,9 +282,9 @@ class NormReduceDown {
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
         if (!tile.active || i >= count) continue;
-        const std::int64_t result = by_plane_.quotient(column_of(tile) + i);
+        const ResultPlaces::Place place = results_.locate(by_plane_.quotient(column_of(tile) + i));
         PORTOPS_UNROLL
-        for (int k = 0; k < F::sides; ++k) sides[k][i] = rows_.side[k].get(results_.of(rows_.side[k].operand, result));
+        for (int k = 0; k < F::sides; ++k) sides[k][i] = rows_.side[k].get(results_.of(rows_.side[k].operand, place));
       }
     }
     PORTOPS_NO_UNROLL

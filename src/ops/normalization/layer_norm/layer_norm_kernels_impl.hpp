@@ -9,7 +9,7 @@
 #include "ops/normalization/layer_norm/layer_norm_columns.hpp"
 #include "ops/normalization/layer_norm/layer_norm_host.hpp"
 #include "ops/normalization/layer_norm/layer_norm_kernels.hpp"
-#include "ops/normalization/norm_join.hpp"
+#include "ops/normalization/norm_finish.hpp"
 
 namespace portops::impl {
 
@@ -43,7 +43,10 @@ template <class T>
 struct WriteColumn {
   using A = Arithmetic<T>;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t column, const GradientSums<double>& state) const {
+  using Target = std::int64_t;  ///< the column
+  KOKKOS_FUNCTION Target at(std::int64_t column) const { return column; }
+
+  KOKKOS_FUNCTION void operator()(Target column, const GradientSums<double>& state) const {
     if (scale_grad.given) scale_grad.set(column * scale_grad.operand.column_stride, static_cast<A>(state.product));
     if (bias_grad.given) bias_grad.set(column * bias_grad.operand.column_stride, static_cast<A>(state.sum));
   }
@@ -76,10 +79,7 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
   if (sums == nullptr) return;
   const WriteColumn<T> finish{Side<T>(plan.rows, row_scale_grad, tensors.scale_grad, A(0)),
                               Side<T>(plan.rows, row_bias_grad, tensors.bias_grad, A(0))};
-  using Join = JoinGradientSums<double>;
-  launch_by_teams<B>(
-      ctx, labels.join,
-      NormJoin<B, GradientSums<A>, Join, WriteColumn<T>>(sums, plan.rows.columns, plan.parts(), 1, finish));
+  join_states<B, JoinGradientSums<double>>(ctx, labels, sums, plan.rows.columns, plan.parts(), 1, finish);
 }
 
 }  // namespace portops::impl
