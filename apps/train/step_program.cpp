@@ -34,7 +34,10 @@ graph::CompiledProgram step_program(const Context& ctx, const NetworkOptions& op
   ctx.fence();
   graph::add_training_step(program, loss, optimizer, scale);
   graph::CompileParams params = graph::CompileParams::same_bits();
-  params.channels_last = !ctx.deterministic();
+  if (!ctx.deterministic()) {
+    params.channels_last = true;
+    params.views = graph::Views::all;
+  }
   return {ctx, program, params};
 }
 
