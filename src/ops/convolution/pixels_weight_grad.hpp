@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/exec/launch.hpp"
+#include "core/lanes/add_over_lanes.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/lanes/other_lane.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 #include "ops/convolution/pixels_weight_grad_plan.hpp"
 
@@ -225,27 +225,6 @@ class PixelsWeightGrad {
         }
       }
     }
-  }
-
-  /// Leaves the sums of the terms over the lanes of a warp that differ by multiples of `nearest`, a power of two: in
-  /// each round threads give away the half that others go on with, as long as there are two halves.
-  template <int terms, int distance>
-  KOKKOS_FORCEINLINE_FUNCTION static void add_over_lanes(A (&term)[terms], int lane, int nearest, A* to) {
-    if constexpr (distance > 0) {
-      if (distance >= nearest) {
-        const bool upper = (lane & distance) != 0;
-        constexpr int kept = terms % 2 == 0 ? terms / 2 : terms;
-        A total[kept];
-        PORTOPS_UNROLL
-        for (int i = 0; i < kept; ++i) {
-          const A own = upper ? term[terms - kept + i] : term[i], other = upper ? term[i] : term[terms - kept + i];
-          total[i] = own + of_other_lane(other, distance);
-        }
-        return add_over_lanes<kept, distance / 2>(total, lane, nearest, upper ? to + (terms - kept) : to);
-      }
-    }
-    PORTOPS_UNROLL
-    for (int i = 0; i < terms; ++i) to[i] = term[i];
   }
 
   /// Adds the sums of the warps that have a share, in a fixed order.

@@ -6,6 +6,7 @@
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise.hpp"
+#include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 #include "ops/convolution/conv2d/images_at_once.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
@@ -132,11 +133,14 @@ void weight_grad_directly(const Context& ctx, const DirectCall& call, const Tens
 }
 
 /// The ways to weight_grad.
-enum class WeightGradPath : std::uint8_t { depthwise, window_rows, pixels, products, direct, columns };
+enum class WeightGradPath : std::uint8_t { depthwise, few_channels, window_rows, pixels, products, direct, columns };
 
 WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
                                        const TensorRef& out_grad, const TensorRef& weight_grad) {
   if (suits_depthwise(ctx, windows, x, weight_grad, out_grad)) return WeightGradPath::depthwise;
+  if (suits_from_few(ctx, windows, FromFewCall::weight_grad, x, weight_grad, out_grad)) {
+    return WeightGradPath::few_channels;
+  }
   if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
   if (!holds_windows(windows, x) && suits_weight_products(ctx, windows, x, out_grad)) return WeightGradPath::products;
@@ -178,6 +182,7 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
                         const TensorRef& weight_grad, const TensorRef& bias_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::depthwise: return depthwise_weight_grad(ctx, windows, x, out_grad, weight_grad, bias_grad);
+    case WeightGradPath::few_channels: return from_few_weight_grad(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::window_rows:
       return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
@@ -213,6 +218,7 @@ std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, co
                                   const TensorRef& out_grad, const TensorRef& weight_grad) {
   switch (choose_weight_grad_path(ctx, windows, x, out_grad, weight_grad)) {
     case WeightGradPath::depthwise: return depthwise_weight_grad_workspace(windows, x, out_grad);
+    case WeightGradPath::few_channels: return from_few_weight_grad_workspace(ctx, windows, out_grad);
     case WeightGradPath::window_rows: return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
     case WeightGradPath::pixels: return sums_bytes(windows, x.type());
     case WeightGradPath::products: return weight_products_workspace(ctx, windows, x, out_grad);

@@ -338,13 +338,14 @@ TEST_P(Conv2dPathsTest, gradients_of_weights_as_they_lie_equal_the_reference) {
 }
 
 TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
-  // Of one group, x_grad by columns and weight_grad by rows of windows; of several, pixel by pixel, in several chunks,
-  // but for depthwise windows of some extents.
+  // Of one group, x_grad by columns and weight_grad by rows of windows, or pixel by pixel in small images; of several,
+  // pixel by pixel, in several chunks, but for depthwise windows of some extents.
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   const std::vector<Conv2dCase> few{
       {.images = 3, .channels = 3, .height = 20, .width = 23, .out_channels = 33, .kernel = {7, 7}, .stride = {2, 2}},
       {.images = 2, .channels = 4, .width = 30, .out_channels = 9, .kernel = {2, 8}, .padding = {3, 9, 0, 1}},
-      {.channels = 1, .height = 50, .width = 60, .out_channels = 40, .kernel = {3, 3}, .dilation = {2, 1}},
+      {.channels = 1, .height = 50, .width = 60, .out_channels = 70, .kernel = {3, 3}, .dilation = {2, 1}},
+      {.images = 200, .channels = 1, .height = 5, .width = 6, .out_channels = 3},
       {.channels = 7, .out_channels = 12, .kernel = {3, 5}, .stride = {1, 3}, .channels_last = {"x", "out_grad"}},
       {.channels = 8, .width = 9, .out_channels = 10, .kernel = {5, 5}, .stride = {1, 7}, .padding = {0, 8}},
       {.images = 2, .channels = 12, .height = 37, .width = 41, .out_channels = 24, .groups = 4},

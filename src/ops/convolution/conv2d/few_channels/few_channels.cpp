@@ -3,9 +3,14 @@
 #include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 
 #include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
+#include "core/exec/workspace.hpp"
+#include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/few_channels/few_channels_kernels.hpp"
+#include "ops/convolution/conv2d/pointwise.hpp"
 #include "ops/convolution/conv2d/x_grad.hpp"
 #include "ops/convolution/layouts.hpp"
+#include "ops/convolution/pixel_sampling.hpp"
 #include "ops/convolution/pixels.hpp"
 #include "ops/convolution/weight_grad.hpp"
 
@@ -13,6 +18,24 @@
 #include <string>
 
 namespace portops::impl {
+namespace {
+
+FromFewPlan plan_of(const Context& ctx, const Windows& windows, FromFewCall call, const TensorRef& out) {
+  const std::size_t number = arithmetic_size(out.type());
+  const int own_outs = FromFewPlan::own_bytes / static_cast<int>(number);
+  bool has_packs = windows.out_channels % own_outs == 0;
+  dispatch(ctx.backend(), out.type(),
+           [&]<Backend B, class T>() { has_packs = has_packs && has_channel_packs<T>(tensor4(out), own_outs); });
+  return {windows, call, has_packs, number};
+}
+
+std::size_t sums_bytes(const FromFewPlan& plan, ElementType type) {
+  MemoryLayout layout;
+  layout.add(plan.chunks() * plan.windows.out_channels * plan.windows.column(), arithmetic_size(type));
+  return layout.bytes();
+}
+
+}  // namespace
 
 bool suits_few_channels_x_grad(const Context& ctx, const Windows& w, const TensorRef& weight, const TensorRef& out_grad,
                                const TensorRef& x_grad) {
@@ -41,6 +64,43 @@ void few_channels_x_grad(const Context& ctx, const Windows& windows, const Tenso
                            .to = tensor4(x_grad)};
   dispatch(ctx.backend(), x_grad.type(),
            [&]<Backend B, class T>() { FewChannelsKernels<B, T>::convolve(ctx, label, call); });
+}
+
+bool suits_from_few(const Context& ctx, const Windows& windows, FromFewCall call, const TensorRef& x,
+                    const TensorRef& weight, const TensorRef& out) {
+  if (ctx.backend() != Backend::cuda || ctx.products() == Products::kokkos_kernels || is_pointwise(windows) ||
+      !fits_pixels(windows, {&x, &weight, &out})) {
+    return false;
+  }
+  const FromFewPlan plan = plan_of(ctx, windows, call, out);
+  // Into planes a thread a pixel writes whole lines, which few products do not make up for.
+  constexpr std::int64_t few_taps = 9;
+  const bool suits_planes = out.stride(3) == 1 && (call == FromFewCall::weight_grad || windows.taps() > few_taps);
+  return plan.suits() && (plan.has_packs || suits_planes);
+}
+
+void convolve_from_few(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
+  static const std::string label = "portops::conv2d[few channels]";
+  const FromFewPlan plan = plan_of(ctx, windows, FromFewCall::forward, t.out);
+  dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
+    FewChannelsKernels<B, T>::convolve_from(ctx, label, plan, tensor4(t.x), tensor4(t.weight), convolution_out(t));
+  });
+}
+
+std::size_t from_few_weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad) {
+  return sums_bytes(plan_of(ctx, windows, FromFewCall::weight_grad, out_grad), out_grad.type());
+}
+
+void from_few_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                          const TensorRef& weight_grad) {
+  static const std::string label = "portops::conv2d_grad::weight_grad[few channels]";
+  static const std::string join_label = "portops::conv2d_grad::join[few channels]";
+  const FromFewPlan plan = plan_of(ctx, windows, FromFewCall::weight_grad, out_grad);
+  const Temporary sums(ctx, "portops::conv2d_grad::workspace", sums_bytes(plan, x.type()));
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    const FewChannelsWeightGrad call{tensor4(x), tensor4(out_grad), sums.data(), tensor4(weight_grad)};
+    FewChannelsKernels<B, T>::weight_grad(ctx, label, join_label, plan, call);
+  });
 }
 
 }  // namespace portops::impl
