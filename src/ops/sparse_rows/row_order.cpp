@@ -71,14 +71,15 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
 template <class Index>
 void number_places(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                    const RowOrder<Index>& order, const RowOrderMemory& memory, void* data, const NumberedPlaces& out) {
+  void* const sorter = memory.sorter.in(data);  // merged rows have none, and are not numbered
   dispatch_backend(ctx.backend(), [&]<Backend B>() {
-    if (sparse.n > 0) {
+    if (sparse.n > 0 && sorter != nullptr) {
       if constexpr (B == Backend::cuda) {
 #if defined(PORTOPS_HAS_CUDA)
-        number_on_cuda(ctx, labels, sparse, order, memory.sorter.in(data), memory.sorter_bytes);
+        number_on_cuda(ctx, labels, sparse, order, sorter, memory.sorter_bytes);
 #endif
       } else {
-        number_on_host<B>(ctx, labels, sparse, order, static_cast<Index*>(memory.sorter.in(data)));
+        number_on_host<B>(ctx, labels, sparse, order, static_cast<Index*>(sorter));
       }
     }
     write_numbers<B>(ctx, labels, sparse, order, out);
