@@ -17,16 +17,18 @@ const std::vector<std::int64_t>& integers(const Call& call, const char* name) {
   return std::get<std::vector<std::int64_t>>(call.attributes.at(name));
 }
 
+/// An axis counted from the first one.
+int axis_of(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
 ViewLayout transposed_layout(const Call& call, const Extents& strides, bool is_gradient) {
   const std::vector<std::int64_t>& perm = integers(call, "perm");
   ViewLayout layout{.strides = strides};
   for (int axis = 0; axis < strides.rank(); ++axis) {
-    std::int64_t source = perm[static_cast<std::size_t>(axis)];
-    if (source < 0) source += strides.rank();
+    const int source = axis_of(perm[static_cast<std::size_t>(axis)], strides.rank());
     if (is_gradient) {
-      layout.strides[static_cast<int>(source)] = strides[axis];
+      layout.strides[source] = strides[axis];
     } else {
-      layout.strides[axis] = strides[static_cast<int>(source)];
+      layout.strides[axis] = strides[source];
     }
   }
   return layout;
@@ -38,7 +40,7 @@ ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents
   const std::vector<std::int64_t>& steps = integers(call, "strides");
   ViewLayout layout{.strides = strides};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const int axis = static_cast<int>(axes[i] < 0 ? axes[i] + strides.rank() : axes[i]);
+    const int axis = axis_of(axes[i], strides.rank());
     const std::int64_t step = steps.empty() ? 1 : steps[i];
     std::int64_t start = integers(call, "starts")[i];
     if (start < 0) start += extents[axis];
@@ -52,8 +54,7 @@ ViewLayout sliced_layout(const Call& call, const Extents& extents, const Extents
 
 /// Of the parts that a split makes.
 std::vector<ViewLayout> divided_layouts(const Program& program, const Call& call, const Extents& strides) {
-  const std::int64_t raw = std::get<std::int64_t>(call.attributes.at("axis"));
-  const int axis = static_cast<int>(raw < 0 ? raw + strides.rank() : raw);
+  const int axis = axis_of(std::get<std::int64_t>(call.attributes.at("axis")), strides.rank());
   std::vector<ViewLayout> layouts;
   std::int64_t offset = 0;
   for (const ValueId part : call.results("out")) {

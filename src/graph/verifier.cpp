@@ -143,10 +143,11 @@ void Verifier::add_call(std::int32_t step) {
   }
 }
 
+/// An axis counted from the first one.
+int Verifier::axis_of(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 /// Along which axis a split divides a tensor of that rank.
 int Verifier::split_axis(const Call& call, int rank) {
-  const auto axis = std::get<std::int64_t>(call.attributes.at("axis"));
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return axis_of(std::get<std::int64_t>(call.attributes.at("axis")), rank);
 }
 
 /// That each element of `to` lies where the call would take it from. `parts_before`: extents of the parts of a split
@@ -165,8 +166,7 @@ void Verifier::check_shown(std::int32_t step, const Call& call, std::int32_t fro
   if (call.op == "transpose" || call.op == "transpose_grad") {
     const std::vector<std::int64_t> perm = listed("perm");
     for (int axis = 0; axis < after.rank(); ++axis) {
-      const auto raw = perm[static_cast<std::size_t>(axis)];
-      const int other = static_cast<int>(raw < 0 ? raw + after.rank() : raw);
+      const int other = axis_of(perm[static_cast<std::size_t>(axis)], after.rank());
       if (call.op == "transpose") {
         strides[axis] = source.strides[other];
       } else {
@@ -176,7 +176,7 @@ void Verifier::check_shown(std::int32_t step, const Call& call, std::int32_t fro
   } else if (call.op == "slice") {
     const std::vector<std::int64_t> axes = listed("axes"), starts = listed("starts"), steps = listed("strides");
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const int axis = static_cast<int>(axes[i] < 0 ? axes[i] + before.rank() : axes[i]);
+      const int axis = axis_of(axes[i], before.rank());
       const std::int64_t by = steps.empty() ? 1 : steps[i];
       // The first element that Python's slice takes.
       std::int64_t first = starts[i] < 0 ? starts[i] + before[axis] : starts[i];

@@ -81,6 +81,7 @@ class Verifier {
   void add_copy(std::int32_t step);
   void finish();
   bool reads_elements(const Call& call, const OperatorInfo& op, const InputInfo& input) const;
+  static int axis_of(std::int64_t axis, int rank);
   static int split_axis(const Call& call, int rank);
   void check_shown(std::int32_t step, const Call& call, std::int32_t from, std::int32_t to,
                    std::int64_t parts_before) const;

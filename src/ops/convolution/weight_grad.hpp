@@ -53,6 +53,12 @@ class WeightGrad {
 
 inline std::int64_t steps_of(std::int64_t images, std::int64_t step) { return (images - 1) / step + 1; }
 inline std::size_t arithmetic_size(ElementType type) { return type == ElementType::f64 ? 8 : 4; }
+/// Of sums of weight_grad over so many chunks of pixels.
+inline std::size_t chunk_sums_bytes(const Windows& windows, std::int64_t chunks, ElementType type) {
+  MemoryLayout layout;
+  layout.add(chunks * windows.out_channels * windows.group_column(), arithmetic_size(type));
+  return layout.bytes();
+}
 inline ElementType arithmetic_type(ElementType type) { return type == ElementType::f64 ? type : ElementType::f32; }
 
 /// out_grad of a step as a matrix with a row a pixel: where the tensor is none, a copy. Of a single group its rows may

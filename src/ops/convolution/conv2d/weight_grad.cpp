@@ -90,10 +90,7 @@ void weight_grad_by_window_rows(const Context& ctx, const Windows& windows, cons
 }
 
 std::size_t sums_bytes(const Windows& windows, ElementType type) {
-  const PixelsWeightGradPlan plan(windows);
-  MemoryLayout layout;
-  layout.add(plan.chunks() * plan.weights(), arithmetic_size(type));
-  return layout.bytes();
+  return chunk_sums_bytes(windows, PixelsWeightGradPlan(windows).chunks(), type);
 }
 
 void weight_grad_by_pixels(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,

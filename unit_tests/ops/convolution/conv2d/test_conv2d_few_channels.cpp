@@ -87,6 +87,10 @@ TEST_P(Conv2dFewChannelsTest, elements_that_are_not_finite_reach_the_pixels_of_t
   });
 }
 
+/// An image to 8 channels by 12 taps, which go in tiles in both layouts.
+const Conv2dCase twelve_taps{
+    .images = 2, .channels = 1, .height = 24, .width = 10, .out_channels = 8, .kernel = {4, 3}, .padding = {2, 1}};
+
 class Conv2dFromFewTest : public OnEveryBackend {
  protected:
   /// All element types, with out and out_grad in planes and with their channels last.
@@ -135,64 +139,32 @@ TEST_P(Conv2dFromFewTest, equals_the_reference_for_every_window) {
 
 TEST_P(Conv2dFromFewTest, equals_the_reference_for_every_number_of_output_channels) {
   // Of f64 a thread has two, of others four; as many as lanes share; of channels that are no packs, planes alone.
-  for (const std::int64_t out_channels : {4, 8, 12, 16, 20, 24, 32, 48, 64}) {
-    check({.images = 2,
-           .channels = 1,
-           .height = 24,
-           .width = 10,
-           .out_channels = out_channels,
-           .kernel = {4, 3},
-           .padding = {2, 1}});
-  }
-  for (const std::int64_t out_channels : {5, 7, 33}) {
-    check({.images = 2,
-           .channels = 1,
-           .height = 24,
-           .width = 10,
-           .out_channels = out_channels,
-           .kernel = {4, 3},
-           .padding = {2, 1}},
-          true, false);
-  }
-  for (const std::int64_t out_channels : {1, 65}) {
-    check({.images = 2,
-           .channels = 1,
-           .height = 24,
-           .width = 10,
-           .out_channels = out_channels,
-           .kernel = {4, 3},
-           .padding = {2, 1}},
-          false, false);
-  }
+  const auto check_outs = [&](std::int64_t out_channels, bool suits_planes, bool suits_last) {
+    Conv2dCase c = twelve_taps;
+    c.out_channels = out_channels;
+    check(c, suits_planes, suits_last);
+  };
+  for (const std::int64_t out_channels : {4, 8, 12, 16, 20, 24, 32, 48, 64}) check_outs(out_channels, true, true);
+  for (const std::int64_t out_channels : {5, 7, 33}) check_outs(out_channels, true, false);
+  for (const std::int64_t out_channels : {1, 65}) check_outs(out_channels, false, false);
 }
 
 TEST_P(Conv2dFromFewTest, equals_the_reference_for_every_extent_of_images) {
+  const auto check_extents = [&](std::int64_t height, std::int64_t width, std::int64_t out_channels,
+                                 std::int64_t images) {
+    Conv2dCase c = twelve_taps;
+    c.images = images;
+    c.height = height;
+    c.width = width;
+    c.out_channels = out_channels;
+    check(c);
+  };
   // Around strips of four pixels, and tiles of so many strips.
-  for (const std::int64_t width : {1, 3, 4, 5, 28, 31, 130}) {
-    check({.images = 2,
-           .channels = 1,
-           .height = 70,
-           .width = width,
-           .out_channels = 8,
-           .kernel = {4, 3},
-           .padding = {2, 1}});
-  }
+  for (const std::int64_t width : {1, 3, 4, 5, 28, 31, 130}) check_extents(70, width, 8, 2);
   for (const auto& [height, width] : std::vector<std::array<std::int64_t, 2>>{{1, 260}, {2, 130}, {33, 12}}) {
-    check({.images = 2,
-           .channels = 1,
-           .height = height,
-           .width = width,
-           .out_channels = 8,
-           .kernel = {4, 3},
-           .padding = {2, 1}});
+    check_extents(height, width, 8, 2);
   }
-  check({.images = 1,
-         .channels = 1,
-         .height = 3,
-         .width = 1100,
-         .out_channels = 32,
-         .kernel = {4, 3},
-         .padding = {2, 1}});
+  check_extents(3, 1100, 32, 1);
   // Of whose pixels a team would have too few.
   check({.images = 20, .channels = 1, .height = 5, .width = 6, .out_channels = 4}, false, false);
 }
@@ -201,21 +173,12 @@ TEST_P(Conv2dFromFewTest, equals_the_reference_for_every_extent_of_images) {
 TEST_P(Conv2dFromFewTest, equals_the_reference_in_many_rounds) {
   need_type<float>();
   for (const bool last : {false, true}) {
-    Conv2dCase c{.images = 180,
-                 .channels = 1,
-                 .height = 15,
-                 .width = 130,
-                 .out_channels = 4,
-                 .kernel = {4, 3},
-                 .padding = {2, 1}};
-    if (last)
-      c = {.images = 180,
-           .channels = 2,
-           .height = 21,
-           .width = 12,
-           .out_channels = 32,
-           .kernel = {4, 3},
-           .padding = {2, 1}};
+    Conv2dCase c = twelve_taps;
+    c.images = 180;
+    c.channels = last ? 2 : 1;
+    c.height = last ? 21 : 15;
+    c.width = last ? 12 : 130;
+    c.out_channels = last ? 32 : 4;
     // Hosts have no rounds, and what a sanitizer would see is the same in few images.
     if (ctx.backend() != Backend::cuda) c.images = 5;
     if (last) c.channels_last = {"out", "out_grad"};

@@ -3,7 +3,6 @@
 #include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 
 #include "core/exec/dispatch.hpp"
-#include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/few_channels/few_channels_kernels.hpp"
@@ -27,12 +26,6 @@ FromFewPlan plan_of(const Context& ctx, const Windows& windows, FromFewCall call
   dispatch(ctx.backend(), out.type(),
            [&]<Backend B, class T>() { has_packs = has_packs && has_channel_packs<T>(tensor4(out), own_outs); });
   return {windows, call, has_packs, number};
-}
-
-std::size_t sums_bytes(const FromFewPlan& plan, ElementType type) {
-  MemoryLayout layout;
-  layout.add(plan.chunks() * plan.windows.out_channels * plan.windows.column(), arithmetic_size(type));
-  return layout.bytes();
 }
 
 }  // namespace
@@ -88,7 +81,8 @@ void convolve_from_few(const Context& ctx, const Windows& windows, const Convolu
 }
 
 std::size_t from_few_weight_grad_workspace(const Context& ctx, const Windows& windows, const TensorRef& out_grad) {
-  return sums_bytes(plan_of(ctx, windows, FromFewCall::weight_grad, out_grad), out_grad.type());
+  const FromFewPlan plan = plan_of(ctx, windows, FromFewCall::weight_grad, out_grad);
+  return chunk_sums_bytes(windows, plan.chunks(), out_grad.type());
 }
 
 void from_few_weight_grad(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
@@ -96,7 +90,7 @@ void from_few_weight_grad(const Context& ctx, const Windows& windows, const Tens
   static const std::string label = "portops::conv2d_grad::weight_grad[few channels]";
   static const std::string join_label = "portops::conv2d_grad::join[few channels]";
   const FromFewPlan plan = plan_of(ctx, windows, FromFewCall::weight_grad, out_grad);
-  const Temporary sums(ctx, "portops::conv2d_grad::workspace", sums_bytes(plan, x.type()));
+  const Temporary sums(ctx, "portops::conv2d_grad::workspace", chunk_sums_bytes(windows, plan.chunks(), x.type()));
   dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
     const FewChannelsWeightGrad call{tensor4(x), tensor4(out_grad), sums.data(), tensor4(weight_grad)};
     FewChannelsKernels<B, T>::weight_grad(ctx, label, join_label, plan, call);
