@@ -74,7 +74,8 @@ void launch_by_items(const Context& ctx, const std::string& label, const Kernel&
 }
 template <Backend B, class Kernel>
 void launch_by_teams(const Context& ctx, const std::string& label, const Kernel& kernel) {
-  launch_all_teams<B>(ctx, label, kernel, kernel.teams(), Kernel::threads, kernel.scratch_bytes());
+  constexpr int most_threads = std::max(256, Kernel::threads);
+  launch_all_teams<B, most_threads>(ctx, label, kernel, kernel.teams(), Kernel::threads, kernel.scratch_bytes());
 }
 
 }  // namespace portops::impl

@@ -13,13 +13,16 @@
 /// applications catch: a shared library exports these alone.
 #define PORTOPS_EXPORT __attribute__((visibility("default")))
 
-/// Before a loop over an array that must live in registers: these have no addresses. And before a loop that is worth no
-/// copies of its code, or that a host's compiler should make vectors of: it unrolls a short one instead.
+/// Before a loop over an array that must live in registers: these have no addresses. Before one of any length, four of
+/// whose reads are to be under way at once. And before a loop that is worth no copies of its code, or that a host's
+/// compiler should make vectors of: it unrolls a short one instead.
 #if defined(__CUDA_ARCH__)
 #define PORTOPS_UNROLL _Pragma("unroll")
+#define PORTOPS_UNROLL_BY_4 _Pragma("unroll 4")
 #define PORTOPS_NO_UNROLL _Pragma("unroll 1")
 #else
 #define PORTOPS_UNROLL
+#define PORTOPS_UNROLL_BY_4
 #if defined(__clang__)
 #define PORTOPS_NO_UNROLL
 #else

@@ -16,10 +16,7 @@ namespace portops::impl {
 template <Backend B, class Join, class State, class Finish>
 void join_states(const Context& ctx, const NormLabels& labels, const State* partials, std::int64_t results,
                  std::int64_t parts, std::int64_t plane, const Finish& finish) {
-  using Kernel = NormJoin<B, State, Join, Finish>;
-  const Kernel kernel(partials, results, parts, plane, finish);
-  launch_all_teams<B, Kernel::threads>(ctx, labels.join, kernel, kernel.teams(), Kernel::threads,
-                                       kernel.scratch_bytes());
+  launch_by_teams<B>(ctx, labels.join, NormJoin<B, State, Join, Finish>(partials, results, parts, plane, finish));
 }
 
 /// Writes what a result's moments say.

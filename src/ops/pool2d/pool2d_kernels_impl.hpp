@@ -66,7 +66,7 @@ void launch_by_packs(const Context& ctx, const PoolLabels& labels, const PoolPla
       launch_by_items<B>(ctx, labels.planes_by_packs, Kernel<K, false, pack>(plan));
     };
     if (plan.pack == 1) return launch_planes.template operator()<1>();
-    plan.pack == 2 ? launch_planes.template operator()<2>() : launch_planes.template operator()<widest>();
+    plan.pack == 2 ? launch_planes.template operator()<2>() : launch_planes.template operator()<widest / 2>();
   };
   plan.by_packs == 2 ? launch.template operator()<2>() : launch.template operator()<3>();
 }

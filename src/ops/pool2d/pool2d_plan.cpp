@@ -30,10 +30,10 @@ PoolTensor pool_tensor(const TensorRef& tensor) {
   return {tensor.data(), stride(0), stride(1), stride(2), stride(3)};
 }
 
-/// Whether x, out and index are whole packs of so many neighbours.
+/// Whether out and index are whole packs of so many neighbours, and x of as many channels or twice as many pixels.
 bool are_packs(const PoolPlan& plan, int pack, const TensorRef& x, const TensorRef& out, const TensorRef& index) {
   const int axis = plan.by_channels ? 1 : 3;
-  if (!has_packs(x, axis, pack) || !has_packs(out, axis, pack)) return false;
+  if (!has_packs(x, axis, plan.by_channels ? pack : 2 * pack) || !has_packs(out, axis, pack)) return false;
   if (index && !has_packs(index, axis, std::min(pack, widest(index)))) return false;
   return plan.by_channels ? plan.channels % pack == 0
                           : plan.across.windows % pack == 0 && plan.across.extent == 2 * plan.across.windows;
@@ -45,8 +45,9 @@ void choose_packs(PoolPlan& plan, const TensorRef& x, const TensorRef& out, cons
     return axis.kernel == axis.before + 2 && axis.kernel <= 3 && axis.stride == 2;
   };
   if (!suits(plan.down) || !suits(plan.across) || plan.down.kernel != plan.across.kernel) return;
-  for (const int pack : {widest(x), 2, 1}) {
-    if (plan.by_channels && pack != widest(x)) return;
+  const int most = plan.by_channels ? widest(x) : widest(x) / 2;
+  for (const int pack : {most, 2, 1}) {
+    if (plan.by_channels && pack != most) return;
     if (!are_packs(plan, pack, x, out, index)) continue;
     plan.by_packs = static_cast<int>(plan.down.kernel);
     plan.pack = pack;

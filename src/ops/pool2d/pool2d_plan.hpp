@@ -39,7 +39,8 @@ struct PoolPlan {
   /// 2 or 3 for K where windows are K by K pixels, two apart, with K − 2 in the padding, and everything is whole packs,
   /// else 0.
   int by_packs = 0;
-  /// The neighbours of such a pack: as many as the widest access has, 2 or 1.
+  /// The neighbours of such a pack: as many channels as the widest access has; or, of columns of windows, half as many,
+  /// whose pixels in a row are one such access, or 2 or 1.
   int pack = 0;
   /// Whether an image has one window, which is all of it, and the pixels of x lie at equal distances.
   bool is_whole = false;

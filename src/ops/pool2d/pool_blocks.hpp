@@ -77,6 +77,14 @@ KOKKOS_FORCEINLINE_FUNCTION Index offset_of(const PoolTensorOf<Index>& tensor, c
   return offset_of_plane(tensor, block) + block.row * tensor.row + block.column * tensor.column;
 }
 
+/// The pixel of a maximum, by its index; −1 where there is none so far behind. (All of it is looked at, so that it is
+/// read as it lies: by packs.)
+template <class Index>
+KOKKOS_FORCEINLINE_FUNCTION Index pixel_of(std::int64_t index) {
+  if constexpr (sizeof(Index) == sizeof(std::int64_t)) return index;
+  return index >> 32 == 0 ? static_cast<Index>(index) : -1;
+}
+
 /// Of `all`, those from `first` on, at most `most`.
 template <class Index>
 KOKKOS_FORCEINLINE_FUNCTION int count_from(Index first, Index all, int most) {

@@ -8,7 +8,8 @@ namespace portops::impl {
 
 /// What a thread takes where windows have K by K pixels, two apart, of which K − 2 lie in the padding in front
 /// (PoolPlan::by_packs): K − 1 windows below each other of a pack of neighbours. The padding in front is all that the
-/// windows have beside two pixels each: along an axis, window w has 2 w − before + [0, K).
+/// windows have beside two pixels each: along an axis, window w has 2 w − before + [0, K). Where neighbours are columns
+/// their pixels in a row are one access, side by side with those of the threads beside it.
 template <int K, bool by_channels, int pack>
 struct PackShape {
   static constexpr int channels = by_channels ? pack : 1;
@@ -109,17 +110,13 @@ class PoolByPacks {
       for (int c = 0; c < before; ++c) {
         pixel[c][0] = is_inside && first + c >= 0 ? static_cast<A>(from[first + c]) : nothing;
       }
+      constexpr int own = 2 * columns;
+      A part[own];
       PORTOPS_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        A part[columns];
-        PORTOPS_UNROLL
-        for (int c = 0; c < columns; ++c) part[c] = nothing;
-        if (is_inside) {
-          read_block<Backend::cuda, T, columns>(part, from + 2 * block.column + half * columns, 1, columns, true);
-        }
-        PORTOPS_UNROLL
-        for (int c = 0; c < columns; ++c) pixel[before + half * columns + c][0] = part[c];
-      }
+      for (int c = 0; c < own; ++c) part[c] = nothing;
+      if (is_inside) read_block<Backend::cuda, T, own>(part, from + 2 * block.column, 1, own, true);
+      PORTOPS_UNROLL
+      for (int c = 0; c < own; ++c) pixel[before + c][0] = part[c];
     }
   }
 

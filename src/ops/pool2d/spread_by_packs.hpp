@@ -88,7 +88,7 @@ class SpreadByPacks {
           if constexpr (is_max) read_index(founds, from_index + j * index_.column);
         } else {
           values[0] = static_cast<A>(from[j]);
-          if constexpr (is_max) founds[0] = pixel_of(from_index[j]);
+          if constexpr (is_max) founds[0] = pixel_of<int>(from_index[j]);
         }
       }
       const A size_of_first = size_of(row, block.column + j);
@@ -106,34 +106,31 @@ class SpreadByPacks {
     return is_max ? A(1) : static_cast<A>(down_.size(row, exclusive_) * across_.size(column, exclusive_));
   }
 
-  /// The pixel of an index; −1 where there is none so far behind. (Both words are looked at, so that both are read: by
-  /// packs.)
-  KOKKOS_FORCEINLINE_FUNCTION static int pixel_of(std::int64_t index) {
-    return index >> 32 == 0 ? static_cast<int>(index) : -1;
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION static void read_index(int (&found)[pack], const std::int64_t* from) {
     constexpr int together = pack < 2 ? pack : 2;
     PORTOPS_UNROLL
     for (int k = 0; k < pack; k += together) {
       const auto part = *reinterpret_cast<const Neighbours<std::int64_t, together>*>(from + k);
       PORTOPS_UNROLL
-      for (int i = 0; i < together; ++i) found[k + i] = pixel_of(part.element[i]);
+      for (int i = 0; i < together; ++i) found[k + i] = pixel_of<int>(part.element[i]);
     }
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write_row(const A (&total)[width][channels], const PoolBlock<int>& block,
                                              int row) const {
     T* const to = static_cast<T*>(x_grad_.data) + offset_of_plane(x_grad_, block) + row * x_grad_.row;
-    PORTOPS_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      const int column = 2 * block.column + half * columns;
-      A values[pack];
+    const int column = 2 * block.column;
+    if constexpr (by_channels) {
       PORTOPS_UNROLL
-      for (int k = 0; k < pack; ++k) values[k] = total[half * columns + k % columns][k / columns];
-      if (column < across_.extent) {
-        write_block<Backend::cuda, T, pack>(to + column * x_grad_.column, values, 1, pack, true);
+      for (int c = 0; c < width; ++c) {
+        if (column + c >= across_.extent) continue;
+        write_block<Backend::cuda, T, channels>(to + (column + c) * x_grad_.column, total[c], 1, channels, true);
       }
+    } else {
+      A values[width];
+      PORTOPS_UNROLL
+      for (int c = 0; c < width; ++c) values[c] = total[c][0];
+      write_block<Backend::cuda, T, width>(to + column, values, 1, width, true);
     }
   }
 

@@ -14,6 +14,7 @@ class SpreadDown {
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
   static constexpr int pixels = N == 1 ? 4 : 1;
+  static constexpr int together = N == 1 ? 5 : 1;  ///< windows that are read at once
 
   explicit SpreadDown(const PoolPlan& plan)
       : blocks_(plan, plan.down.extent, plan.across.extent, {.channels = N, .rows = pixels}),
@@ -37,29 +38,41 @@ class SpreadDown {
     const Index first_column = across_.first_window(block.column), last_column = across_.last_window(block.column);
     const T* const from = static_cast<const T*>(out_grad_.data) + offset_of_plane(out_grad_, block);
     const auto* const from_index = static_cast<const std::int64_t*>(index_.data) + offset_of_plane(index_, block);
-    const std::int64_t pixel = static_cast<std::int64_t>(block.row) * across_.extent + block.column;
+    const Index pixel = block.row * across_.extent + block.column;
     A total[pixels][N] = {};
     for (Index row = down_.first_window(block.row); row <= last_row; ++row) {
       A sum[is_max ? pixels : 1][N] = {};  // an average is the same for all pixels that the window has
-      for (Index column = first_column; column <= last_column; ++column) {
-        A value[N] = {};
-        read_block<Backend::cuda, T, N>(value, from + row * out_grad_.row + column * out_grad_.column,
-                                        out_grad_.channel, channels, wide_out_);
-        if constexpr (is_max) {
-          const std::int64_t* const found = from_index + row * index_.row + column * index_.column;
-          PORTOPS_UNROLL
-          for (int k = 0; k < N; ++k) {
-            if (k >= channels) continue;
-            const std::int64_t behind = found[k * index_.channel] - pixel;
+      for (Index first = first_column; first <= last_column; first += together) {
+        const int windows = count_from(first, last_column + 1, together);
+        A value[together][N] = {};
+        Index behind[together][N];  // the pixel of a maximum, from this thread's first on
+        PORTOPS_UNROLL
+        for (int j = 0; j < together; ++j) {
+          if (j < windows) {
+            read_block<Backend::cuda, T, N>(value[j], from + row * out_grad_.row + (first + j) * out_grad_.column,
+                                            out_grad_.channel, channels, wide_out_);
+          }
+          if constexpr (is_max) {
+            const std::int64_t* const found = from_index + row * index_.row + (first + j) * index_.column;
             PORTOPS_UNROLL
-            for (int r = 0; r < pixels; ++r) {
-              if (behind == static_cast<std::int64_t>(r) * across_.extent) sum[r][k] += value[k];
+            for (int k = 0; k < N; ++k) {
+              behind[j][k] = j < windows && k < channels ? pixel_of<Index>(found[k * index_.channel]) - pixel : -1;
             }
           }
-        } else {
-          const auto size = static_cast<A>(down_.size(row, exclusive_) * across_.size(column, exclusive_));
-          PORTOPS_UNROLL
-          for (int k = 0; k < N; ++k) sum[0][k] += value[k] / size;
+        }
+        PORTOPS_UNROLL
+        for (int j = 0; j < together; ++j) {
+          if constexpr (is_max) {
+            PORTOPS_UNROLL
+            for (int k = 0; k < N; ++k) {
+              PORTOPS_UNROLL
+              for (int r = 0; r < pixels; ++r) sum[r][k] += behind[j][k] == r * across_.extent ? value[j][k] : A(0);
+            }
+          } else if (j < windows) {
+            const auto size = static_cast<A>(down_.size(row, exclusive_) * across_.size(first + j, exclusive_));
+            PORTOPS_UNROLL
+            for (int k = 0; k < N; ++k) sum[0][k] += value[j][k] / size;
+          }
         }
       }
       PORTOPS_UNROLL

@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/lanes.hpp"
+#include "core/lanes/warp.hpp"
 #include "ops/sparse_rows/few_rows.hpp"
 #include "ops/sparse_rows/row_order_functors.hpp"
 
@@ -14,24 +15,6 @@
 // keeps those rows that are its bucket's.
 
 namespace portops::impl {
-
-/// The threads of a warp in which the condition holds, a bit for each. All of them must call it.
-KOKKOS_FORCEINLINE_FUNCTION unsigned lanes_where([[maybe_unused]] bool condition) {
-  KOKKOS_IF_ON_DEVICE((return __ballot_sync(0xffffffffu, condition);))
-  KOKKOS_IF_ON_HOST((return 0;))
-}
-
-KOKKOS_FORCEINLINE_FUNCTION int bits_in([[maybe_unused]] unsigned lanes) {
-  KOKKOS_IF_ON_DEVICE((return __popc(lanes);))
-  KOKKOS_IF_ON_HOST((return 0;))
-}
-/// The value of another lane.
-KOKKOS_FORCEINLINE_FUNCTION std::int64_t of_lane(std::int64_t value, [[maybe_unused]] int lane) {
-  KOKKOS_IF_ON_DEVICE((return __shfl_sync(0xffffffffu, static_cast<long long>(value), lane);))
-  KOKKOS_IF_ON_HOST((return value;))
-}
-/// What a warp's threads have written, all of them see.
-KOKKOS_FORCEINLINE_FUNCTION void warp_barrier() { KOKKOS_IF_ON_DEVICE((__syncwarp();)) }
 
 /// values[k] = value(k), for all k: the code of `value` is there once, where it is long and seldom needed.
 template <int count, class V, class Value>
@@ -93,7 +76,7 @@ class BucketOfRows {
         const bool is_its = place[k] < places_.height && bucket_of(place[k], buckets) == bucket;
         const unsigned taken = lanes_where(is_its);
         if (is_its) {
-          const int at = begin + found + lanes_before(taken);
+          const int at = begin + found + lanes_before(taken, lane_);
           rows_[at] = static_cast<std::uint16_t>(first + k * warp + lane_);
         }
         found += bits_in(taken);
@@ -220,9 +203,6 @@ class BucketOfRows {
     for (int k = 0; k < together; ++k) lanes[k] = lanes_where(first + k * warp + lane_ < end && its[k] == place);
   }
 
-  /// How many of some lanes are before this one.
-  KOKKOS_FORCEINLINE_FUNCTION int lanes_before(unsigned lanes) const { return bits_in(lanes & ((1u << lane_) - 1)); }
-
   /// Writes rows of the list, those of the lanes from `first` on, from rows[to] on, but none before rows[0] and behind
   /// rows[most - 1]; moves `to` behind the last of them.
   template <int together>
@@ -230,7 +210,7 @@ class BucketOfRows {
                                               std::uint16_t* rows, int most) const {
     PORTOPS_UNROLL
     for (int k = 0; k < together; ++k) {
-      const int own_to = to + lanes_before(lanes[k]);
+      const int own_to = to + lanes_before(lanes[k], lane_);
       const bool is_its = (lanes[k] >> lane_ & 1u) != 0;
       if (is_its && own_to >= 0 && own_to < most) rows[own_to] = rows_[first + k * warp + lane_];
       to += bits_in(lanes[k]);

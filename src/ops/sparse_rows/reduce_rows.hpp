@@ -32,10 +32,7 @@ void sum_few_rows(const Context& ctx, const SparseRowsLabels& labels, const Spar
     number_few_on_cuda(ctx, labels.order, sparse, firsts, numbers, *numbered);
   }
   if (sparse.empty()) return;
-  using Sums = SumFewRows<T, N, Sink>;
-  const Sums sums(sparse, numbers, sink);
-  launch_all_teams<Backend::cuda, Sums::threads>(ctx, labels.sum, sums, sums.teams(), Sums::threads,
-                                                 sums.scratch_bytes());
+  launch_by_teams<Backend::cuda>(ctx, labels.sum, SumFewRows<T, N, Sink>(sparse, numbers, sink));
 }
 #endif
 
@@ -62,9 +59,10 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
                                order.position, places, none, sums_of(1), sink));
   };
   if constexpr (is_cuda) {
-    // Of more rows, threads that begin no run cost more than those that wait.
-    constexpr std::int64_t most_by_runs = 65536;
-    sparse.n <= most_by_runs ? sum_rows.template operator()<Runs>() : sum_rows.template operator()<Walks>();
+    // Of more rows, and with more threads, those that begin no run cost more than those that wait.
+    constexpr std::int64_t most_by_runs = 65536, most_threads = 3 << 19;
+    const bool by_runs = sparse.n <= most_by_runs && sparse.n * ceil_div(sparse.columns, N) <= most_threads;
+    by_runs ? sum_rows.template operator()<Runs>() : sum_rows.template operator()<Walks>();
   } else {
     sum_rows.template operator()<Walks>();
   }
@@ -77,9 +75,7 @@ void sum_levels(const Context& ctx, const SparseRowsLabels& labels, const Sparse
     if constexpr (is_cuda) {
       using Last = SumCrossings<B, T, Index, N, Sink>;
       if (rows <= Last::most_sums) {
-        const Last last(crossing, sparse, memory, data, level);
-        return launch_all_teams<B, Last::threads>(ctx, labels.crossing, last, last.teams(), Last::threads,
-                                                  last.scratch_bytes());
+        return launch_by_teams<B>(ctx, labels.crossing, Last(crossing, sparse, memory, data, level));
       }
     }
     launch_by_items<B>(ctx, labels.crossing, crossing);

@@ -52,8 +52,7 @@ RowOrder<Index> order_rows(const Context& ctx, const RowOrderLabels& labels, con
   RowOrder<Index> order{places[0], nullptr, nullptr};
   if (sparse.n > 0) {
     dispatch_backend(ctx.backend(), [&]<Backend B>() {
-      read_places<B>(ctx, labels, sparse, places[0], positions[0]);
-      if (sparse.merged()) return;
+      if (sparse.merged()) return read_places<B>(ctx, labels, sparse, places[0], positions[0]);
       if constexpr (B == Backend::cuda) {
 #if defined(PORTOPS_HAS_CUDA)
         order =

@@ -6,6 +6,7 @@
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/lanes/lanes.hpp"
 #include "ops/sparse_rows/few_rows_cuda.hpp"
+#include "ops/sparse_rows/row_sort_cuda.hpp"
 
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -13,6 +14,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include <type_traits>
+#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -174,13 +176,37 @@ std::size_t bytes_of(const SparseRows& sparse, bool numbered) {
   std::size_t number_bytes = 0;
   cub::DoubleBuffer<Index> places;
   cub::DoubleBuffer<Index> positions;
-  if (!sparse.merged()) {
+  if (sparse.merged()) {
+    // They are not sorted.
+  } else if (RowSort::suits(sparse)) {
+    sort_bytes = RowSort(sparse, nullptr).bytes();
+  } else {
     call_cub("cub::SortPairs", [&] { return sort<Index>(nullptr, sort_bytes, places, positions, sparse, nullptr); });
   }
   if (numbered) {
     call_cub("cub::InclusiveSum", [&] { return number<Index>(nullptr, number_bytes, sparse, {}, nullptr); });
   }
   return std::max(sort_bytes, number_bytes);
+}
+
+template <int rows_of_thread>
+void move_by_digits(const Context& ctx, const RowOrderLabels& labels, const RowSort& sort, std::int64_t n,
+                    RowKeys& rows, RowKeys& room) {
+  for (int pass = 0; pass < sort.passes(); ++pass) {
+    launch_by_teams<Backend::cuda>(ctx, labels.sort, MoveByDigit<rows_of_thread>(sort, n, pass, rows, room));
+    std::swap(rows, room);
+  }
+}
+
+RowOrder<std::uint32_t> sort_by_tiles(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
+                                      RowKeys rows, RowKeys room, void* counts) {
+  const RowSort sort(sparse, counts);
+  const ReadPlaces<std::uint32_t> read{PlacesOfRows(sparse), rows.places, rows.positions};
+  launch_by_teams<Backend::cuda>(ctx, labels.places, CountFirstDigits(sort, read));
+  constexpr int most = RowSort::most_rows_of_thread;
+  sort.rows_of_thread() < most ? move_by_digits<most / 2>(ctx, labels, sort, sparse.n, rows, room)
+                               : move_by_digits<most>(ctx, labels, sort, sparse.n, rows, room);
+  return {rows.places, rows.positions, nullptr};
 }
 
 }  // namespace
@@ -193,18 +219,19 @@ std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool
 template <class Index>
 void number_few_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* firsts,
                         std::int32_t* numbers, const NumberedPlaces& out) {
-  if (sparse.n > 0) {
-    using Find = FindFirsts<Index>;
-    const Find find(sparse, firsts);
-    launch_all_teams<Backend::cuda, Find::threads>(ctx, labels.count, find, find.teams(), Find::threads,
-                                                   find.scratch_bytes());
-  }
+  if (sparse.n > 0) launch_by_teams<Backend::cuda>(ctx, labels.count, FindFirsts<Index>(sparse, firsts));
   launch_by_teams<Backend::cuda>(ctx, labels.write, NumberFewRows<Index>(sparse, firsts, numbers, out));
 }
 
 template <class Index>
 RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                              Index* (&places)[2], Index* (&positions)[2], void* sorter, std::size_t sorter_bytes) {
+  if constexpr (sizeof(Index) == sizeof(std::uint32_t)) {
+    if (RowSort::suits(sparse)) {
+      return sort_by_tiles(ctx, labels, sparse, {places[0], positions[0]}, {places[1], positions[1]}, sorter);
+    }
+  }
+  read_places<Backend::cuda>(ctx, labels, sparse, places[0], positions[0]);
   const CurrentDevice device(ctx);
   const LaunchEvent event(ctx, labels.sort.c_str());
   cub::DoubleBuffer<Index> place_buffers(places[0], places[1]);

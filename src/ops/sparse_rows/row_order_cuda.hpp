@@ -12,10 +12,10 @@ template <class Index>
 void number_few_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse, Index* firsts,
                         std::int32_t* numbers, const NumberedPlaces& out);
 
-/// The bytes that CUB needs to sort the rows, and to number them.
+/// The bytes that it takes to sort the rows, and to number them.
 std::size_t cuda_sorter_bytes(const Context& ctx, const SparseRows& sparse, bool numbered);
 
-/// Sorts places[0] and positions[0], with places[1] and positions[1] as room; tells where the result lies.
+/// Reads the places and sorts the rows; places and positions are room. Tells where the result lies.
 template <class Index>
 RowOrder<Index> sort_on_cuda(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                              Index* (&places)[2], Index* (&positions)[2], void* sorter, std::size_t sorter_bytes);

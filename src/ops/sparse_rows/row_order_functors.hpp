@@ -55,17 +55,19 @@ struct PlacesOfRows {
   }
 };
 
-/// places[i] = the place of row i; positions[i] = where the row lies, which is i along one axis.
+/// places[i] = the place of row i, which it returns; positions[i] = where the row lies, which is i along one axis.
 template <class Index>
 struct ReadPlaces {
   PlacesOfRows rows;
   Index* places;
   Index* positions;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+  KOKKOS_FUNCTION Index operator()(std::int64_t i) const {
     const PlacesOfRows::At at = rows.locate(i);
-    places[i] = static_cast<Index>(rows.place_of(i, at));
+    const auto place = static_cast<Index>(rows.place_of(i, at));
+    places[i] = place;
     if (positions != nullptr) positions[i] = static_cast<Index>(at.row);
+    return place;
   }
 };
 

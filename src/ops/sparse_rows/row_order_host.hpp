@@ -129,6 +129,7 @@ inline std::size_t host_sorter_bytes(const SparseRows& sparse) {
 template <Backend B, class Index>
 RowOrder<Index> sort_on_host(const Context& ctx, const RowOrderLabels& labels, const SparseRows& sparse,
                              Index* (&places)[2], Index* (&positions)[2], Index* counts) {
+  read_places<B>(ctx, labels, sparse, places[0], positions[0]);
   const std::string& label = labels.sort;
   const HostBlocks blocks(sparse.n);
   const int bits = bits_of_places(sparse);

@@ -18,9 +18,10 @@ class SumCrossings {
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int blocks = 1;
   static constexpr int threads = 512;
-  /// A level of more sums has a kernel of its own. Levels have an eighth of the sums of the level below.
-  static constexpr std::int64_t most_sums = 2048;
-  static constexpr int most_levels = 4;
+  /// A level of more sums has a kernel of its own: here a thread would take them one after the other. Levels have an
+  /// eighth of the sums of the level below.
+  static constexpr std::int64_t most_sums = threads;
+  static constexpr int most_levels = 3;
   std::int64_t first_team = 0;
 
   /// `runs` are those of the first of these levels, which is that number of all.
@@ -51,11 +52,8 @@ class SumCrossings {
       level.values = values_[k];
       level.next = {};
       if (k + 1 < levels_) level.next = {values_[k + 1], next_places};
-      const auto items = static_cast<int>(level.rows) * packs_of_team_;
-      for (int at = team.team_rank(); at < items; at += threads) {
-        const int row = at / packs_of_team_, pack = at - row * packs_of_team_;
-        if (first_pack + pack < packs_) runs_.add_run(level, row, first_pack + pack, pack == 0);
-      }
+      const int row = team.team_rank() / packs_of_team_, pack = team.team_rank() - row * packs_of_team_;
+      if (row < level.rows && first_pack + pack < packs_) runs_.add_run(level, row, first_pack + pack, pack == 0);
       team.team_barrier();
       level.places = next_places;
       if (k + 1 < levels_) next_places += rows_[k + 1];

@@ -13,8 +13,8 @@
 // Sorted rows are cut into chunks of equal length. Where the place changes within a chunk, there is a sum. A sum whose
 // place does not go on beyond the chunk goes to the sink. The others, at most two in each chunk, are rows of the next
 // level, and so on: the tree is fixed by the sorted places alone, so that every backend adds in the same order. Threads
-// walk down chunks, below; on GPUs those of up to 65,536 rows, and of crossing sums, take runs of one place,
-// sum_runs.hpp, and the last levels are one kernel, sum_crossings.hpp.
+// walk down chunks, below; on GPUs they take runs of one place, sum_runs.hpp, of fewer rows and of crossing sums, and
+// the last levels are one kernel, sum_crossings.hpp.
 
 namespace portops::impl {
 

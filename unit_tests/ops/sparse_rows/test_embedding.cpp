@@ -190,16 +190,20 @@ TEST_P(EmbeddingTest, gradient_is_rounded_once) {
 }
 
 TEST_P(EmbeddingTest, gradient_has_the_same_bits_on_every_run_in_both_modes_and_every_layout) {
-  const Places places = uneven_places(9000, 90);
-  const std::vector<float> first = gradient(ctx, Layout::contiguous, Layout::contiguous, places, {90, 100});
-  const auto same = [&](const std::vector<float>& again) {
-    return std::memcmp(again.data(), first.data(), first.size() * sizeof(float)) == 0;
-  };
-  EXPECT_TRUE(same(gradient(ctx, Layout::contiguous, Layout::contiguous, places, {90, 100})));
-  EXPECT_TRUE(same(gradient(Context(ctx).deterministic(true), Layout::contiguous, Layout::contiguous, places, {9000})));
-  for (const Layout layout : all_layouts) {
-    EXPECT_TRUE(same(gradient(ctx, layout, Layout::contiguous, places, {90, 100}))) << static_cast<int>(layout);
-    EXPECT_TRUE(same(gradient(ctx, Layout::contiguous, layout, places, {9, 10, 100}))) << static_cast<int>(layout);
+  // Few rows, and so many that they are sorted, by where they lie.
+  for (const std::int64_t n : {9000, 12000}) {
+    const Places places = uneven_places(n, 90);
+    const Extents extents{n / 100, 100}, other_extents{n / 1000, 10, 100};
+    const std::vector<float> first = gradient(ctx, Layout::contiguous, Layout::contiguous, places, extents);
+    const auto same = [&](const std::vector<float>& again) {
+      return std::memcmp(again.data(), first.data(), first.size() * sizeof(float)) == 0;
+    };
+    EXPECT_TRUE(same(gradient(ctx, Layout::contiguous, Layout::contiguous, places, extents)));
+    EXPECT_TRUE(same(gradient(Context(ctx).deterministic(true), Layout::contiguous, Layout::contiguous, places, {n})));
+    for (const Layout layout : all_layouts) {
+      EXPECT_TRUE(same(gradient(ctx, layout, Layout::contiguous, places, extents))) << static_cast<int>(layout);
+      EXPECT_TRUE(same(gradient(ctx, Layout::contiguous, layout, places, other_extents))) << static_cast<int>(layout);
+    }
   }
 }
 

@@ -88,6 +88,24 @@ class MergeRowsTest : public OnEveryBackend {
   void check_types(const Places& places, std::int64_t columns, std::int64_t height) {
     for_each_type([&]<class T>() { check<T>(places, columns, height); });
   }
+
+  template <class T>
+  void check_bits(std::int64_t n, std::int64_t columns) {
+    const Places places = uneven_places(n, 400);
+    Merge<T> first(ctx, places, {n, columns}, 400);
+    first.call_and_check();
+    const auto expect_same = [&](const Context& other_ctx) {
+      Merge<T> again(other_ctx, places, {n, columns}, 400);
+      again.call();
+      for (std::int64_t i = 0; i < first.count.element(0) * columns; ++i) {
+        ASSERT_TRUE(same_bits(first.out_values.element(i), again.out_values.element(i)))
+            << n << " x " << columns << ": " << i;
+      }
+    };
+    expect_same(ctx);
+    expect_same(Context(ctx).deterministic(true));
+    for (const Backend backend : enabled_backends()) expect_same(Context(backend));
+  }
 };
 PORTOPS_ON_EVERY_BACKEND(MergeRowsTest);
 
@@ -182,6 +200,22 @@ TEST_P(MergeRowsTest, of_large_tables) {
   }
 }
 
+/// Places are sorted by digits, whose number and size follow from the table's height.
+TEST_P(MergeRowsTest, of_tables_of_any_number_of_digits) {
+  const std::int64_t rows = 10500;  // more than few, and an incomplete tile of a GPU's sort
+  for (const std::int64_t height :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{31}, std::int64_t{32}, std::int64_t{255}, std::int64_t{256},
+        std::int64_t{65535}, std::int64_t{65536}, std::int64_t{1} << 24, (std::int64_t{1} << 32) - 2}) {
+    check<float>(random_places(rows, height), 1, height);
+  }
+}
+
+/// A GPU sorts by tiles, of twice as many rows where there are many, and CUB sorts what is more than half a million.
+TEST_P(MergeRowsTest, of_numbers_of_rows_where_ways_of_sorting_end) {
+  skip_where_sanitized();
+  for (const std::int64_t n : {270336, 270337, 540672, 540673}) check<float>(random_places(n, 5000), 1, 5000);
+}
+
 TEST_P(MergeRowsTest, reads_and_writes_any_layout) {
   const Places places = random_places(300, 70);
   for (const Layout layout : all_layouts) {
@@ -239,21 +273,18 @@ TEST_P(MergeRowsTest, has_the_same_bits_on_every_run_and_backend) {
     // The last has sums that cross chunks on more levels than a GPU joins in one kernel.
     for (const auto& [n, columns] :
          {std::pair{9000, 1}, {9000, 7}, {9000, 64}, {3000, 300}, {10001, 8}, {13000, 8}, {140000, 4}}) {
-      const Places places = uneven_places(n, 400);
-      Merge<T> first(ctx, places, {n, columns}, 400);
-      first.call();
-      const auto expect_same = [&](const Context& other_ctx) {
-        Merge<T> again(other_ctx, places, {n, columns}, 400);
-        again.call();
-        for (std::int64_t i = 0; i < first.count.element(0) * columns; ++i) {
-          ASSERT_TRUE(same_bits(first.out_values.element(i), again.out_values.element(i))) << i;
-        }
-      };
-      expect_same(ctx);
-      expect_same(Context(ctx).deterministic(true));
-      for (const Backend backend : enabled_backends()) expect_same(Context(backend));
+      check_bits<T>(n, columns);
     }
   });
+}
+
+/// A GPU walks down the rows of chunks, instead of adding up run by run, where there are so many columns.
+TEST_P(MergeRowsTest, of_many_columns_has_the_same_bits_on_every_run_and_backend) {
+  skip_where_sanitized();
+  check_bits<float>(10001, 632);
+  check_bits<f16>(10001, 1264);
+  check_bits<double>(10001, 159);
+  check_bits<bf16>(10001, 159);
 }
 
 /// Rows whose places and layout differ only in where the tensor lies add up the same.
@@ -323,6 +354,20 @@ TEST_P(MergeRowsTest, refuses_places_outside_of_the_table) {
     EXPECT_EQ(merge.out_values[0], merge.values[2]);
     EXPECT_EQ(merge.out_values[2], static_cast<float>(merge.values[0] + merge.values[6]));
   }
+}
+
+/// So many that they are sorted: the first of the wrong places stays the first.
+TEST_P(MergeRowsTest, refuses_places_outside_of_the_table_among_many_rows) {
+  Places places = random_places(12000, 700);
+  for (const std::size_t wrong : {11000, 7001, 7000, 9000}) places[wrong] = 700 + static_cast<std::int64_t>(wrong);
+  Merge<float> merge(ctx, places, {12000, 1}, 700);
+  if (ctx.backend() != Backend::cuda) {
+    expect_error([&] { merge.call(); },
+                 "portops::merge_rows: rows[7000] is 7700, expected at least 0 and less than 700 (the height)");
+    return;
+  }
+  merge.call();
+  EXPECT_EQ(merge.count.element(0), -7001);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divide.hpp"
+#include "ops/convolution/conv2d/conv2d_kernels.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 
 #include <algorithm>
@@ -11,21 +12,22 @@
 
 namespace portops::impl {
 
-/// On GPUs: x_grad from the gradients of columns, in which `pixel` channels of a tap, a multiple of four, lie side by
-/// side, tap after tap. An item a pixel of x, four channels of it: it adds up what the windows hold that reach it, in
-/// the order of their taps. Needs numbers of 32 bits: see fits_pixels().
-template <class T>
+/// On GPUs: x_grad from the gradients of columns, of which a tap has a multiple of `pack` channels. An item a pixel of
+/// x, so many channels of it: it adds up what the windows hold that reach it, in the order of their taps. Needs numbers
+/// of 32 bits: see fits_pixels().
+template <class T, int pack>
 class ColumnsToX {
  public:
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
 
-  ColumnsToX(const Windows& windows, std::int64_t pixel, const A* columns, const Tensor4& x_grad)
+  ColumnsToX(const Windows& windows, const WindowColumns& layout, const A* columns, const Tensor4& x_grad)
       : windows_(windows),
-        pixel_(pixel),
+        pixel_(layout.pixel),
+        row_(layout.row),
         columns_(columns),
         x_grad_(x_grad),
-        by_packs_(pixel / pack),
+        by_packs_(layout.pixel / pack),
         by_width_(windows.width),
         by_height_(windows.height),
         by_stride_y_(divisor(windows.stride_y)),
@@ -41,12 +43,12 @@ class ColumnsToX {
     for (std::int64_t k = 0; k < windows_.kernel_height; ++k) {
       const std::int64_t i = window(y + windows_.top - k * windows_.dilation_y, by_stride_y_, windows_.out_height);
       if (i < 0) continue;
-      const A* const tap = columns_ + (image * windows_.pixels() + i * windows_.out_width) * windows_.taps() * pixel_ +
+      const A* const tap = columns_ + (image * windows_.pixels() + i * windows_.out_width) * row_ +
                            k * windows_.kernel_width * pixel_ + first;
       for (std::int64_t l = 0; l < windows_.kernel_width; ++l) {
         const std::int64_t j = window(x + windows_.left - l * windows_.dilation_x, by_stride_x_, windows_.out_width);
         if (j < 0) continue;
-        const auto word = *reinterpret_cast<const Word<A, pack>*>(tap + (j * windows_.taps() + l) * pixel_);
+        const auto word = *reinterpret_cast<const Word<A, pack>*>(tap + j * row_ + l * pixel_);
         PORTOPS_UNROLL
         for (int c = 0; c < pack; ++c) sum[c] += word[c];
       }
@@ -57,8 +59,6 @@ class ColumnsToX {
       static_cast<T*>(x_grad_.data)[x_grad_.offset(image, first + c, y, x)] = static_cast<T>(sum[c]);
     }
   }
-
-  static constexpr int pack = 4;
 
  private:
   /// A stride that no position reaches divides 0 alone.
@@ -76,7 +76,7 @@ class ColumnsToX {
   }
 
   Windows windows_;
-  std::int64_t pixel_;
+  std::int64_t pixel_, row_;
   const A* columns_;
   Tensor4 x_grad_;
   IndexDivisor by_packs_, by_width_, by_height_;

@@ -10,6 +10,12 @@
 
 namespace portops::impl {
 
+/// How the columns of windows lie: `pixel` channels of a tap side by side, tap after tap, and `row` numbers from a
+/// window to the next.
+struct WindowColumns {
+  std::int64_t pixel, row;
+};
+
 /// The kernels of conv2d on one backend for one element type, but for those that convolutions share. Defined in
 /// conv2d_kernels_impl.hpp and compiled once for each pair. All enqueue and return.
 template <Backend B, class T>
@@ -39,9 +45,11 @@ struct Conv2dKernels {
   /// The same for weight_grad; sums: memory for those of PixelsWeightGradPlan.
   static void pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad, void* sums,
                                  const Tensor4& weight_grad);
-  /// On GPUs only: x_grad from the gradients of its columns, which have the type of sums and, of each tap, `pixel`
-  /// channels.
-  static void columns_to_x(const Context& ctx, const Windows& windows, std::int64_t pixel, const void* columns,
+  /// On GPUs only: weight_grad from the sums of so many chunks, which lie chunk by chunk in the order of its elements.
+  static void join_weight_grad(const Context& ctx, const Windows& windows, std::int64_t chunks, const void* sums,
+                               const Tensor4& weight_grad);
+  /// On GPUs only: x_grad from the gradients of its columns, which have the type of sums.
+  static void columns_to_x(const Context& ctx, const Windows& windows, const WindowColumns& layout, const void* columns,
                            const Tensor4& x_grad);
 };
 

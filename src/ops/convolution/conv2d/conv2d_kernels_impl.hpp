@@ -10,6 +10,7 @@
 #include "ops/convolution/conv2d/direct/join_weight_grad.hpp"
 #include "ops/convolution/conv2d/direct/launch_tasks.hpp"
 #include "ops/convolution/conv2d/direct/weight_grad_direct.hpp"
+#include "ops/convolution/conv2d/join_weights.hpp"
 #include "ops/convolution/conv2d/whole_pixels.hpp"
 #include "ops/convolution/conv2d/whole_sample.hpp"
 #include "ops/convolution/conv2d/whole_strip.hpp"
@@ -153,11 +154,31 @@ void Conv2dKernels<B, T>::pixels_weight_grad(const Context& ctx, const ImageStep
 }
 
 template <Backend B, class T>
-void Conv2dKernels<B, T>::columns_to_x(const Context& ctx, const Windows& windows, std::int64_t pixel,
+void Conv2dKernels<B, T>::join_weight_grad(const Context& ctx, const Windows& windows, std::int64_t chunks,
+                                           const void* sums, const Tensor4& weight_grad) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::conv2d_grad::join[planes]";
+    const auto* const of_chunks = static_cast<const Arithmetic<T>*>(sums);
+    // So many elements are work enough for a GPU, where a thread adds up all chunks of one.
+    constexpr std::int64_t enough_elements = 32768;
+    if (windows.out_channels * windows.group_column() >= enough_elements) {
+      return launch_by_items<B>(ctx, label, JoinWeights<T>(windows, chunks, of_chunks, weight_grad));
+    }
+    launch_by_teams<B>(ctx, label, JoinPixelsWeightGrad<B, T>(windows, chunks, of_chunks, weight_grad));
+  }
+}
+
+template <Backend B, class T>
+void Conv2dKernels<B, T>::columns_to_x(const Context& ctx, const Windows& windows, const WindowColumns& layout,
                                        const void* columns, const Tensor4& x_grad) {
   if constexpr (B == Backend::cuda) {
     static const std::string label = "portops::conv2d_grad::x_grad[columns]";
-    launch_by_items<B>(ctx, label, ColumnsToX<T>(windows, pixel, static_cast<const Arithmetic<T>*>(columns), x_grad));
+    const auto launch = [&]<int pack>() {
+      const auto* const numbers = static_cast<const Arithmetic<T>*>(columns);
+      launch_by_items<B>(ctx, label, ColumnsToX<T, pack>(windows, layout, numbers, x_grad));
+    };
+    if (layout.pixel == 1) return launch.template operator()<1>();
+    layout.pixel == 2 ? launch.template operator()<2>() : launch.template operator()<4>();
   }
 }
 

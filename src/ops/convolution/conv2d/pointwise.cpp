@@ -3,12 +3,17 @@
 #include "ops/convolution/conv2d/pointwise.hpp"
 
 #include "blas/gemm.hpp"
+#include "core/exec/dispatch.hpp"
+#include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/bias.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
+#include "ops/convolution/conv2d/conv2d_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
+#include "ops/convolution/weight_grad.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace portops::impl {
 namespace {
@@ -40,6 +45,51 @@ bool are_planes(const ConvolutionTensors& t) {
   return is_matrix_of_planes(t.x) && is_matrix_of_planes(t.out) && t.x.stride(0) >= 0 && t.out.stride(0) >= 0;
 }
 
+/// Whether products are those of f32 that is not rounded.
+bool is_ieee_f32(const Context& ctx, ElementType type) { return type == ElementType::f32 && ctx.math() == Math::ieee; }
+/// Of these, extents below this one leave tiles of products mostly empty.
+constexpr std::int64_t least_of_f32 = 64;
+
+/// A matrix of planes that is read by 16 bytes everywhere.
+bool has_aligned_planes(const TensorRef& tensor) {
+  constexpr std::int64_t access = 16;
+  const auto size = static_cast<std::int64_t>(size_of(tensor.type()));
+  return is_matrix_of_planes(tensor) && tensor.stride(0) >= 0 && tensor.stride(0) * size % access == 0 &&
+         std::max(tensor.stride(1), tensor.extent(2) * tensor.extent(3)) * size % access == 0 &&
+         reinterpret_cast<std::uintptr_t>(tensor.data()) % access == 0;
+}
+
+/// In how many equal chunks of pixels, which begin at multiples of 16 bytes, the planes of each of a few images are
+/// multiplied, so that a GPU has enough tiles. (Of a single image cuBLAS shares out the pixels itself, and in f32 that
+/// is not rounded gemm[sm90] does of any.)
+std::int64_t chunks_of_image(const Context& ctx, const Windows& w, ElementType type) {
+  constexpr std::int64_t few_images = 4, enough_tiles = 128, tile_rows = 128, tile_columns = 64, least_pixels = 256;
+  if (w.images == 1 || w.images > few_images || is_ieee_f32(ctx, type)) return 1;
+  const std::int64_t unit = 16 / static_cast<std::int64_t>(size_of(type)), p = w.pixels();
+  const std::int64_t tiles = w.images * ceil_div(w.out_channels, tile_rows) * ceil_div(w.channels, tile_columns);
+  std::int64_t chunks = std::min(ceil_div(enough_tiles, tiles), std::max<std::int64_t>(p / least_pixels, 1));
+  while (chunks > 1 && p % (chunks * unit) != 0) --chunks;
+  return chunks;
+}
+
+/// The memory of weight_grad_by_planes: for the sums of chunks, unless the only one's are weight_grad.
+struct SumsOfPlanes {
+  std::int64_t chunks;
+  bool are_result;
+  MemoryLayout layout;
+  TemporaryArray sums, products;
+
+  SumsOfPlanes(const Context& ctx, const Windows& w, const TensorRef& weight_grad)
+      : chunks(chunks_of_image(ctx, w, weight_grad.type())),
+        are_result(w.images * chunks == 1 && has_rows(w, weight_grad)) {
+    if (!are_result) {
+      sums =
+          TemporaryArray(layout, w.images * chunks * w.out_channels * w.channels, arithmetic_size(weight_grad.type()));
+    }
+    products = TemporaryArray(layout, static_cast<std::int64_t>(products_workspace(ctx)), 1);
+  }
+};
+
 }  // namespace
 
 bool is_pointwise(const Windows& w) {
@@ -50,10 +100,7 @@ bool is_pointwise(const Windows& w) {
 bool suits_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
   if (ctx.backend() != Backend::cuda || !is_pointwise(windows)) return false;
   const std::int64_t m = windows.group_out_channels(), k = windows.group_channels();
-  // In f32 that is not rounded, extents below these leave tiles of products mostly empty.
-  constexpr std::int64_t least = 64;
-  const bool rounds = t.x.type() != ElementType::f32 || ctx.math() == Math::tf32;
-  if (!rounds && std::min({m, k, windows.pixels()}) < least) return false;
+  if (is_ieee_f32(ctx, t.x.type()) && std::min({m, k, windows.pixels()}) < least_of_f32) return false;
   const bool is_matrix = has_rows(windows, t.weight) || has_exchanged_rows(windows, t.weight);
   return is_matrix && (are_pixels(t) || are_planes(t));
 }
@@ -93,5 +140,47 @@ void convolve_by_products(const Context& ctx, const Windows& w, const Convolutio
 }
 
 std::size_t products_workspace(const Context& ctx) { return blas::gemm_workspace(ctx); }
+
+bool suits_products_of_planes(const Context& ctx, const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
+  if (ctx.backend() != Backend::cuda || ctx.products() == Products::kokkos_kernels || w.groups > 1 ||
+      !is_pointwise(w) || !has_aligned_planes(x) || !has_aligned_planes(out_grad)) {
+    return false;
+  }
+  // Tiles of products of fewer channels are mostly empty.
+  const std::int64_t least_channels = is_ieee_f32(ctx, x.type()) ? least_of_f32 : 32;
+  const std::int64_t m = w.out_channels, k = w.channels, p = w.pixels();
+  const auto sums = m * k * static_cast<std::int64_t>(arithmetic_size(x.type()));
+  const auto planes = p * (m + k) * static_cast<std::int64_t>(size_of(x.type()));
+  return std::min(m, k) >= least_channels && (w.images == 1 || sums <= 2 * planes);
+}
+
+void weight_grad_by_planes(const Context& ctx, const Windows& w, const TensorRef& x, const TensorRef& out_grad,
+                           const TensorRef& weight_grad) {
+  const SumsOfPlanes plan(ctx, w, weight_grad);
+  const std::int64_t m = w.out_channels, k = w.channels, p = w.pixels(), chunk = p / plan.chunks;
+  const std::int64_t x_plane = std::max(x.stride(1), p), out_plane = std::max(out_grad.stride(1), p);
+  const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
+  const Workspace workspace{plan.products.in(memory.data()), products_workspace(ctx)};
+  const TensorRef sums = plan.are_result ? matrix(weight_grad, 0, m, k, std::max(weight_grad.stride(0), k))
+                                         : TensorRef(plan.sums.in(memory.data()), arithmetic_type(x.type()),
+                                                     {w.images * plan.chunks * m, k}, {k, 1}, x.space());
+  // One batch of all images, or of all chunks of an image.
+  const bool by_image = plan.chunks == 1;
+  for (std::int64_t i = 0; i < (by_image ? 1 : w.images); ++i) {
+    blas::gemm(
+        ctx, Transpose::no, Transpose::yes, 1.0, matrix(out_grad, i * out_grad.stride(0), m, chunk, out_plane),
+        matrix(x, i * x.stride(0), k, chunk, x_plane), 0.0, matrix(sums, i * plan.chunks * m * k, m, k, sums.stride(0)),
+        by_image ? Batch{w.images, out_grad.stride(0), x.stride(0), m * k} : Batch{plan.chunks, chunk, chunk, m * k},
+        workspace);
+  }
+  if (plan.are_result) return;
+  dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
+    Conv2dKernels<B, T>::join_weight_grad(ctx, w, w.images * plan.chunks, sums.data(), tensor4(weight_grad));
+  });
+}
+
+std::size_t weight_grad_by_planes_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight_grad) {
+  return SumsOfPlanes(ctx, windows, weight_grad).layout.bytes();
+}
 
 }  // namespace portops::impl

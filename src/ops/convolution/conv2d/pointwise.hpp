@@ -21,4 +21,13 @@ bool suits_products(const Context& ctx, const Windows& windows, const Convolutio
 void convolve_by_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 std::size_t products_workspace(const Context& ctx);
 
+/// Whether, on a GPU, weight_grad is the faster as a product for each image: of planes, which copies with the channels
+/// last would cost more than the sums of all images.
+bool suits_products_of_planes(const Context& ctx, const Windows& windows, const TensorRef& x,
+                              const TensorRef& out_grad);
+
+void weight_grad_by_planes(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
+                           const TensorRef& weight_grad);
+std::size_t weight_grad_by_planes_workspace(const Context& ctx, const Windows& windows, const TensorRef& weight_grad);
+
 }  // namespace portops::impl

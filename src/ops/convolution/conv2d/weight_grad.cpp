@@ -130,7 +130,16 @@ void weight_grad_directly(const Context& ctx, const DirectCall& call, const Tens
 }
 
 /// The ways to weight_grad.
-enum class WeightGradPath : std::uint8_t { depthwise, few_channels, window_rows, pixels, products, direct, columns };
+enum class WeightGradPath : std::uint8_t {
+  depthwise,
+  few_channels,
+  window_rows,
+  pixels,
+  planes,
+  products,
+  direct,
+  columns
+};
 
 WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& windows, const TensorRef& x,
                                        const TensorRef& out_grad, const TensorRef& weight_grad) {
@@ -140,6 +149,7 @@ WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& window
   }
   if (takes_window_rows(ctx, windows, x)) return WeightGradPath::window_rows;
   if (takes_pixels(ctx, windows, x, out_grad, weight_grad)) return WeightGradPath::pixels;
+  if (suits_products_of_planes(ctx, windows, x, out_grad)) return WeightGradPath::planes;
   if (!holds_windows(windows, x) && suits_weight_products(ctx, windows, x, out_grad)) return WeightGradPath::products;
   const bool direct = suits_direct(ctx, direct_call(windows, x, out_grad), x.type());
   return direct ? WeightGradPath::direct : WeightGradPath::columns;
@@ -183,6 +193,7 @@ void conv2d_weight_grad(const Context& ctx, const Windows& windows, const Tensor
     case WeightGradPath::window_rows:
       return weight_grad_by_window_rows(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::pixels: return weight_grad_by_pixels(ctx, windows, x, out_grad, weight_grad);
+    case WeightGradPath::planes: return weight_grad_by_planes(ctx, windows, x, out_grad, weight_grad);
     case WeightGradPath::products: return weight_grad_by_products(ctx, windows, x, out_grad, weight_grad, bias_grad);
     case WeightGradPath::direct: return weight_grad_directly(ctx, direct_call(windows, x, out_grad), weight_grad);
     case WeightGradPath::columns: return weight_grad_by_columns(ctx, windows, x, out_grad, weight_grad);
@@ -218,6 +229,7 @@ std::size_t weight_grad_workspace(const Context& ctx, const Windows& windows, co
     case WeightGradPath::few_channels: return from_few_weight_grad_workspace(ctx, windows, out_grad);
     case WeightGradPath::window_rows: return WindowRowsGrad(ctx, windows, x, out_grad, weight_grad).bytes;
     case WeightGradPath::pixels: return sums_bytes(windows, x.type());
+    case WeightGradPath::planes: return weight_grad_by_planes_workspace(ctx, windows, weight_grad);
     case WeightGradPath::products: return weight_products_workspace(ctx, windows, x, out_grad);
     case WeightGradPath::direct: return direct_workspace(ctx, direct_call(windows, x, out_grad), x.type());
     case WeightGradPath::columns: break;

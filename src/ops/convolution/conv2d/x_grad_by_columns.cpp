@@ -12,15 +12,24 @@
 namespace portops::impl {
 namespace {
 
-/// The windows with as many channels as their columns have of a tap: a multiple of 16 bytes of them.
+/// A tap has one channel, two, or a multiple of four, and a window a multiple of four numbers: of 16 bytes, as matrix
+/// products want rows.
+WindowColumns columns_of(const Windows& windows) {
+  const auto fours = [](std::int64_t count) { return ceil_div(count, 4) * 4; };
+  const std::int64_t pixel = windows.channels <= 2 ? windows.channels : fours(windows.channels);
+  return {pixel, fours(windows.taps() * pixel)};
+}
+
+/// The windows with as many channels as their columns have of a tap.
 Windows padded(const Windows& windows) {
   Windows result = windows;
-  result.channels = ceil_div(windows.channels, 4) * 4;
+  result.channels = columns_of(windows).pixel;
   return result;
 }
 
 struct XGradMemory {
   Windows windows;
+  WindowColumns of_windows;
   std::int64_t step;
   MemoryLayout layout;
   OutGradRows out_grad;
@@ -28,21 +37,23 @@ struct XGradMemory {
 
   XGradMemory(const Context& ctx, const Windows& of_call, const TensorRef& weight_tensor,
               const TensorRef& out_grad_tensor)
-      : windows(padded(of_call)), step(images_at_once(windows, arithmetic_type(weight_tensor.type()))) {
+      : windows(padded(of_call)),
+        of_windows(columns_of(of_call)),
+        step(images_at_once(windows, arithmetic_type(weight_tensor.type()))) {
     const ElementType type = weight_tensor.type();
     out_grad = OutGradRows(layout, windows, out_grad_tensor, step);
-    weight = TemporaryArray(layout, windows.out_channels * windows.column(), size_of(type));
-    columns = TemporaryArray(layout, step * windows.pixels() * windows.column(), arithmetic_size(type));
+    weight = TemporaryArray(layout, windows.out_channels * of_windows.row, size_of(type));
+    columns = TemporaryArray(layout, step * windows.pixels() * of_windows.row, arithmetic_size(type));
     gemm = TemporaryArray(layout, static_cast<std::int64_t>(blas::gemm_workspace(ctx)), 1);
   }
 
   /// The weight's elements in a copy that has its channels last.
   TensorRef weight_in(void* memory, const TensorRef& tensor) const {
-    const std::int64_t pixel = windows.channels;
+    const std::int64_t pixel = of_windows.pixel;
     return {weight.in(memory),
             tensor.type(),
             tensor.extents(),
-            {windows.column(), 1, windows.kernel_width * pixel, pixel},
+            {of_windows.row, 1, windows.kernel_width * pixel, pixel},
             tensor.space()};
   }
 };
@@ -65,25 +76,25 @@ void conv2d_x_grad_by_columns(const Context& ctx, const Windows& windows, const 
   const XGradMemory plan(ctx, windows, weight, out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const ElementType type = weight.type(), sum_type = arithmetic_type(type);
-  const std::int64_t m = windows.out_channels, column = plan.windows.column();
+  const std::int64_t m = windows.out_channels, row = plan.of_windows.row;
   const Matrices matrix(ctx, type), sums(ctx, sum_type);
   const Workspace gemm_workspace{plan.gemm.in(memory.data()), blas::gemm_workspace(ctx)};
   void* const weight_copy = plan.weight.in(memory.data());
   void* const columns = plan.columns.in(memory.data());
   dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
-    if (plan.windows.channels != windows.channels) {
-      ConvolutionKernels<B, T>::zero(ctx, zero_label, weight_copy, static_cast<std::size_t>(m * column) * sizeof(T));
+    if (row != windows.column()) {
+      ConvolutionKernels<B, T>::zero(ctx, zero_label, weight_copy, static_cast<std::size_t>(m * row) * sizeof(T));
     }
     strided_copy(ctx, copy_labels, make_copy_plan(weight, plan.weight_in(memory.data(), weight)));
     for_steps(windows.images, plan.step, [&](std::int64_t first, std::int64_t count) {
       const TensorRef grads = plan.out_grad.rows<B, T>(ctx, Conv2dConvolution::labels(), out_grad_label, windows,
                                                        out_grad, first, count, memory.data());
       blas::gemm(of_products(ctx), blas::Transpose::no, blas::Transpose::no, 1.0, grads,
-                 matrix(weight_copy, m, column, column), 0.0, sums(columns, count * windows.pixels(), column, column),
-                 {}, gemm_workspace);
+                 matrix(weight_copy, m, row, row), 0.0, sums(columns, count * windows.pixels(), row, row), {},
+                 gemm_workspace);
       Windows of_step = windows;
       of_step.images = count;
-      Conv2dKernels<B, T>::columns_to_x(ctx, of_step, plan.windows.channels, columns, tensor4(x_grad, first));
+      Conv2dKernels<B, T>::columns_to_x(ctx, of_step, plan.of_windows, columns, tensor4(x_grad, first));
     });
   });
 }

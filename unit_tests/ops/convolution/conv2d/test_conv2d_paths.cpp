@@ -150,6 +150,61 @@ TEST_P(Conv2dPathsTest, gradients_of_windows_that_are_pixels_equal_the_reference
   }
 }
 
+TEST_P(Conv2dPathsTest, weight_gradients_by_planes_equal_the_reference) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "no device that can";
+  const Conv2dCase c{
+      .channels = 68, .height = 12, .width = 16, .out_channels = 64, .kernel = {1, 1}, .padding = {0, 0}};
+  int taken = 0;
+  const auto check = [&](const Conv2dCase& its) {
+    for_each_type([&]<class T>() {
+      Conv2dProblem<T> problem(ctx, its);
+      const bool suits =
+          impl::suits_products_of_planes(ctx, problem.windows(), problem.refs.at("x"), problem.refs.at("out_grad"));
+      problem.check_grad(ctx);
+      problem.check_grad(Context(ctx).deterministic(true));
+      if (std::is_same_v<T, float>) problem.check_grad(Context(ctx).math(Math::tf32), 0x1p-10);
+      taken += suits ? 1 : 0;
+    });
+  };
+  // An image's product is weight_grad, unless its rows lie apart; sums of few elements, and of many; of few images in
+  // chunks.
+  for (const auto& [images, channels, out_channels, height] : std::vector<std::array<std::int64_t, 4>>{
+           {1, 40, 36, 12}, {2, 40, 36, 12}, {9, 40, 36, 12}, {2, 182, 182, 24}, {3, 40, 36, 64}}) {
+    Conv2dCase its = c;
+    its.images = images;
+    its.channels = channels;
+    its.out_channels = out_channels;
+    its.height = height;
+    check(its);
+    its.layouts["weight_grad"] = Layout::every_other;
+    its.channels_last = {"weight"};
+    check(its);
+  }
+  int types = 0;
+  for_each_type([&]<class T>() { ++types; });
+  EXPECT_EQ(taken, 10 * types);
+  for (const Layout layout : {Layout::padded, Layout::reversed, Layout::negative, Layout::every_other}) {
+    for (const std::string name : {"x", "out_grad"}) {
+      Conv2dCase its = c;
+      its.layouts[name] = layout;
+      check(its);
+    }
+  }
+  // Planes that are no whole accesses, few channels, groups, and more sums than planes.
+  for (const auto& [channels, out_channels, width, groups] : std::vector<std::array<std::int64_t, 4>>{
+           {68, 64, 15, 1}, {31, 64, 16, 1}, {68, 31, 16, 1}, {80, 72, 16, 2}, {400, 380, 16, 1}}) {
+    Conv2dCase its = c;
+    its.channels = channels;
+    its.out_channels = out_channels;
+    its.height = channels == 400 ? 1 : 11;
+    its.width = width;
+    its.groups = groups;
+    const int before = taken;
+    check(its);
+    EXPECT_EQ(taken, before) << channels << " to " << out_channels;
+  }
+}
+
 TEST_P(Conv2dPathsTest, windows_are_pixels_only_where_they_are_all_of_them) {
   const auto pointwise = [&](const Conv2dCase& c) {
     return impl::is_pointwise(Conv2dProblem<double>(ctx, c).windows());
@@ -345,6 +400,8 @@ TEST_P(Conv2dPathsTest, gradients_of_few_channels_equal_the_reference) {
       {.images = 3, .channels = 3, .height = 20, .width = 23, .out_channels = 33, .kernel = {7, 7}, .stride = {2, 2}},
       {.images = 2, .channels = 4, .width = 30, .out_channels = 9, .kernel = {2, 8}, .padding = {3, 9, 0, 1}},
       {.channels = 1, .height = 50, .width = 60, .out_channels = 70, .kernel = {3, 3}, .dilation = {2, 1}},
+      {.channels = 1, .height = 30, .width = 29, .out_channels = 20, .kernel = {7, 7}, .stride = {2, 2}},
+      {.images = 3, .channels = 2, .height = 17, .width = 13, .out_channels = 36, .kernel = {3, 5}, .stride = {2, 1}},
       {.images = 200, .channels = 1, .height = 5, .width = 6, .out_channels = 3},
       {.channels = 7, .out_channels = 12, .kernel = {3, 5}, .stride = {1, 3}, .channels_last = {"x", "out_grad"}},
       {.channels = 8, .width = 9, .out_channels = 10, .kernel = {5, 5}, .stride = {1, 7}, .padding = {0, 8}},

@@ -19,6 +19,14 @@ FromFewPlan::FromFewPlan(const Windows& w, FromFewCall call, bool packs, std::si
     : windows(w), has_packs(packs), own_outs(own_bytes / static_cast<std::int32_t>(number)), number_(number) {
   if (!has_small_steps(w) || w.pixels() == 0) return;
   while (lanes < most_lanes && part_outs() < w.out_channels) lanes *= 2;
+  // Fewer lanes where these leave fewer without an output channel; teams that share these out read the same of x.
+  const std::int32_t least_lanes = call == FromFewCall::forward ? 2 : 4;
+  for (std::int32_t fewer = lanes / 2; fewer >= least_lanes; fewer /= 2) {
+    const auto outs_of_all = [&](std::int32_t of) {
+      return ceil_div(w.out_channels, std::int64_t{of} * own_outs) * of * own_outs;
+    };
+    if (outs_of_all(fewer) < outs_of_all(lanes)) lanes = fewer;
+  }
   parts = ceil_div(w.out_channels, part_outs());
   cut_columns(1);
   // Enough tiles for a GPU, and of these as large ones as can be: what they read overlaps, and a team waits for each.
@@ -41,10 +49,19 @@ FromFewPlan::FromFewPlan(const Windows& w, FromFewCall call, bool packs, std::si
 }
 
 void FromFewPlan::cut_columns(std::int64_t least_tiles) {
-  const std::int64_t strips = ceil_div(windows.out_width, strip);
-  across = static_cast<std::int32_t>(std::min<std::int64_t>(ceil_div(strips, least_tiles), threads / lanes));
-  tiles_across = ceil_div(strips, across);
-  across = static_cast<std::int32_t>(ceil_div(strips, tiles_across));
+  // Rows are cut into a few tiles more where so more of a team's threads have a strip.
+  constexpr std::int64_t most_more = 4, all = 100, worth_it = 10;
+  const std::int64_t strips = ceil_div(windows.out_width, strip), slots = threads / lanes;
+  const std::int64_t first = std::clamp<std::int64_t>(ceil_div(strips, slots), std::min(least_tiles, strips), strips);
+  std::int64_t best = -worth_it;
+  for (std::int64_t tiles = first; tiles <= std::min(first + most_more, strips); ++tiles) {
+    const std::int64_t of_row = ceil_div(strips, tiles), of_team = std::min(slots / of_row, windows.out_height);
+    const std::int64_t at_work = all * strips * of_team / (tiles * slots);
+    if (at_work < best + worth_it) continue;
+    best = at_work;
+    tiles_across = tiles;
+    across = static_cast<std::int32_t>(of_row);
+  }
 }
 
 void FromFewPlan::cut_rows(std::int64_t most_rows, std::int64_t most_rounds) {

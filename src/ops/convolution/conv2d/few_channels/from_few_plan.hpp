@@ -24,7 +24,7 @@ struct FromFewPlan {
   static constexpr int threads = 256;
   static constexpr int strip = 4;       ///< pixels
   static constexpr int own_bytes = 16;  ///< of a thread's output channels, as numbers in scratch
-  static constexpr int most_elements = 12, most_lanes = 8;
+  static constexpr int most_elements = 13, most_lanes = 8;
 
   Windows windows;
   bool has_packs;                                  ///< of output channels

@@ -151,14 +151,16 @@ class FromFewWeightGrad {
   KOKKOS_FORCEINLINE_FUNCTION void multiply(const Grads (&grads)[strip], const A* from,
                                             const std::int32_t (&place)[elements], std::int32_t count,
                                             A (&sum)[own_sums], int pixels) const {
-    const std::int32_t distance = tiles_.pixel_distance();
+    const A* of_pixel[strip];
+    PORTOPS_UNROLL
+    for (int p = 0; p < strip; ++p) of_pixel[p] = from + p * tiles_.pixel_distance();
     PORTOPS_UNROLL
     for (int e = 0; e < elements; ++e) {
       if (e >= count) break;
       PORTOPS_UNROLL
       for (int p = 0; p < strip; ++p) {
         if (p >= pixels) break;
-        const A x = from[place[e] + p * distance];
+        const A x = of_pixel[p][place[e]];
         PORTOPS_UNROLL
         for (int m = 0; m < own_outs; ++m) {
           sum[e * own_outs + m] = Kokkos::fma(static_cast<A>(grads[p][m]), x, sum[e * own_outs + m]);
