@@ -77,8 +77,8 @@ KOKKOS_FORCEINLINE_FUNCTION Index offset_of(const PoolTensorOf<Index>& tensor, c
   return offset_of_plane(tensor, block) + block.row * tensor.row + block.column * tensor.column;
 }
 
-/// The pixel of a maximum, by its index; −1 where there is none so far behind. (All of it is looked at, so that it is
-/// read as it lies: by packs.)
+/// The pixel of a maximum, by its index; −1 for an index that 32 bits do not hold, where pixels are counted by these.
+/// (Both words are looked at, so that both are read: by packs.)
 template <class Index>
 KOKKOS_FORCEINLINE_FUNCTION Index pixel_of(std::int64_t index) {
   if constexpr (sizeof(Index) == sizeof(std::int64_t)) return index;

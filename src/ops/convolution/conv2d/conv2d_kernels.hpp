@@ -45,9 +45,10 @@ struct Conv2dKernels {
   /// The same for weight_grad; sums: memory for those of PixelsWeightGradPlan.
   static void pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad, void* sums,
                                  const Tensor4& weight_grad);
-  /// On GPUs only: weight_grad from the sums of so many chunks, which lie chunk by chunk in the order of its elements.
-  static void join_weight_grad(const Context& ctx, const Windows& windows, std::int64_t chunks, const void* sums,
-                               const Tensor4& weight_grad);
+  /// On GPUs only, of windows of one pixel in one group: weight_grad from the sums of so many chunks of pixels, which
+  /// lie chunk by chunk in the order of its elements.
+  static void join_planes(const Context& ctx, const Windows& windows, std::int64_t chunks, const void* sums,
+                          const Tensor4& weight_grad);
   /// On GPUs only: x_grad from the gradients of its columns, which have the type of sums.
   static void columns_to_x(const Context& ctx, const Windows& windows, const WindowColumns& layout, const void* columns,
                            const Tensor4& x_grad);

@@ -10,7 +10,7 @@
 #include "ops/convolution/conv2d/direct/join_weight_grad.hpp"
 #include "ops/convolution/conv2d/direct/launch_tasks.hpp"
 #include "ops/convolution/conv2d/direct/weight_grad_direct.hpp"
-#include "ops/convolution/conv2d/join_weights.hpp"
+#include "ops/convolution/conv2d/join_planes.hpp"
 #include "ops/convolution/conv2d/whole_pixels.hpp"
 #include "ops/convolution/conv2d/whole_sample.hpp"
 #include "ops/convolution/conv2d/whole_strip.hpp"
@@ -154,15 +154,15 @@ void Conv2dKernels<B, T>::pixels_weight_grad(const Context& ctx, const ImageStep
 }
 
 template <Backend B, class T>
-void Conv2dKernels<B, T>::join_weight_grad(const Context& ctx, const Windows& windows, std::int64_t chunks,
-                                           const void* sums, const Tensor4& weight_grad) {
+void Conv2dKernels<B, T>::join_planes(const Context& ctx, const Windows& windows, std::int64_t chunks, const void* sums,
+                                      const Tensor4& weight_grad) {
   if constexpr (B == Backend::cuda) {
     static const std::string label = "portops::conv2d_grad::join[planes]";
     const auto* const of_chunks = static_cast<const Arithmetic<T>*>(sums);
     // So many elements are work enough for a GPU, where a thread adds up all chunks of one.
     constexpr std::int64_t enough_elements = 32768;
     if (windows.out_channels * windows.group_column() >= enough_elements) {
-      return launch_by_items<B>(ctx, label, JoinWeights<T>(windows, chunks, of_chunks, weight_grad));
+      return launch_by_items<B>(ctx, label, JoinPlanes<T>(windows, chunks, of_chunks, weight_grad));
     }
     launch_by_teams<B>(ctx, label, JoinPixelsWeightGrad<B, T>(windows, chunks, of_chunks, weight_grad));
   }

@@ -7,6 +7,7 @@
 #include "core/exec/memory_layout.hpp"
 #include "core/exec/workspace.hpp"
 #include "ops/convolution/bias.hpp"
+#include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/conv2d_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
@@ -50,13 +51,15 @@ bool is_ieee_f32(const Context& ctx, ElementType type) { return type == ElementT
 /// Of these, extents below this one leave tiles of products mostly empty.
 constexpr std::int64_t least_of_f32 = 64;
 
+/// Elements from an image to the next; 0 where there is one.
+std::int64_t image_distance(const TensorRef& tensor) { return tensor.extent(0) > 1 ? tensor.stride(0) : 0; }
+
 /// A matrix of planes that is read by 16 bytes everywhere.
 bool has_aligned_planes(const TensorRef& tensor) {
-  constexpr std::int64_t access = 16;
-  const auto size = static_cast<std::int64_t>(size_of(tensor.type()));
-  return is_matrix_of_planes(tensor) && tensor.stride(0) >= 0 && tensor.stride(0) * size % access == 0 &&
-         std::max(tensor.stride(1), tensor.extent(2) * tensor.extent(3)) * size % access == 0 &&
-         reinterpret_cast<std::uintptr_t>(tensor.data()) % access == 0;
+  const std::int64_t unit = unit_of(tensor.type());
+  return is_matrix_of_planes(tensor) && image_distance(tensor) >= 0 && image_distance(tensor) % unit == 0 &&
+         std::max(tensor.stride(1), tensor.extent(2) * tensor.extent(3)) % unit == 0 &&
+         reinterpret_cast<std::uintptr_t>(tensor.data()) % (unit * size_of(tensor.type())) == 0;
 }
 
 /// In how many equal chunks of pixels, which begin at multiples of 16 bytes, the planes of each of a few images are
@@ -65,7 +68,7 @@ bool has_aligned_planes(const TensorRef& tensor) {
 std::int64_t chunks_of_image(const Context& ctx, const Windows& w, ElementType type) {
   constexpr std::int64_t few_images = 4, enough_tiles = 128, tile_rows = 128, tile_columns = 64, least_pixels = 256;
   if (w.images == 1 || w.images > few_images || is_ieee_f32(ctx, type)) return 1;
-  const std::int64_t unit = 16 / static_cast<std::int64_t>(size_of(type)), p = w.pixels();
+  const std::int64_t unit = unit_of(type), p = w.pixels();
   const std::int64_t tiles = w.images * ceil_div(w.out_channels, tile_rows) * ceil_div(w.channels, tile_columns);
   std::int64_t chunks = std::min(ceil_div(enough_tiles, tiles), std::max<std::int64_t>(p / least_pixels, 1));
   while (chunks > 1 && p % (chunks * unit) != 0) --chunks;
@@ -151,7 +154,9 @@ bool suits_products_of_planes(const Context& ctx, const Windows& w, const Tensor
   const std::int64_t m = w.out_channels, k = w.channels, p = w.pixels();
   const auto sums = m * k * static_cast<std::int64_t>(arithmetic_size(x.type()));
   const auto planes = p * (m + k) * static_cast<std::int64_t>(size_of(x.type()));
-  return std::min(m, k) >= least_channels && (w.images == 1 || sums <= 2 * planes);
+  // Sums are written and read once more, as copies of the planes would be; those of 16-bit types need none.
+  const bool has_small_sums = size_of(x.type()) == 2 ? 2 * sums <= planes : 4 * sums <= 5 * planes;
+  return std::min(m, k) >= least_channels && (w.images == 1 || has_small_sums);
 }
 
 void weight_grad_by_planes(const Context& ctx, const Windows& w, const TensorRef& x, const TensorRef& out_grad,
@@ -159,6 +164,7 @@ void weight_grad_by_planes(const Context& ctx, const Windows& w, const TensorRef
   const SumsOfPlanes plan(ctx, w, weight_grad);
   const std::int64_t m = w.out_channels, k = w.channels, p = w.pixels(), chunk = p / plan.chunks;
   const std::int64_t x_plane = std::max(x.stride(1), p), out_plane = std::max(out_grad.stride(1), p);
+  const std::int64_t x_image = image_distance(x), out_image = image_distance(out_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Workspace workspace{plan.products.in(memory.data()), products_workspace(ctx)};
   const TensorRef sums = plan.are_result ? matrix(weight_grad, 0, m, k, std::max(weight_grad.stride(0), k))
@@ -168,14 +174,13 @@ void weight_grad_by_planes(const Context& ctx, const Windows& w, const TensorRef
   const bool by_image = plan.chunks == 1;
   for (std::int64_t i = 0; i < (by_image ? 1 : w.images); ++i) {
     blas::gemm(
-        ctx, Transpose::no, Transpose::yes, 1.0, matrix(out_grad, i * out_grad.stride(0), m, chunk, out_plane),
-        matrix(x, i * x.stride(0), k, chunk, x_plane), 0.0, matrix(sums, i * plan.chunks * m * k, m, k, sums.stride(0)),
-        by_image ? Batch{w.images, out_grad.stride(0), x.stride(0), m * k} : Batch{plan.chunks, chunk, chunk, m * k},
-        workspace);
+        ctx, Transpose::no, Transpose::yes, 1.0, matrix(out_grad, i * out_image, m, chunk, out_plane),
+        matrix(x, i * x_image, k, chunk, x_plane), 0.0, matrix(sums, i * plan.chunks * m * k, m, k, sums.stride(0)),
+        by_image ? Batch{w.images, out_image, x_image, m * k} : Batch{plan.chunks, chunk, chunk, m * k}, workspace);
   }
   if (plan.are_result) return;
   dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    Conv2dKernels<B, T>::join_weight_grad(ctx, w, w.images * plan.chunks, sums.data(), tensor4(weight_grad));
+    Conv2dKernels<B, T>::join_planes(ctx, w, w.images * plan.chunks, sums.data(), tensor4(weight_grad));
   });
 }
 

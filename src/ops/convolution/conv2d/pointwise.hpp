@@ -21,8 +21,8 @@ bool suits_products(const Context& ctx, const Windows& windows, const Convolutio
 void convolve_by_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 std::size_t products_workspace(const Context& ctx);
 
-/// Whether, on a GPU, weight_grad is the faster as a product for each image: of planes, which copies with the channels
-/// last would cost more than the sums of all images.
+/// Whether, on a GPU, weight_grad is faster as a product for each image, of planes as they lie: where the sums of all
+/// images are not too large beside the planes.
 bool suits_products_of_planes(const Context& ctx, const Windows& windows, const TensorRef& x,
                               const TensorRef& out_grad);
 

@@ -20,26 +20,17 @@ WindowColumns columns_of(const Windows& windows) {
   return {pixel, fours(windows.taps() * pixel)};
 }
 
-/// The windows with as many channels as their columns have of a tap.
-Windows padded(const Windows& windows) {
-  Windows result = windows;
-  result.channels = columns_of(windows).pixel;
-  return result;
-}
-
 struct XGradMemory {
-  Windows windows;
   WindowColumns of_windows;
   std::int64_t step;
   MemoryLayout layout;
   OutGradRows out_grad;
   TemporaryArray weight, columns, gemm;
 
-  XGradMemory(const Context& ctx, const Windows& of_call, const TensorRef& weight_tensor,
+  XGradMemory(const Context& ctx, const Windows& windows, const TensorRef& weight_tensor,
               const TensorRef& out_grad_tensor)
-      : windows(padded(of_call)),
-        of_windows(columns_of(of_call)),
-        step(images_at_once(windows, arithmetic_type(weight_tensor.type()))) {
+      : of_windows(columns_of(windows)),
+        step(images_at_once(windows, of_windows.row, arithmetic_type(weight_tensor.type()))) {
     const ElementType type = weight_tensor.type();
     out_grad = OutGradRows(layout, windows, out_grad_tensor, step);
     weight = TemporaryArray(layout, windows.out_channels * of_windows.row, size_of(type));
@@ -49,11 +40,11 @@ struct XGradMemory {
 
   /// The weight's elements in a copy that has its channels last.
   TensorRef weight_in(void* memory, const TensorRef& tensor) const {
-    const std::int64_t pixel = of_windows.pixel;
+    const std::int64_t pixel = of_windows.pixel, kernel_width = tensor.extent(3);
     return {weight.in(memory),
             tensor.type(),
             tensor.extents(),
-            {of_windows.row, 1, windows.kernel_width * pixel, pixel},
+            {of_windows.row, 1, kernel_width * pixel, pixel},
             tensor.space()};
   }
 };

@@ -19,13 +19,15 @@ FromFewPlan::FromFewPlan(const Windows& w, FromFewCall call, bool packs, std::si
     : windows(w), has_packs(packs), own_outs(own_bytes / static_cast<std::int32_t>(number)), number_(number) {
   if (!has_small_steps(w) || w.pixels() == 0) return;
   while (lanes < most_lanes && part_outs() < w.out_channels) lanes *= 2;
-  // Fewer lanes where these leave fewer without an output channel; teams that share these out read the same of x.
+  // Fewer lanes where these leave fewer without an output channel, and images have strips for all threads nevertheless.
+  // (Teams that share out the output channels read the same of x.)
   const std::int32_t least_lanes = call == FromFewCall::forward ? 2 : 4;
   for (std::int32_t fewer = lanes / 2; fewer >= least_lanes; fewer /= 2) {
     const auto outs_of_all = [&](std::int32_t of) {
       return ceil_div(w.out_channels, std::int64_t{of} * own_outs) * of * own_outs;
     };
-    if (outs_of_all(fewer) < outs_of_all(lanes)) lanes = fewer;
+    const bool has_strips = ceil_div(w.out_width, strip) * w.out_height >= threads / fewer;
+    if (has_strips && outs_of_all(fewer) < outs_of_all(lanes)) lanes = fewer;
   }
   parts = ceil_div(w.out_channels, part_outs());
   cut_columns(1);
@@ -59,7 +61,7 @@ void FromFewPlan::cut_columns(std::int64_t least_tiles) {
     const std::int64_t at_work = all * strips * of_team / (tiles * slots);
     if (at_work < best + worth_it) continue;
     best = at_work;
-    tiles_across = tiles;
+    tiles_across = ceil_div(strips, of_row);
     across = static_cast<std::int32_t>(of_row);
   }
 }

@@ -77,10 +77,11 @@ void enqueue_sums_of_parts(cudaStream_t stream, const char* label, const Windows
   const auto divisor = [](std::int64_t value) { return Divisor(static_cast<std::uint32_t>(value)); };
   const auto elements = static_cast<std::uint32_t>(windows.out_channels * windows.group_column());
   // Many parts are of few elements, whose threads leave registers for more loads. Few parts are of many: a load of one
-  // number would keep more threads waiting than there is room for.
+  // number would keep more threads waiting than there is room for. The order of additions follows from their number.
   constexpr int many = 64, few = 16, together = 4;
   const bool is_wide = parts <= few && !operands.taps_fastest && windows.group_channels() % together == 0;
   auto* const kernel = is_wide         ? add_up_parts<T, 8, together>
+                       : parts <= few  ? add_up_parts<T, 8, 1>
                        : parts <= many ? add_up_parts<T, 16, 1>
                                        : add_up_parts<T, 48, 1>;
   const std::uint32_t all = elements / (is_wide ? together : 1) + static_cast<std::uint32_t>(windows.out_channels);

@@ -10,15 +10,15 @@
 
 namespace portops::impl {
 
-/// On GPUs: weight_grad of windows of one pixel as the sum over chunks, which lie chunk by chunk in the order of its
-/// elements. An item adds up one of these, a batch of chunks at a time. Rounds once.
+/// On GPUs: weight_grad of windows of one pixel, in one group, as the sum over chunks, which lie chunk by chunk in the
+/// order of its elements. An item adds up one of these, a batch of chunks at a time. Rounds once.
 template <class T>
-class JoinWeights {
+class JoinPlanes {
  public:
   using A = Arithmetic<T>;
   static constexpr int blocks = 0;
 
-  JoinWeights(const Windows& windows, std::int64_t chunks, const A* sums, const Tensor4& weight_grad)
+  JoinPlanes(const Windows& windows, std::int64_t chunks, const A* sums, const Tensor4& weight_grad)
       : weights_(windows.out_channels * windows.channels),
         channels_(windows.channels),
         chunks_(chunks),
