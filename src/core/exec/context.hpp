@@ -21,11 +21,10 @@ enum class Math : std::uint8_t { ieee, tf32 };
 /// Who computes the matrix products inside of operators:
 /// - `own`: portops, with kernels of its own, and cuBLAS on GPUs.
 /// - `kokkos_kernels`: Kokkos Kernels, `KokkosBlas::gemm`, on every backend, by the BLAS that it was built with or by
-/// its
-///   own kernels. It multiplies f64 and f32, with the error of that BLAS (`Math::tf32` changes nothing), and promises
-///   no order of additions. So an operator with matrix products throws Error, before anything is enqueued, where this
-///   is asked for with tensors of 16-bit types, in deterministic mode, in a build without Kokkos Kernels, or on another
-///   GPU than Kokkos' own. Products with an extent or a stride of 2^31 and more are computed as with `own`.
+///   its own kernels. It multiplies f64 and f32, with the error of that BLAS (`Math::tf32` changes nothing), and
+///   promises no order of additions. So an operator with matrix products throws Error, before anything is enqueued,
+///   where this is asked for with tensors of 16-bit types, in deterministic mode, in a build without Kokkos Kernels, or
+///   on another GPU than Kokkos' own. Products with an extent or a stride of 2^31 and more are computed as with `own`.
 /// - `automatic`: whichever was measured to be the faster one for the operator, and can do what the context asks for.
 /// Operators without matrix products do not look at it.
 enum class Products : std::uint8_t { automatic, own, kokkos_kernels };
