@@ -7,7 +7,18 @@
 #include "ops/convolution/convolution_kernels.hpp"
 #include "ops/convolution/layouts.hpp"
 
+#include <cstdint>
+
 namespace portops::impl {
+
+bool has_planes_at_units(const TensorRef& tensor) {
+  if (!is_matrix_of_planes(tensor) || reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 != 0) return false;
+  for (const int axis : {0, 1}) {
+    if (tensor.extent(axis) <= 1) continue;
+    if (tensor.stride(axis) % unit_of(tensor.type()) != 0 || tensor.stride(axis) < 0) return false;
+  }
+  return true;
+}
 
 ChannelsLast::ChannelsLast(MemoryLayout& layout, const TensorRef& tensor, bool is_copied, std::int64_t unit,
                            bool wants_zeros)

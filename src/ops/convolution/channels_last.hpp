@@ -12,6 +12,8 @@ namespace portops::impl {
 
 /// Channels of 16 bytes: pixels of whole such units are read where they lie.
 inline std::int64_t unit_of(ElementType type) { return 16 / static_cast<std::int64_t>(size_of(type)); }
+/// Whether the tensor is a matrix of planes, each of which begins at a multiple of 16 bytes.
+bool has_planes_at_units(const TensorRef& tensor);
 
 /// A tensor with its channels last: as it lies, or in a copy of all its images in temporary memory, whose pixels begin
 /// at multiples of `unit` elements; what lies between them is 0 if that is wanted, and else not written.

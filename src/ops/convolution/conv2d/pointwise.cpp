@@ -54,14 +54,6 @@ constexpr std::int64_t least_of_f32 = 64;
 /// Elements from an image to the next; 0 where there is one.
 std::int64_t image_distance(const TensorRef& tensor) { return tensor.extent(0) > 1 ? tensor.stride(0) : 0; }
 
-/// A matrix of planes that is read by 16 bytes everywhere.
-bool has_aligned_planes(const TensorRef& tensor) {
-  const std::int64_t unit = unit_of(tensor.type());
-  return is_matrix_of_planes(tensor) && image_distance(tensor) >= 0 && image_distance(tensor) % unit == 0 &&
-         std::max(tensor.stride(1), tensor.extent(2) * tensor.extent(3)) % unit == 0 &&
-         reinterpret_cast<std::uintptr_t>(tensor.data()) % (unit * size_of(tensor.type())) == 0;
-}
-
 /// In how many equal chunks of pixels, which begin at multiples of 16 bytes, the planes of each of a few images are
 /// multiplied, so that a GPU has enough tiles. (Of a single image cuBLAS shares out the pixels itself, and in f32 that
 /// is not rounded gemm[sm90] does of any.)
@@ -146,7 +138,7 @@ std::size_t products_workspace(const Context& ctx) { return blas::gemm_workspace
 
 bool suits_products_of_planes(const Context& ctx, const Windows& w, const TensorRef& x, const TensorRef& out_grad) {
   if (ctx.backend() != Backend::cuda || ctx.products() == Products::kokkos_kernels || w.groups > 1 ||
-      !is_pointwise(w) || !has_aligned_planes(x) || !has_aligned_planes(out_grad)) {
+      !is_pointwise(w) || !has_planes_at_units(x) || !has_planes_at_units(out_grad)) {
     return false;
   }
   // Tiles of products of fewer channels are mostly empty.
