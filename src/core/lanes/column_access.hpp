@@ -64,8 +64,22 @@ class alignas(N * sizeof(T)) Word {
 
   KOKKOS_FORCEINLINE_FUNCTION static int shift(int i) { return i % per_unit * 16; }
 
+  template <class E, int count>
+  friend KOKKOS_FUNCTION void forget_numbers(Word<E, count>& word);
+
   Unit unit_[N / per_unit] = {};
 };
+
+/// The same elements, of which the compiler no longer knows what it has made of them: where their numbers are needed
+/// again it converts them once more, instead of keeping twice as many registers.
+template <class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void forget_numbers([[maybe_unused]] Word<T, N>& word) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(word.unit_[0]) == 4);
+  PORTOPS_UNROLL
+  for (auto& unit : word.unit_) asm volatile("" : "+r"(unit));
+#endif
+}
 
 /// How a pack of columns is taken: at once, or, where they are no neighbours in memory or not aligned, one by one and
 /// up to the widest pack.

@@ -78,6 +78,19 @@ KOKKOS_FORCEINLINE_FUNCTION A exponential(A x) {
 #endif
 }
 
+/// The same but for what is below the normal numbers, which on a GPU is 0.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION A flushed_exponential(A x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<A, float>) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 0x1.715476p+0f));
+    return result;
+  }
+#endif
+  return exponential(x);
+}
+
 // e^x of numbers that are not positive, in sums, products and fused multiply-adds in a fixed order: the same bits on
 // every backend, in loops that are vectorised on hosts. Nothing overflows, there is no branch, and NaN stays NaN. T is
 // the element type of the result that is computed: f64 and f32 are right within a unit in the last place, for the

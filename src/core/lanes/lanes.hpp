@@ -28,9 +28,9 @@ KOKKOS_FORCEINLINE_FUNCTION T* scratch_of(const Team& team) {
 template <class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
 #if defined(__CUDA_ARCH__)
-  PORTOPS_NO_UNROLL
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  PORTOPS_UNROLL
+  for (int distance = 16; distance > 0; distance /= 2) {
+    if (distance < lanes) value = join(value, __shfl_xor_sync(0xffffffffu, value, distance));
   }
 #endif
   return value;

@@ -47,10 +47,13 @@ struct Larger {
   }
 };
 
-/// The largest of some numbers, and the sum of exp(number − largest), which a NaN among them makes NaN.
-template <class A>
+/// The largest of some numbers, and the sum of exp(number − largest), which a NaN among them makes NaN. `flushes`:
+/// what is below the normal numbers may be 0, as it makes no difference.
+template <class A, bool flushes = false>
 struct Softmax {
   static constexpr int inputs = 1;
+  /// Whether the state is the largest number and a sum of terms below it.
+  static constexpr bool sums_terms = true;
   /// Whether the terms of the sum are what the second pass computes again, so that it pays to keep them.
   static constexpr bool has_terms = true;
   struct State {
@@ -94,7 +97,9 @@ struct Softmax {
   }
 
   /// The terms of a sum, when the largest number of all is known.
-  KOKKOS_FORCEINLINE_FUNCTION static A term(A in, A shift) { return exponential(in - shift); }
+  KOKKOS_FORCEINLINE_FUNCTION static A term(A in, A shift) {
+    return flushes ? flushed_exponential(in - shift) : exponential(in - shift);
+  }
   /// The same times a power of 2, where all of them are kept on a host: the factor of their sum takes it back. None is
   /// below the normal numbers; what would be less than any number is 0, and not computed.
   KOKKOS_FORCEINLINE_FUNCTION static A kept_term(A in, A shift) {
@@ -125,6 +130,7 @@ struct Softmax {
 template <class A>
 struct SoftmaxGrad {
   static constexpr int inputs = 2;
+  static constexpr bool sums_terms = false;
   static constexpr bool has_terms = false;
   using State = A;
   using Row = A;

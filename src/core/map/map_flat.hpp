@@ -12,9 +12,9 @@ namespace portops::impl {
 
 /// outputs = f(inputs) over a FlatPlan.
 ///
-/// The first work items take a run of packs each (one pack on a GPU, more on a host). What is left are the packs behind
-/// the last run, and the elements before the first pack and after the last: on a GPU an item each, on a host one for
-/// all of them. `form` is the plan's: the code for more than it needs would cost registers.
+/// The first work items take a run of packs each (one or two on a GPU, more on a host). What is left are the packs
+/// behind the last run, and the elements before the first pack and after the last: on a GPU an item each, on a host one
+/// for all of them. `form` is the plan's: the code for more than it needs would cost registers.
 template <Backend B, class T, class F, FlatForm form>
 class MapFlat {
  public:
@@ -31,8 +31,8 @@ class MapFlat {
     // So little that it takes no longer than to wake other threads is one item.
     const std::int64_t packs = (plan.size - plan.head) / pack;
     host_packs_ = plan.streaming ? 512 : plan.size <= host_alone ? host_alone / pack : 8;
-    runs_ = packs / run_packs();
-    single_packs_ = static_cast<int>(packs % run_packs());
+    runs_ = B == Backend::cuda ? packs / (run_packs() * warp) * warp : packs / run_packs();
+    single_packs_ = static_cast<int>(packs - runs_ * run_packs());
     take_operands(operand_, plan.operand);
     if constexpr (form != FlatForm::packs) {
       for (int axis = 0; axis < plan.rank; ++axis) {
@@ -43,13 +43,23 @@ class MapFlat {
     }
   }
 
-  std::int64_t items() const { return runs_ + (B == Backend::cuda ? edges() : single_packs_ + edges() > 0 ? 1 : 0); }
+  std::int64_t items() const {
+    const std::int64_t others = single_packs_ + edges();
+    return runs_ + (B == Backend::cuda ? others : others > 0 ? 1 : 0);
+  }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    if (item < runs_) {
+    if constexpr (B == Backend::cuda) {
+      if (item < runs_) {
+        // A warp's packs lie side by side.
+        map_packs_apart<gpu_run>(head_ + ((item & ~std::int64_t{warp - 1}) * gpu_run + (item & (warp - 1))) * pack);
+      } else if (item < runs_ + single_packs_) {
+        map_packs_apart<1>(head_ + (runs_ * (gpu_run - 1) + item) * pack);
+      } else {
+        map_edge(item - runs_ - single_packs_);
+      }
+    } else if (item < runs_) {
       map_packs(head_ + item * (run_packs() * pack), run_packs());
-    } else if constexpr (B == Backend::cuda) {
-      map_edge(item - runs_);
     } else {
       map_packs(head_ + runs_ * (run_packs() * pack), single_packs_);
       for (std::int64_t edge = 0; edge < edges(); ++edge) map_edge(edge);
@@ -58,6 +68,9 @@ class MapFlat {
 
  private:
   static constexpr int host_alone = 2048;  ///< elements
+  static constexpr int warp = 32;
+  /// Packs of a GPU's item: what it takes to find them is shared by two, where these leave registers enough.
+  static constexpr int gpu_run = form == FlatForm::packs && inputs == 1 && sizeof(T) > 2 ? 2 : 1;
 
   using Operand = MapFlatOperand<T>;
 
@@ -70,7 +83,7 @@ class MapFlat {
   };
   struct Nothing {};
 
-  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? 1 : host_packs_; }
+  KOKKOS_FORCEINLINE_FUNCTION int run_packs() const { return B == Backend::cuda ? gpu_run : host_packs_; }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t packs() const { return runs_ * run_packs() + single_packs_; }
 
   /// The elements before the first pack and after the last.
@@ -84,11 +97,26 @@ class MapFlat {
     map_pack<1>(edge < head_ ? edge : edge + packs() * pack);
   }
 
+  /// Maps `count` packs from `at` on, a warp's packs apart, which are all on their way before the first one is mapped.
+  template <int count>
+  KOKKOS_FORCEINLINE_FUNCTION void map_packs_apart(std::int64_t at) const {
+    A in[count][inputs][pack];
+    PORTOPS_UNROLL
+    for (int p = 0; p < count; ++p) load_inputs(at + p * (warp * pack), in[p]);
+    PORTOPS_UNROLL
+    for (int p = 0; p < count; ++p) map_inputs(at + p * (warp * pack), in[p]);
+  }
+
   /// Maps N elements from `at` on: a whole pack, or one.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void map_pack(std::int64_t at) const {
     A in[inputs][N];
-    A out[F::outputs][N];
+    load_inputs(at, in);
+    map_inputs(at, in);
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void load_inputs(std::int64_t at, A (&in)[inputs][N]) const {
     if constexpr (form == FlatForm::rows && N == pack) {
       // First what need not wait for its position to be worked out.
       PORTOPS_UNROLL
@@ -105,6 +133,11 @@ class MapFlat {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
     }
+  }
+
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void map_inputs(std::int64_t at, const A (&in)[inputs][N]) const {
+    A out[F::outputs][N];
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) apply<N>(f_, in, out, i);
     PORTOPS_UNROLL

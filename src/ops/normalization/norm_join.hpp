@@ -30,6 +30,7 @@ class NormJoin {
  public:
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   using Wide = typename Join::State;
+  using Shifted = typename Join::Shifted;
   static constexpr int threads = B == Backend::cuda ? 512 : 1;
   static constexpr int blocks = 1;
 
@@ -50,16 +51,19 @@ class NormJoin {
   }
 
   std::int64_t teams() const { return ceil_div(results_, lanes_); }
-  std::size_t scratch_bytes() const { return threads > 1 ? threads * sizeof(Wide) : 0; }
+  std::size_t scratch_bytes() const { return threads > 1 ? threads * sizeof(Shifted) : 0; }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int slots = threads / lanes_, slot = team.team_rank() / lanes_;
     const std::int64_t result = (first_team + team.league_rank()) * lanes_ + team.team_rank() % lanes_;
-    Wide state[1] = {Join::identity()};
+    Wide near = Join::identity();
+    Shifted sums[1] = {Join::shifted(near, near)};
     typename Finish::Target target{};
     if (result < results_) {
       if (slot == 0) target = finish_.at(result);
+      near = first_state(result);
+      sums[0] = Join::shifted(Join::identity(), near);
       PORTOPS_NO_UNROLL
       for (std::int64_t first = slot; first < parts_; first += batch * slots) {
         // Loaded together: one after the other they would take longer than all the rest.
@@ -71,16 +75,30 @@ class NormJoin {
         }
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
-          if (first + b * slots < parts_) state[0] = Join()(state[0], widened(loaded[b]));
+          if (first + b * slots >= parts_) continue;
+          sums[0] = typename Join::JoinShifted()(sums[0], Join::shifted(widened(loaded[b]), near));
         }
       }
     }
-    if constexpr (threads > 1) join_over_slots(team, scratch_of<Wide>(team), slots, lanes_, state, Join());
-    if (result < results_ && slot == 0) finish_(target, state[0]);
+    if constexpr (threads > 1) {
+      join_over_slots(team, scratch_of<Shifted>(team), slots, lanes_, sums, typename Join::JoinShifted());
+    }
+    if (result < results_ && slot == 0) finish_(target, Join::unshifted(sums[0]));
   }
 
  private:
   static constexpr int batch = B == Backend::cuda ? 4 : 1;
+
+  /// Of the result's states, the first one that has anything: all others are counted from its mean.
+  KOKKOS_FORCEINLINE_FUNCTION Wide first_state(std::int64_t result) const {
+    Wide state = Join::identity();
+    PORTOPS_NO_UNROLL
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      state = widened(partials_[at(part, result)]);
+      if (!Join::is_nothing(state)) break;
+    }
+    return state;
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t at(std::int64_t part, std::int64_t result) const {
     if (plane_ == 1) return part * results_ + result;

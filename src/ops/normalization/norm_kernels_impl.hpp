@@ -10,9 +10,11 @@
 #include "ops/normalization/norm_map.hpp"
 #include "ops/normalization/norm_map_columns.hpp"
 #include "ops/normalization/norm_map_dense.hpp"
+#include "ops/normalization/norm_map_planes.hpp"
 #include "ops/normalization/norm_reduce.hpp"
 #include "ops/normalization/norm_reduce_columns.hpp"
 #include "ops/normalization/norm_reduce_host.hpp"
+#include "ops/normalization/norm_reduce_runs.hpp"
 
 #include <array>
 
@@ -28,6 +30,8 @@ void launch_norm_reduce(const Context& ctx, const NormLabels& labels, const Norm
     };
     using Columns = NormReduceColumns<B, T, F>;
     if (Columns::suits(plan)) return launch(Columns(rows, plan, partials));
+    using Runs = NormReduceRuns<B, T, F>;
+    if (Runs::suits(plan)) return launch(Runs(rows, plan, partials));
     const auto launch_along_or_down = [&]<bool steady>() {
       plan.along() ? launch(NormReduceAlong<B, T, F, steady>(rows, plan, partials))
                    : launch(NormReduceDown<B, T, F, steady>(rows, plan, partials));
@@ -51,6 +55,8 @@ template <Backend B, class T, class F>
 void launch_norm_map(const Context& ctx, const NormLabels& labels, const NormRows<T, F>& rows, const ReducePlan& plan,
                      int out) {
   if constexpr (B == Backend::cuda) {
+    using Planes = NormMapPlanes<B, T, F>;
+    if (Planes::suits(plan)) return launch_by_teams<B>(ctx, labels.dense, Planes(rows, plan));
     using Dense = NormMapDense<B, T, F>;
     if (Dense::suits(plan)) return launch_by_items<B>(ctx, labels.dense, Dense(rows, plan));
     using Columns = NormMapColumns<B, T, F>;

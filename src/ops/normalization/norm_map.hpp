@@ -28,6 +28,22 @@ KOKKOS_FORCEINLINE_FUNCTION Word<T, width> map_pack(const Word<T, width> (&in)[F
   return results;
 }
 
+/// The same where sides are the same for all of its elements.
+template <class T, class F, int width>
+KOKKOS_FORCEINLINE_FUNCTION Word<T, width> map_steady_pack(const Word<T, width> (&in)[F::inputs],
+                                                     const Arithmetic<T> (&sides)[F::sides]) {
+  using A = Arithmetic<T>;
+  Word<T, width> results;
+  PORTOPS_UNROLL
+  for (int i = 0; i < width; ++i) {
+    A values[F::inputs];
+    PORTOPS_UNROLL
+    for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
+    results.set(i, static_cast<T>(F::template written<T>(F()(values, sides))));
+  }
+  return results;
+}
+
 /// out = f(inputs, sides), element by element, on a GPU: a thread takes a pack, whose place follows from its number.
 /// The last ones come first: what a reduction has read at the end is still in a cache.
 template <Backend B, class T, class F>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exec/spaces.hpp"
-#include "ops/normalization/norm_rows.hpp"
+#include "ops/normalization/norm_map.hpp"
 
 #include <algorithm>
 
@@ -40,6 +40,7 @@ class NormMapDense {
         packs_(ceil_div(size_, width)),
         columns_(plan.columns),
         by_columns_(plan.columns),
+        has_whole_packs_(plan.columns % width == 0),
         channels_(plan.rank == 0 ? 1 : plan.extent[channel_axis(plan)]),
         by_channels_(channels_) {
     for (int k = 0; k < F::inputs; ++k) in_[k] = rows.in[k].data;
@@ -94,20 +95,22 @@ class NormMapDense {
     const std::int64_t plane = by_columns_.quotient(first);
     const std::int64_t channel = plane - by_channels_.quotient(plane) * channels_;
     const std::int64_t left = (plane + 1) * columns_ - first;  // to the plane's end
-    A side[2][F::sides];
-    load_sides(channel, side[0]);
-    PORTOPS_UNROLL
-    for (int k = 0; k < F::sides; ++k) side[1][k] = side[0][k];
-    if (left < width) load_sides(channel + 1 < channels_ ? channel + 1 : 0, side[1]);
+    A side[F::sides];
+    load_sides(channel, side);
     Word<T, width> results;
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) {
-      A values[F::inputs], sides[F::sides];
+    if (has_whole_packs_) {
+      results = map_steady_pack<T, F>(in, side);
+    } else {
+      A next_side[F::sides], sides[F::sides][width];
       PORTOPS_UNROLL
-      for (int k = 0; k < F::inputs; ++k) values[k] = static_cast<A>(in[k][i]);
+      for (int k = 0; k < F::sides; ++k) next_side[k] = side[k];
+      if (left < width) load_sides(channel + 1 < channels_ ? channel + 1 : 0, next_side);
       PORTOPS_UNROLL
-      for (int k = 0; k < F::sides; ++k) sides[k] = i < left ? side[0][k] : side[1][k];
-      results.set(i, static_cast<T>(F::template written<T>(F()(values, sides))));
+      for (int i = 0; i < width; ++i) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::sides; ++k) sides[k][i] = i < left ? side[k] : next_side[k];
+      }
+      results = map_pack<T, F>(in, sides);
     }
     T* const to = out_ + first;
     if (first + width <= size_) {
@@ -133,6 +136,7 @@ class NormMapDense {
   std::int64_t packs_;
   std::int64_t columns_;
   IndexDivisor by_columns_;
+  bool has_whole_packs_;  ///< none reaches from a plane into the next one
   std::int64_t channels_;
   IndexDivisor by_channels_;
 };

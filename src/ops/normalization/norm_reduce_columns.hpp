@@ -9,8 +9,8 @@
 namespace portops::impl {
 
 /// The same as NormReduceDown for rows at equal distances that packs can be read of, all of which are reduced, and
-/// sides that have a number for each column, as images have them that lie with their channels last. It knows nothing
-/// else: teams are short, and with little code they begin sooner.
+/// sides that have a number for each column, as images have them that lie with their channels last, or for each plane of
+/// columns. It knows nothing else: teams are short, and with little code they begin sooner.
 template <Backend B, class T, class F>
 class NormReduceColumns {
  public:
@@ -20,18 +20,24 @@ class NormReduceColumns {
   static constexpr int blocks = 4;
 
   static bool suits(const NormPlan& plan) {
-    const ReducePlan& rows = plan.rows;
+    const ReducePlan& rows = plan.walked();
     for (int k = 0; k < F::inputs; ++k) {
       if (!rows.operand[static_cast<std::size_t>(k)].packs) return false;
     }
-    return has_even_rows(rows, ElementTypeOf<T>::value) && are_steady(rows, F::inputs, F::sides);
+    return has_even_rows(rows, ElementTypeOf<T>::value) && are_steady(plan.rows, F::inputs, F::sides);
   }
 
   NormReduceColumns(const NormRows<T, F>& rows, const NormPlan& plan, State* partials)
-      : parts_(plan.rows), tiles_(plan.rows), columns_(plan.rows.columns), partials_(partials) {
-    for (int k = 0; k < F::inputs; ++k) {
-      in_[k] = rows.in[k].data;
-      stride_[k] = rows.in[k].stride[0];
+      : parts_(plan.walked()),
+        tiles_(plan.walked()),
+        columns_(plan.walked().columns),
+        has_planes_(plan.plane > 1),
+        by_plane_(plan.plane),
+        partials_(partials) {
+    for (std::size_t k = 0; k < F::inputs; ++k) {
+      const ReducePlan::Operand& operand = plan.walked().operand[k];
+      in_[k] = reinterpret_cast<const T*>(operand.data);
+      stride_[k] = operand.stride[0];
     }
     for (int k = 0; k < F::sides; ++k) side_[k] = rows.side[k];
   }
@@ -65,9 +71,18 @@ class NormReduceColumns {
       at[k] = in_device_memory(in_[k]) + tile.run * stride_[k] + tile.column;
       step[k] = tiles_.slots() * stride_[k];
     }
-    PORTOPS_UNROLL
-    for (int k = 0; k < F::sides; ++k) {
-      side_[k].load(sides[k], tile.column * side_[k].operand.column_stride, width);
+    if (has_planes_) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < width && F::sides > 0; ++i) {
+        const std::int64_t plane = by_plane_.quotient(tile.column + i);
+        PORTOPS_UNROLL
+        for (int k = 0; k < F::sides; ++k) sides[k][i] = side_[k].get(plane * side_[k].operand.stride[0]);
+      }
+    } else {
+      PORTOPS_UNROLL
+      for (int k = 0; k < F::sides; ++k) {
+        side_[k].load(sides[k], tile.column * side_[k].operand.column_stride, width);
+      }
     }
     int left = tile.runs;
     PORTOPS_NO_UNROLL
@@ -108,6 +123,8 @@ class NormReduceColumns {
   RowParts parts_;
   DownTiles tiles_;
   std::int64_t columns_;
+  bool has_planes_;
+  IndexDivisor by_plane_;
   State* partials_;
 };
 

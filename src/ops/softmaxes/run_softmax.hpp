@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/launch.hpp"
 #include "ops/softmaxes/softmax_along.hpp"
 #include "ops/softmaxes/softmax_down.hpp"
@@ -41,9 +42,10 @@ void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxR
     const bool keeps = rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs);
     if (along) {
       using Shifted = SoftmaxAlong<B, T, F, SoftmaxRowAccess::shifted>;
-      if (keeps) return launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::kept>(rows, plan));
-      if (Shifted::suits_shifts(plan)) return launch(Shifted(rows, plan));
-      launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::again>(rows, plan));
+      const int processors = multiprocessors(ctx);
+      if (keeps) return launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::kept>(rows, plan, processors));
+      if (Shifted::suits_shifts(plan)) return launch(Shifted(rows, plan, processors));
+      launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::again>(rows, plan, processors));
     } else {
       keeps ? launch(SoftmaxDown<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
     }

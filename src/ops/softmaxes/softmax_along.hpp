@@ -4,6 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
+#include "core/lanes/prefetch.hpp"
 #include "ops/softmaxes/softmax_numbers.hpp"
 #include "ops/softmaxes/softmax_rows.hpp"
 
@@ -33,12 +34,14 @@ class SoftmaxAlong {
   /// Exponentials of f64 take registers.
   static constexpr int blocks = reads_twice ? 1 : sizeof(T) == 8 ? 2 : 4;
 
-  SoftmaxAlong(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
+  /// `processors`: a GPU's.
+  SoftmaxAlong(const SoftmaxRows<T, F>& rows, const ReducePlan& plan, std::int64_t processors)
       : rows_(rows),
         groups_(plan.kept * plan.parts()),
         shifts_align_(have_aligned_shifts(plan)),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
-        team_bits_(std::max(lane_bits_, least_team_bits)) {}
+        team_bits_(std::max(lane_bits_, least_team_bits)),
+        rows_ahead_(processors * threads_of_processor >> lane_bits_) {}
 
   int threads() const { return 1 << team_bits_; }
   std::int64_t teams() const { return ceil_div(groups_, threads() >> lane_bits_); }
@@ -71,6 +74,8 @@ class SoftmaxAlong {
   static constexpr bool shifts = row_access == SoftmaxRowAccess::shifted;
   static constexpr int warp = 32;
   static constexpr int least_team_bits = 7;
+  /// Of those that keep rows.
+  static constexpr int threads_of_processor = 1024;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
   /// Whether all operands lie as rows without gaps would, to a pack.
@@ -117,36 +122,40 @@ class SoftmaxAlong {
     const auto join = [&](A value, const auto& functor) {
       return join_group(team, scratch_of<A>(team), value, functor);
     };
+    [[maybe_unused]] const bool finishes = !F::writes && task.active && task.lane == 0 && task.part == 0;
     Held<Access> held;
     if constexpr (keeps && F::has_terms) {
       load(task, 0, step, held);
-      A numbers[held.batch * Access::width];
-      PORTOPS_UNROLL
-      for (int i = 0; i < held.batch * Access::width; ++i) {
-        numbers[i] = static_cast<A>(held.pack[0][i / Access::width][i % Access::width]);
-      }
-      const auto exists = [&](int i) { return i / Access::width * step < task.range.columns; };
-      softmax_of_numbers<F>(numbers, exists, join);
-      write<Access>(task, 0, step, [&](int b, int i) { return numbers[b * Access::width + i]; });
+      ask_for_row_ahead<Access>(task, step);
+      auto numbers = numbers_of(held);
+      softmax_of_numbers<F>(numbers.value, [&](int i) { return i / Access::width * step < task.range.columns; }, join);
+      write<Access>(task, 0, step, [&](int b, int i) { return numbers.value[b * Access::width + i]; });
     } else if constexpr (keeps) {
+      auto asked = ask(rows_.f, row_of(task), finishes);
       load(task, 0, step, held);
+      ask_more(rows_.f, row_of(task), finishes, asked);
       State state = F::identity();
-      if constexpr (F::collects) {
+      if constexpr (F::sums_terms) {
+        auto numbers = numbers_of(held);
+        state = sum_of_terms<F>(numbers.value, [&](int i) { return i / Access::width * step < task.range.columns; }, join);
+      } else if constexpr (F::collects) {
         add(state, held, step, task.range.columns);
         state = F::joined(state, join);
       }
       if constexpr (F::writes) {
         write(task, 0, step, rows_.f.row(state, row_of(task)), held);
-      } else {
-        finish(task, state);
+      } else if (finishes) {
+        rows_.f.finish(state, row_of(task), asked);
       }
     } else {
       // Forwards, and then backwards: the last batch is still in registers, and those before it are in a cache.
       const int batch_columns = held.batch * step;
       const int last = (task.range.columns - 1) / batch_columns * batch_columns;
+      auto asked = ask(rows_.f, row_of(task), finishes);
       State state = F::identity();
       if constexpr (F::collects) {
         collect(task, step, last, held, state);
+        ask_more(rows_.f, row_of(task), finishes, asked);
         state = F::joined(state, join);
         if (rows_.pass == SoftmaxPass::states) {
           if (task.active && task.lane == 0) rows_.partial(task.kept, task.part) = state;
@@ -161,10 +170,37 @@ class SoftmaxAlong {
           if (first < last || !holds_last) load(task, first, step, held);
           write(task, first, step, row, held);
         }
-      } else {
-        finish(task, state);
+      } else if (finishes) {
+        rows_.f.finish(state, row_of(task), asked);
       }
     }
+  }
+
+  /// Where a team has a multiprocessor to itself, nothing is read while it joins and writes. So it asks for the row
+  /// that comes after, of 16-bit elements: rows of others are too much for the second-level cache.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION void ask_for_row_ahead(const Task& task, int step) const {
+    if constexpr (sizeof(T) == 2 && Access::width == widest) {
+      const std::int64_t row = task.kept + rows_ahead_;
+      if (lanes() < threads_of_processor / 2 || row >= groups_) return;
+      prefetch_packs<Held<Access>::batch>(rows_.at(rows_.in[0], row, 0), task.lane, task.lane * widest, step,
+                                          task.range.columns);
+    }
+  }
+
+  /// A thread's packs of the first input, as numbers.
+  template <class Access>
+  struct Numbers {
+    A value[Held<Access>::batch * Access::width];
+  };
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION static Numbers<Access> numbers_of(const Held<Access>& held) {
+    Numbers<Access> numbers;
+    PORTOPS_UNROLL
+    for (int i = 0; i < held.batch * Access::width; ++i) {
+      numbers.value[i] = static_cast<A>(held.pack[0][i / Access::width][i % Access::width]);
+    }
+    return numbers;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION SoftmaxRow row_of(const Task& task) const {
@@ -187,10 +223,6 @@ class SoftmaxAlong {
       load(task, first, step, held);
       add(state, held, step, task.range.columns - first);
     }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void finish(const Task& task, const State& state) const {
-    if (task.active && task.lane == 0 && task.part == 0) rows_.f.finish(state, row_of(task));
   }
 
   /// Joins the values of a group's lanes, each of which gets the result. `scratch` has room for a value a warp.
@@ -303,6 +335,7 @@ class SoftmaxAlong {
   bool shifts_align_;  ///< packs of shifted rows are aligned
   int lane_bits_;
   int team_bits_;
+  std::int64_t rows_ahead_;
 };
 
 }  // namespace portops::impl

@@ -56,7 +56,13 @@ class SoftmaxDown {
     const int slot = tiles_.slot(team.team_rank());
     Held<Access> held;
     if constexpr (keeps) {
+      const bool finishes = tile.active && slot == 0;
+      typename F::Asked asked[width];
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) asked[i] = ask(rows_.f, row_of(tile, i), finishes);
       load(tile, 0, held);
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) ask_more(rows_.f, row_of(tile, i), finishes, asked[i]);
       A numbers[width][F::inputs][batch];
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
@@ -64,7 +70,7 @@ class SoftmaxDown {
         take_numbers(
             rows_.f, row_of(tile, i), numbers[i], [&](int r) { return r < tile.runs; },
             [&](int r) { return number_of(tile, r); },
-            [&](A value, const auto& functor) { return join_slots(team, value, functor); }, tile.active && slot == 0);
+            [&](A value, const auto& functor) { return join_slots(team, value, functor); }, asked[i], finishes);
       }
       if constexpr (F::writes) write<Access>(tile, 0, [&](int r, int i) { return numbers[i][0][r]; });
     } else {
@@ -94,7 +100,7 @@ class SoftmaxDown {
       } else if (slot == 0 && tile.part == 0) {
         PORTOPS_UNROLL
         for (int i = 0; i < width; ++i) {
-          if (i < Access::count(rows_.pack)) rows_.f.finish(states[i], row_of(tile, i));
+          if (i < Access::count(rows_.pack)) finish_row(rows_.f, states[i], row_of(tile, i));
         }
       }
     }

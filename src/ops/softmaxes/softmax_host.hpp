@@ -75,7 +75,7 @@ class SoftmaxAlongHost : HostRows {
     if constexpr (F::writes) {
       write(kept, range, rows_.f.row(state, row));
     } else {
-      if (part == 0) rows_.f.finish(state, row);
+      if (part == 0) finish_row(rows_.f, state, row);
     }
   }
 
@@ -268,7 +268,7 @@ class SoftmaxDownHost : HostRows {
       }
       write(of_columns, tile);
     } else if (tile.part == 0) {
-      for (int i = 0; i < tile.count; ++i) rows_.f.finish(state_of(i), row(i));
+      for (int i = 0; i < tile.count; ++i) finish_row(rows_.f, state_of(i), row(i));
     }
   }
 

@@ -8,19 +8,20 @@
 
 // Rows that threads have in registers, as numbers.
 //
-//   exists(i)    whether the thread has one of the numbers from i to i + softmax_some: others are left out
+//   exists(i)    whether the thread has one of the numbers from i on
 //   join(a, f)   joins the a of all threads of the row by f; all threads call it
 
 namespace portops::impl {
 
-/// So many numbers are taken in together.
-inline constexpr int softmax_some = 8;
+/// So many numbers are taken in together, and so many are written.
+inline constexpr int softmax_some = 8, softmax_few = 4;
 
-/// Softmax: the numbers, F::fill() where there are none, become the results.
+/// The state of a functor that sums terms: the numbers, F::fill() where there are none, become the terms.
 template <class F, int count, class A, class Exists, class Join>
-KOKKOS_FORCEINLINE_FUNCTION void softmax_of_numbers(A (&numbers)[count], const Exists& exists, const Join& join) {
+KOKKOS_FORCEINLINE_FUNCTION typename F::State sum_of_terms(A (&numbers)[count], const Exists& exists,
+                                                           const Join& join) {
   constexpr int some = softmax_some < count ? softmax_some : count;
-  static_assert(F::has_terms && count % some == 0);
+  static_assert(F::sums_terms && count % some == 0);
   A largest = F::fill();
   PORTOPS_UNROLL
   for (int first = 0; first < count; first += some) {
@@ -41,7 +42,14 @@ KOKKOS_FORCEINLINE_FUNCTION void softmax_of_numbers(A (&numbers)[count], const E
     for (int i = 0; i < some; ++i) own[i] = numbers[first + i] = F::term(numbers[first + i], shift);
     sum += sum_of(own);
   }
-  const A factor = F::row({largest, join(sum, Plus())}).factor;
+  return {largest, join(sum, Plus())};
+}
+
+/// Softmax: the numbers become the results.
+template <class F, int count, class A, class Exists, class Join>
+KOKKOS_FORCEINLINE_FUNCTION void softmax_of_numbers(A (&numbers)[count], const Exists& exists, const Join& join) {
+  static_assert(F::has_terms);
+  const A factor = F::row(sum_of_terms<F>(numbers, exists, join)).factor;
   PORTOPS_UNROLL
   for (int i = 0; i < count; ++i) numbers[i] *= factor;
 }
@@ -50,16 +58,19 @@ KOKKOS_FORCEINLINE_FUNCTION void softmax_of_numbers(A (&numbers)[count], const E
 ///
 /// numbers        those of all inputs, F::fill(k) where there are none
 /// number_of(i)   which element of the row number i is
-/// finishes       whether the thread finishes the row, where nothing is written
+/// asked          what f.ask() has read, where the thread finishes the row
+/// finishes       whether it does, where nothing is written
 template <class F, int count, class A, class Exists, class NumberOf, class Join>
 KOKKOS_FORCEINLINE_FUNCTION void take_numbers(const F& f, const SoftmaxRow& of_row, A (&numbers)[F::inputs][count],
                                               const Exists& exists, const NumberOf& number_of, const Join& join,
-                                              bool finishes) {
+                                              const typename F::Asked& asked, bool finishes) {
   if constexpr (F::has_terms) {
     softmax_of_numbers<F>(numbers[0], exists, join);
   } else {
     typename F::State state = F::identity();
-    if constexpr (F::collects) {
+    if constexpr (F::sums_terms) {
+      state = sum_of_terms<F>(numbers[0], exists, join);
+    } else if constexpr (F::collects) {
       constexpr int some = softmax_some < count ? softmax_some : count;
       static_assert(count % some == 0);
       PORTOPS_UNROLL
@@ -79,13 +90,14 @@ KOKKOS_FORCEINLINE_FUNCTION void take_numbers(const F& f, const SoftmaxRow& of_r
       const typename F::Row row = f.row(state, of_row);
       PORTOPS_UNROLL
       for (int i = 0; i < count; ++i) {
+        if (i % softmax_few == 0 && !exists(i)) break;
         A own[F::inputs];
         PORTOPS_UNROLL
         for (int k = 0; k < F::inputs; ++k) own[k] = numbers[k][i];
         numbers[0][i] = f(row, own, number_of(i));
       }
     } else if (finishes) {
-      f.finish(state, of_row);
+      f.finish(state, of_row, asked);
     }
   }
 }

@@ -36,7 +36,7 @@ int power_of_two_at_least(std::int64_t value, int most) {
 
 /// Cuts rows that are walked along: a group of lanes that can keep the row has all of it, and others have parts of it
 /// where there are too few teams, or chains of additions would become too long.
-void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_rows) {
+void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_rows, bool has_states) {
   const std::int64_t packs = plan.columns / plan.pack;
   const int batch = softmax_along_batch(plan.pack * element_bytes, element_bytes, inputs);
   const int most_lanes = softmax_most_lanes(element_bytes, keeps_long_rows);
@@ -46,6 +46,13 @@ void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_r
   plan.part_runs = plan.runs;
   plan.part_columns = plan.columns;
   if (packs <= batch * plan.lanes) return;
+  if (!has_states && element_bytes > 2) {
+    // Nothing is shared but a few numbers: a batch of a team's threads each. Of 16-bit elements to find these takes as
+    // long as it saves.
+    plan.part_columns = std::min<std::int64_t>(std::int64_t{plan.lanes} * softmax_kept_numbers(element_bytes), plan.columns);
+    plan.column_parts = ceil_div(plan.columns, plan.part_columns);
+    return;
+  }
   if (plan.kept < gpu_teams_at_once) plan.lanes = lanes_of_part;
   const std::int64_t step = std::int64_t{plan.lanes} * plan.pack;
   const std::int64_t wanted = plan.kept < gpu_teams_at_once ? ceil_div(wanted_teams, plan.kept) : 1;
@@ -63,9 +70,12 @@ bool keeps_columns(const ReducePlan& plan, int element_bytes, int inputs) {
 
 /// The plan with narrow packs of columns, all rows of which threads keep; the fewer of them share a column, the less
 /// they wait for each other. Without a change where there are too many rows.
-ReducePlan with_kept_columns(const ReducePlan& plan, int element_bytes, int inputs) {
+ReducePlan with_kept_columns(const ReducePlan& plan, int element_bytes, int inputs, bool has_states) {
   ReducePlan kept = plan;
   kept.pack = std::min(plan.pack, softmax_down_kept_bytes(element_bytes) / element_bytes);
+  // One column less a thread, rather than threads that share columns.
+  const auto fits = [&](int pack) { return plan.runs <= softmax_down_kept_rows(element_bytes, pack, inputs); };
+  if (has_states && kept.pack > 1 && !fits(kept.pack) && fits(kept.pack / 2)) kept.pack /= 2;
   cut_down(kept, softmax_down_lanes, longest_chain);
   if (!keeps_columns(kept, element_bytes, inputs)) return plan;
   const std::int64_t packs = kept.columns / kept.pack;
@@ -103,7 +113,7 @@ bool turn(ReducePlan& plan, int inputs) {
 
 }  // namespace
 
-ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice) {
+ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use) {
   ReducePlan plan = make_uncut_plan(loop);
   const auto stays_whole = [&] {
     return plan.direction == Direction::along && plan.columns <= host_whole_columns && plan.kept >= host_many_rows;
@@ -115,11 +125,13 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice
   }
   const auto element_bytes = static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
-    cut_rows(plan, loop.inputs, element_bytes, backend == Backend::cuda && reads_twice);
+    const bool on_gpu = backend == Backend::cuda;
+    cut_rows(plan, loop.inputs, element_bytes, on_gpu && use == RowUse::collect_write,
+             !on_gpu || use != RowUse::write);
     return plan;
   }
   cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain);
-  return backend == Backend::cuda ? with_kept_columns(plan, element_bytes, loop.inputs) : plan;
+  return backend == Backend::cuda ? with_kept_columns(plan, element_bytes, loop.inputs, use != RowUse::write) : plan;
 }
 
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs) {

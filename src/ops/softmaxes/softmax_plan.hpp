@@ -40,8 +40,15 @@ inline constexpr std::int64_t host_whole_columns = std::int64_t{1} << 17;
 /// Rows under way where it does not keep them, of all inputs together.
 inline constexpr int softmax_down_batch = 8;
 
-/// The loop's inputs, and then its output, along the axis that is `reduced`. `reads_twice`: rows that are not kept are.
-ReducePlan make_softmax_plan(const Loop& loop, Backend backend, bool reads_twice = true);
+/// What is done with a row's elements.
+enum class RowUse : std::int32_t {
+  collect,        ///< they come to a state
+  collect_write,  ///< and are written, for which rows that are not kept are read twice
+  write           ///< each is written, as it alone makes it
+};
+
+/// The loop's inputs, and then its output, along the axis that is `reduced`.
+ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use = RowUse::collect_write);
 
 /// Whether a GPU's threads can keep all of a row, if packs of all operands are read at once.
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs);

@@ -37,8 +37,10 @@ struct SoftmaxRow {
 ///   writes       a constant: whether out is written; then
 ///   row(State, SoftmaxRow)                gives what all elements of the row share, a struct of numbers, and
 ///   operator()(Row, elements, number)     the element of out; `number` counts from SoftmaxRow::first
-///   finish(State, SoftmaxRow)             without `writes`: what is done with a row's state
-///   has_terms    as in softmax_functions.hpp
+///   finish(State, SoftmaxRow, Asked)      without `writes`: what is done with a row's state, and with what was read
+///   ask(SoftmaxRow)                       before its elements, an Asked, and
+///   ask_more(SoftmaxRow, Asked&)          when they are on their way
+///   has_terms, sums_terms                 as in softmax_functions.hpp
 template <class F>
 struct SoftmaxOfNumbers : F {
   using A = decltype(F::fill());
@@ -47,6 +49,7 @@ struct SoftmaxOfNumbers : F {
   static constexpr bool collects = true;
   static constexpr bool writes = true;
   using F::operator();
+  struct Asked {};
 
   KOKKOS_FORCEINLINE_FUNCTION static A fill(int = 0) { return F::fill(); }
   KOKKOS_FORCEINLINE_FUNCTION static Row row(const State& state) { return F::row(state); }
@@ -55,6 +58,31 @@ struct SoftmaxOfNumbers : F {
     return F::operator()(row, in);
   }
 };
+
+/// What the thread that finishes a row has asked for before it reads the row's elements, and when they are on their way.
+template <class F>
+KOKKOS_FORCEINLINE_FUNCTION typename F::Asked ask([[maybe_unused]] const F& f, [[maybe_unused]] const SoftmaxRow& row,
+                                                  [[maybe_unused]] bool finishes) {
+  if constexpr (!F::writes) {
+    if (finishes) return f.ask(row);
+  }
+  return {};
+}
+template <class F>
+KOKKOS_FORCEINLINE_FUNCTION void ask_more([[maybe_unused]] const F& f, [[maybe_unused]] const SoftmaxRow& row,
+                                          [[maybe_unused]] bool finishes, [[maybe_unused]] typename F::Asked& asked) {
+  if constexpr (!F::writes) {
+    if (finishes) f.ask_more(row, asked);
+  }
+}
+
+/// What is done with a row's state, where nothing was asked for before.
+template <class F>
+KOKKOS_FORCEINLINE_FUNCTION void finish_row(const F& f, const typename F::State& state, const SoftmaxRow& row) {
+  typename F::Asked asked = f.ask(row);
+  f.ask_more(row, asked);
+  f.finish(state, row, asked);
+}
 
 /// What the kernels of softmax, its gradient, and their like work on.
 template <class T, class F>

@@ -37,7 +37,7 @@ class SoftmaxTiles {
   SoftmaxTiles(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
       : rows_(rows), out_packs_(has_packs(rows.out)), kept_(plan.kept), columns_(static_cast<int>(plan.columns)) {
     for (int k = 0; k < F::inputs; ++k) in_packs_[k] = has_packs(rows.in[k]);
-    const std::int64_t lanes = std::min<std::int64_t>(ceil_div(columns_, few_numbers_of_lane), most_lanes);
+    const std::int64_t lanes = ceil_div(columns_, most_numbers);
     lane_bits_ = std::bit_width(static_cast<unsigned>(lanes - 1));
   }
 
@@ -51,10 +51,14 @@ class SoftmaxTiles {
     const int rows = kept_ - first_row < tile_rows() ? static_cast<int>(kept_ - first_row) : tile_rows();
     const std::int64_t start = first_row * columns_;
     const int elements = rows * columns_;
+    const int row = team.team_rank() >> lane_bits_, lane = team.team_rank() & (lanes() - 1);
+    const bool finishes = row < rows && lane == 0;
+    const SoftmaxRow of_row = rows_.row(first_row + (row < rows ? row : 0), 0, 0);
+    auto asked = ask(rows_.f, of_row, finishes);
     load(tile, start, elements, team.team_rank());
+    ask_more(rows_.f, of_row, finishes, asked);
     team.team_barrier();
 
-    const int row = team.team_rank() >> lane_bits_, lane = team.team_rank() & (lanes() - 1);
     const int count = row < rows ? ((columns_ - lane - 1) >> lane_bits_) + 1 : 0;
     T* const own = tile + row * columns_ + lane;
     A numbers[F::inputs][most_numbers];
@@ -70,9 +74,8 @@ class SoftmaxTiles {
       }
     }
     take_numbers(
-        rows_.f, rows_.row(first_row + (row < rows ? row : 0), 0, 0), numbers, exists,
-        [&](int i) { return lane + (i << lane_bits_); },
-        [&](A value, const auto& join) { return join_over_lanes(value, lanes(), join); }, row < rows && lane == 0);
+        rows_.f, of_row, numbers, exists, [&](int i) { return lane + (i << lane_bits_); },
+        [&](A value, const auto& join) { return join_over_lanes(value, lanes(), join); }, asked, finishes);
     if constexpr (F::writes) {
       PORTOPS_UNROLL
       for (int i = 0; i < most_numbers; ++i) {
@@ -87,12 +90,12 @@ class SoftmaxTiles {
  private:
   static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int most_lanes = 32;
-  /// Numbers that a thread has of an input, and, as long as there are lanes, those that it is given.
+  /// Numbers that a thread has of an input. As few lanes as can have a row share it: what they do besides is the same
+  /// for one number.
   static constexpr int most_numbers = softmax_kept_numbers(sizeof(T)) / F::inputs;
-  static constexpr int few_numbers_of_lane = softmax_kept_numbers(sizeof(T)) / 2;
   /// Packs of an input that a thread copies.
   static constexpr int batch = most_numbers / pack;
-  static_assert(few_numbers_of_lane <= most_numbers && most_numbers % pack == 0);
+  static_assert(most_numbers % pack == 0);
 
   /// Scratch is aligned to half a pack.
   struct Halves {

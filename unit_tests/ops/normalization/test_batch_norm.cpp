@@ -156,6 +156,54 @@ TEST_P(BatchNormTest, equals_the_reference_for_planes_of_every_length) {
   });
 }
 
+// Where a GPU's teams take parts of planes, which may be longer than those of the sums or shorter.
+TEST_P(BatchNormTest, equals_the_reference_for_large_planes) {
+  for_each_type([&]<class T>() {
+    for (const Extents& extents : {Extents{2, 3, 2048}, Extents{5, 2, 1032}, Extents{2, 3, 52, 80}, Extents{3, 4, 4136},
+                                   Extents{1, 2, 96, 200}, Extents{70, 2, 2056}}) {
+      check<T>(extents, "NCHW");
+      if (HasFailure()) return;
+    }
+    check<T, SumsOf<T>>({2, 3, 4096}, "NCHW");
+  });
+}
+
+TEST_P(BatchNormTest, takes_channels_of_larger_images) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t pixels : {64, 2048, 4104}) {
+      const Extents extents{3, 5, pixels}, strides{8 * pixels, pixels, 1};
+      Call<T> call(ctx, extents, "NCHW");
+      call.forward();
+      call.backward();
+      const auto within = [&](TestTensor<T>& images, const TestTensor<T>* from) {
+        images = TestTensor<T>(ctx, {3, 8, pixels});
+        images.fill([&](std::int64_t i) {
+          const std::int64_t image = i / (8 * pixels), channel = i / pixels % 8 - 2;
+          if (from == nullptr || channel < 0 || channel >= 5) return 7.0;
+          return (*from)[(image * 5 + channel) * pixels + i % pixels];
+        });
+        return TensorRef(static_cast<T*>(images.ref().data()) + 2 * pixels, images.ref().type(), extents, strides,
+                         images.ref().space());
+      };
+      TestTensor<T> images[4];
+      const TensorRef x = within(images[0], &call.x), out = within(images[1], nullptr),
+                      out_grad = within(images[2], &call.out_grad), x_grad = within(images[3], nullptr);
+      batch_norm(ctx, x, call.mean, call.variance, out, call.saved_mean, call.saved_inv_std, {}, {}, call.params);
+      batch_norm_grad(ctx, x, call.saved_mean, call.saved_inv_std, out_grad, x_grad, call.scale_grad, call.bias_grad,
+                      call.params);
+      for (TestTensor<T>* tensor : {&call.out, &call.x_grad, &images[1], &images[3]}) tensor->download();
+      for (std::int64_t i = 0; i < images[1].size(); ++i) {
+        const std::int64_t image = i / (8 * pixels), channel = i / pixels % 8 - 2;
+        const bool is_there = channel >= 0 && channel < 5;
+        const std::int64_t at = (image * 5 + channel) * pixels + i % pixels;
+        const double expected = is_there ? call.out[at] : 7.0, expected_grad = is_there ? call.x_grad[at] : 7.0;
+        ASSERT_NEAR(images[1][i], expected, 1e-2 * (1.0 + std::abs(expected))) << i;
+        ASSERT_NEAR(images[3][i], expected_grad, 1e-2 * (1.0 + std::abs(expected_grad))) << i;
+      }
+    }
+  });
+}
+
 TEST_P(BatchNormTest, takes_planes_that_begin_between_two_packs) {
   for_each_type([&]<class T>() {
     for (const Extents& extents : {Extents{40, 6, 49}, Extents{3, 8, 64}}) {

@@ -143,6 +143,40 @@ TEST_P(LayerNormTest, equals_the_reference_for_many_rows_of_every_kind) {
   });
 }
 
+TEST_P(LayerNormTest, takes_columns_of_a_wider_matrix) {
+  for_each_type([&]<class T>() {
+    for (const std::int64_t columns : {64, 256, 1000, 2048}) {
+      const std::int64_t rows = 70, wide = columns + 24;
+      const Extents extents{rows, columns};
+      Call<T> call(ctx, extents, 1);
+      call.forward();
+      call.backward();
+      const auto within = [&](TestTensor<T>& matrix, const TestTensor<T>* from) {
+        matrix = TestTensor<T>(ctx, {rows, wide});
+        matrix.fill([&](std::int64_t i) {
+          const std::int64_t column = i % wide - 8;
+          if (from == nullptr || column < 0 || column >= columns) return 7.0;
+          return (*from)[i / wide * columns + column];
+        });
+        return TensorRef(static_cast<T*>(matrix.ref().data()) + 8, matrix.ref().type(), extents, {wide, 1},
+                         matrix.ref().space());
+      };
+      TestTensor<T> matrices[4];
+      const TensorRef x = within(matrices[0], &call.x), out = within(matrices[1], nullptr),
+                      out_grad = within(matrices[2], &call.out_grad), x_grad = within(matrices[3], nullptr);
+      layer_norm(ctx, x, out, call.mean, call.inv_std, call.params);
+      layer_norm_grad(ctx, x, call.mean, call.inv_std, out_grad, x_grad, call.scale_grad, call.bias_grad, call.params);
+      for (TestTensor<T>* tensor : {&call.out, &call.x_grad, &matrices[1], &matrices[3]}) tensor->download();
+      for (std::int64_t i = 0; i < matrices[1].size(); ++i) {
+        const std::int64_t column = i % wide - 8, at = i / wide * columns + column;
+        const bool is_there = column >= 0 && column < columns;
+        ASSERT_TRUE(same_bits(matrices[1].element(i), is_there ? call.out.element(at) : static_cast<T>(7.0f))) << i;
+        ASSERT_TRUE(same_bits(matrices[3].element(i), is_there ? call.x_grad.element(at) : static_cast<T>(7.0f))) << i;
+      }
+    }
+  });
+}
+
 TEST_P(LayerNormTest, normalises_channels_of_images_where_they_lie) {
   for_each_type([&]<class T>() {
     Call<T> call(ctx, {2, 19, 21, 70}, -1);

@@ -4,7 +4,6 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/lanes/prefetch.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/norm_functions.hpp"
 #include "ops/normalization/norm_reduce.hpp"
@@ -68,11 +67,9 @@ class LayerNormAlong {
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   static constexpr int most_threads = kept == KeptRow::packs ? layer_norm_most_lanes : norm_most_threads;
-  /// A thread has half as many bytes of 16-bit elements on their way: twice as many threads.
-  static constexpr int blocks = kept == KeptRow::packs ? (sizeof(T) == 2 ? 2 : 1) : kept == KeptRow::few ? 3 : 2;
+  static constexpr int blocks = kept == KeptRow::packs ? 1 : 2;
 
-  /// `resident`: how many teams run at one time, or less.
-  LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan, std::int64_t resident)
+  LayerNormAlong(const LayerNormTensors& t, const LayerNormPlan& plan)
       : axes_(plan.rows),
         x_(plan.rows.operand[row_x]),
         out_(plan.rows.operand[row_out]),
@@ -85,8 +82,7 @@ class LayerNormAlong {
         pack_(plan.rows.pack),
         packs_(x_.packs && out_.packs),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
-        team_bits_(std::max(lane_bits_, least_team_bits)),
-        rows_ahead_(resident << (team_bits_ - lane_bits_)) {}
+        team_bits_(std::max(lane_bits_, least_team_bits)) {}
 
   int threads() const { return 1 << team_bits_; }
   std::int64_t teams() const { return ceil_div(rows_, threads() >> lane_bits_); }
@@ -109,12 +105,6 @@ class LayerNormAlong {
   /// A row that is kept has few columns.
   using Column = std::conditional_t<keeps, int, std::int64_t>;
 
-  /// Teams that keep long rows are few on a multiprocessor, and read nothing while they join and write. So they ask for
-  /// the rows that come after.
-  template <class Access>
-  static constexpr bool asks_ahead =
-      kept == KeptRow::packs && sizeof(T) > 2 && at_once<Access>&& Access::width == widest;
-
   template <class Access, class E>
   KOKKOS_FORCEINLINE_FUNCTION static E* at(E* row, Column column, std::int64_t stride) {
     return at_once<Access> ? row + column : row + column * stride;
@@ -124,9 +114,7 @@ class LayerNormAlong {
   template <class Access>
   struct Held {
     static constexpr int width = Access::width;
-    static constexpr int batch = kept == KeptRow::few
-                                     ? layer_norm_few_packs
-                                     : Access::batch(layer_norm_batch(width * static_cast<int>(sizeof(T)), sizeof(T)));
+    static constexpr int batch = Access::batch(layer_norm_batch(width * static_cast<int>(sizeof(T)), sizeof(T)));
     Word<T, width> pack[batch];
   };
 
@@ -145,10 +133,6 @@ class LayerNormAlong {
     Held<Access> held;
     if constexpr (keeps) {
       load(x, own, step, columns, held);
-      if constexpr (asks_ahead<Access>) {
-        const std::int64_t next = at_row + rows_ahead_;
-        if (next < rows_) prefetch_packs<held.batch>(x_.data + axes_.kept_offset(x_, next), lane, own, step, columns);
-      }
       state = moments_of_held(team, own, step, columns, held);
     } else {
       PORTOPS_NO_UNROLL
@@ -290,7 +274,6 @@ class LayerNormAlong {
   bool packs_;
   int lane_bits_;
   int team_bits_;
-  std::int64_t rows_ahead_;
 };
 
 /// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, reads

@@ -2,14 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/check/check.hpp"
 #include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/launch.hpp"
 #include "core/lanes/host_caches.hpp"
 #include "ops/normalization/layer_norm/layer_norm_along.hpp"
 #include "ops/normalization/layer_norm/layer_norm_columns.hpp"
+#include "ops/normalization/layer_norm/layer_norm_grad_rows.hpp"
 #include "ops/normalization/layer_norm/layer_norm_host.hpp"
 #include "ops/normalization/layer_norm/layer_norm_kernels.hpp"
+#include "ops/normalization/layer_norm/layer_norm_rows.hpp"
 #include "ops/normalization/norm_finish.hpp"
+
+#include <algorithm>
+#include <type_traits>
 
 namespace portops::impl {
 
@@ -22,17 +28,27 @@ template <Backend B, class T>
 void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& labels, const LayerNormTensors& tensors,
                                         const LayerNormPlan& plan) {
   if constexpr (B == Backend::cuda) {
-    const auto launch = [&]<KeptRow kept>() {
-      using Kernel = LayerNormAlong<B, T, kept>;
-      const Kernel kernel(tensors, plan, multiprocessors(ctx) * Kernel::blocks);
-      launch_all_teams<B, Kernel::most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
-                                                kernel.scratch_bytes());
+    const auto launch = [&](const auto& kernel) {
+      constexpr int most_threads = std::remove_cvref_t<decltype(kernel)>::most_threads;
+      launch_all_teams<B, most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
+                                        kernel.scratch_bytes());
     };
     switch (plan.kept) {
-      case KeptRow::none: return launch.template operator()<KeptRow::none>();
-      case KeptRow::packs: return launch.template operator()<KeptRow::packs>();
-      case KeptRow::few: return launch.template operator()<KeptRow::few>();
+      case KeptRow::none: return launch(LayerNormAlong<B, T, KeptRow::none>(tensors, plan));
+      case KeptRow::packs: return launch(LayerNormAlong<B, T, KeptRow::packs>(tensors, plan));
+      case KeptRow::wide: break;
     }
+    const auto launch_wide = [&]<class P>() {
+      constexpr int most = layer_norm_batch(gpu_pack_bytes, sizeof(T)), few = std::min(layer_norm_few_packs, most);
+      const auto launch_batch = [&]<int batch>() {
+        launch(LayerNormRows<B, T, P, batch>(tensors, plan));
+      };
+      const std::int64_t packs = plan.rows.columns / plan.rows.pack;
+      packs <= few * plan.lanes ? launch_batch.template operator()<few>() : launch_batch.template operator()<most>();
+    };
+    const TensorRef& parameter = tensors.scale ? tensors.scale : tensors.bias;
+    const bool are_sums = parameter && parameter.type() == sum_type(tensors.x.type());
+    are_sums ? launch_wide.template operator()<Arithmetic<T>>() : launch_wide.template operator()<T>();
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormHost<T>(tensors, plan, writes_much<T>(plan.rows)));
   }
@@ -60,18 +76,21 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
   using A = Arithmetic<T>;
   auto* const sums = static_cast<GradientSums<A>*>(tensors.scale_grad || tensors.bias_grad ? memory : nullptr);
   if constexpr (B == Backend::cuda) {
-    const auto launch = [&]<bool adds_up>() {
-      using Kernel = LayerNormGradAlong<B, T, adds_up>;
-      const Kernel kernel(tensors, plan, sums);
-      launch_all_teams<B, Kernel::most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
-                                                kernel.scratch_bytes());
+    const auto launch = [&](const auto& kernel) {
+      constexpr int most_threads = std::remove_cvref_t<decltype(kernel)>::most_threads;
+      launch_all_teams<B, most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
+                                        kernel.scratch_bytes());
     };
-    if (!plan.sums_apart) {
-      launch.template operator()<true>();
-    } else {
+    if (plan.sums_apart) {
       // Before out_grad may become x_grad.
       if (sums != nullptr) launch_by_teams<B>(ctx, labels.down, LayerNormGradColumns<B, T>(tensors, plan, sums));
-      if (tensors.x_grad) launch.template operator()<false>();
+      if (tensors.x_grad) launch(LayerNormGradAlong<B, T, false>(tensors, plan, sums));
+    } else if (!plan.wide) {
+      launch(LayerNormGradAlong<B, T, true>(tensors, plan, sums));
+    } else if (tensors.scale && tensors.scale.type() == sum_type(tensors.x.type())) {
+      launch(LayerNormGradRows<B, T, A>(tensors, plan, sums));
+    } else {
+      launch(LayerNormGradRows<B, T, T>(tensors, plan, sums));
     }
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormGradHost<T>(tensors, plan, sums, writes_much<T>(plan.rows)));

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <initializer_list>
+#include <optional>
+#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -49,6 +52,26 @@ bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
   return true;
 }
 
+/// Whether packs of the widest access are read and written of rows at equal distances, and of the parameters beside
+/// them, which have one type.
+bool has_wide_rows(const ReducePlan& rows, ElementType type, std::initializer_list<int> operands,
+                   std::initializer_list<std::pair<int, TensorRef>> parameters) {
+  if (rows.pack * static_cast<int>(size_of(type)) != reduce_along_pack_bytes || rows.kept_rank > 1) return false;
+  const auto has_packs = [&](int k) {
+    const ReducePlan::Operand& operand = rows.operand[static_cast<std::size_t>(k)];
+    return operand.data == nullptr || operand.packs;
+  };
+  if (!std::all_of(operands.begin(), operands.end(), has_packs)) return false;
+  std::optional<ElementType> of_parameters;
+  for (const auto& [operand, tensor] : parameters) {
+    if (!tensor) continue;
+    if (of_parameters.value_or(tensor.type()) != tensor.type()) return false;
+    of_parameters = tensor.type();
+    if (!has_side_packs(rows, operand, size_of(tensor.type()))) return false;
+  }
+  return true;
+}
+
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::size_t partials_of_moments(const LayerNormTensors& t, Backend backend) {
@@ -78,18 +101,19 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
     plan.whole = plan.rows.columns <= host_columns || plan.rows.kept >= host_rows;
     return plan;
   }
+  const bool is_wide = has_wide_rows(plan.rows, t.x.type(), {row_x, row_out}, {{row_scale, t.scale}, {row_bias, t.bias}});
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));
   const int batch = layer_norm_batch(plan.rows.pack * element_bytes, element_bytes);
   plan.lanes = power_of_two_at_least(ceil_div(packs, layer_norm_few_packs), warp);
-  if (packs > batch * warp) {
-    plan.lanes = power_of_two_at_least(ceil_div(packs, batch), layer_norm_most_lanes);
+  if (packs > std::int64_t{layer_norm_few_packs} * warp) {
+    plan.lanes = std::max(power_of_two_at_least(ceil_div(packs, batch), layer_norm_most_lanes), warp);
   }
   if (!has_packs || packs > std::int64_t{batch} * plan.lanes) {
     plan.lanes = std::min(plan.lanes, norm_most_threads);
   } else {
-    plan.kept = packs <= layer_norm_few_packs * warp ? KeptRow::few : KeptRow::packs;
+    plan.kept = is_wide ? KeptRow::wide : KeptRow::packs;
   }
   plan.whole = plan.kept != KeptRow::none || plan.rows.kept >= gpu_teams_at_once;
   return plan;
@@ -108,6 +132,7 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
     plan.teams = ceil_div(plan.rows.kept, plan.rows_of_team);
     return plan;
   }
+  plan.wide = has_wide_rows(plan.rows, t.x.type(), {row_x, row_out_grad, row_x_grad}, {{row_scale, t.scale}});
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out_grad, row_x_grad});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));

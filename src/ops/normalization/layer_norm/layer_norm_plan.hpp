@@ -25,7 +25,7 @@ inline constexpr int row_out_grad = 1, row_x_grad = 5, row_scale_grad = 6, row_b
 enum class KeptRow : std::int32_t {
   none,   ///< a batch after the other: the row is read twice
   packs,  ///< some packs: as many as layer_norm_batch says
-  few     ///< two packs
+  wide    ///< the same, packs of the widest access, of rows at equal distances, and so are those of scale and bias
 };
 
 /// Rows that one group of threads, or one thread of a host, normalises from its first element to its last.
@@ -34,7 +34,9 @@ struct LayerNormPlan {
   bool whole = false;  ///< else the steps of NormKernels do it
   int lanes = 1;       ///< of a GPU's group
   KeptRow kept = KeptRow::none;
-  /// Of the gradient: whether a kernel of their own adds up columns, part by part, and a team takes a row; else rows
+  /// Of the gradient: whether rows are as KeptRow::wide has them.
+  bool wide = false;
+  /// And whether a kernel of their own adds up columns, part by part, and a team takes a row; else rows
   /// are shared out to teams or items, each of which leaves sums of the columns.
   bool sums_apart = false;
   std::int64_t teams = 1;
@@ -48,7 +50,8 @@ struct LayerNormPlan {
 PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_bytes) {
   return pack_bytes > 4 ? (element_bytes == 2 ? 64 : 128) / pack_bytes : 16;
 }
-inline constexpr int layer_norm_few_packs = 2;
+/// Those of a short row, which leave room for more threads.
+inline constexpr int layer_norm_few_packs = 4;
 /// The most threads that share a row which they keep: more would have too few registers each.
 inline constexpr int layer_norm_most_lanes = 512;
 /// The threads side by side, a pack of columns each, of a team that adds up columns apart.

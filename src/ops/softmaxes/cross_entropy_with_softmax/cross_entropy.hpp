@@ -51,7 +51,7 @@ struct ClassLabels {
 
 /// What rows of logits come to where labels are classes.
 template <class A>
-struct StateOfClasses : Softmax<A> {
+struct StateOfClasses : Softmax<A, true> {
   KOKKOS_FORCEINLINE_FUNCTION static A fill(int = 0) { return Softmax<A>::fill(); }
 };
 
@@ -63,6 +63,7 @@ struct StateOfClasses : Softmax<A> {
 template <class A>
 struct StateOfSoftLabels {
   static constexpr int inputs = 2;
+  static constexpr bool sums_terms = false;
   struct State {
     A largest;
     A sum;
@@ -140,6 +141,13 @@ struct CrossEntropy : std::conditional_t<soft, StateOfSoftLabels<Arithmetic<T>>,
   static constexpr bool collects = true;
   static constexpr bool writes = false;
   static constexpr bool has_terms = false;  // nothing of them is needed again
+  /// A row's label, and its logit.
+  struct Class {
+    std::int64_t label = 0;
+    T logit{};
+  };
+  struct Nothing {};
+  using Asked = std::conditional_t<soft, Nothing, Class>;
 
   CrossEntropy(const CrossEntropyPlan& plan, RowLoss<A>* to)
       : labels(plan),
@@ -148,8 +156,23 @@ struct CrossEntropy : std::conditional_t<soft, StateOfSoftLabels<Arithmetic<T>>,
         loss(plan.rows.operand[plan.loss]),
         losses(to) {}
 
+  KOKKOS_FORCEINLINE_FUNCTION Asked ask([[maybe_unused]] const SoftmaxRow& row) const {
+    Asked asked;
+    if constexpr (!soft) asked.label = labels.of(row);
+    return asked;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void ask_more([[maybe_unused]] const SoftmaxRow& row,
+                                            [[maybe_unused]] Asked& asked) const {
+    if constexpr (!soft) {
+      if (!labels.is_class(asked.label)) return;
+      const RowAxes& axes = row.axes;
+      const std::int64_t stride = axes.rank > axes.kept_rank ? axes.run_stride(logits) : logits.column_stride;
+      asked.logit = row.in(logits)[labels.position(asked.label) * (labels.classes > 1 ? stride : 0)];
+    }
+  }
+
   /// Logarithm and differences in f64, once a row: the error of a loss is that of the sum alone.
-  KOKKOS_FUNCTION void finish(const State& state, const SoftmaxRow& row) const {
+  KOKKOS_FUNCTION void finish(const State& state, const SoftmaxRow& row, [[maybe_unused]] const Asked& asked) const {
     const double largest = CrossEntropy::shift(state.largest);
     const double log_sum = Kokkos::log(static_cast<double>(state.sum));
     if (log_sum_exp.data != nullptr) *element_of<double>(row, log_sum_exp) = largest + log_sum;
@@ -158,13 +181,9 @@ struct CrossEntropy : std::conditional_t<soft, StateOfSoftLabels<Arithmetic<T>>,
     if constexpr (soft) {
       value = log_sum * static_cast<double>(state.total) - static_cast<double>(state.dot);
     } else {
-      const std::int64_t label = labels.of(row);
-      counts = label != labels.ignored;
-      if (labels.is_class(label) && counts) {
-        const RowAxes& axes = row.axes;
-        const std::int64_t stride = axes.rank > axes.kept_rank ? axes.run_stride(logits) : logits.column_stride;
-        const T logit = row.in(logits)[labels.position(label) * (labels.classes > 1 ? stride : 0)];
-        value = log_sum + (largest - static_cast<double>(static_cast<A>(logit)));
+      counts = asked.label != labels.ignored;
+      if (labels.is_class(asked.label) && counts) {
+        value = log_sum + (largest - static_cast<double>(static_cast<A>(asked.logit)));
       } else if (counts) {
         value = Kokkos::Experimental::quiet_NaN_v<double>;
       }
@@ -187,7 +206,9 @@ struct CrossEntropyGrad {
   static constexpr int inputs = soft ? 2 : 1;
   static constexpr bool collects = soft;
   static constexpr bool writes = true;
+  static constexpr bool sums_terms = false;
   static constexpr bool has_terms = false;
+  struct Asked {};
   /// Σ label.
   using State = A;
   /// A place along the axis. No row has so many columns in one part that 32 bits do not do.
@@ -250,7 +271,9 @@ struct CrossEntropyGrad {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION A operator()(const Row& row, const A (&in)[inputs], [[maybe_unused]] int number) const {
-    const A probability = exponential((in[0] - row.log_sum_exp) - row.rest);
+    // f16 has no numbers as small as those that are flushed.
+    const A logarithm = (in[0] - row.log_sum_exp) - row.rest;
+    const A probability = std::is_same_v<T, f16> ? flushed_exponential(logarithm) : exponential(logarithm);
     if constexpr (soft) {
       return (probability * row.total - in[1]) * row.factor;
     } else {

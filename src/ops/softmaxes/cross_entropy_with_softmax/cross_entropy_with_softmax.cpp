@@ -26,7 +26,7 @@ CrossEntropyMemory::CrossEntropyMemory(const CrossEntropyPlan& plan, ElementType
   states = layout.add_bytes(rows > 0 ? softmax_memory(plan.rows, type, plan.soft ? 4 : 2) : 0);
   if (plan.sum != nullptr || plan.count != nullptr) {
     losses = layout.add(rows, 2 * number);
-    sums = layout.add(ceil_div(rows, rows_of_loss_sum), 2 * sizeof(double));
+    sums = layout.add(ceil_div(rows, rows_of_loss_sum(rows)), 2 * sizeof(double));
   }
   bytes = layout.bytes();
 }
@@ -87,7 +87,8 @@ CrossEntropyPlan make_plan(const Context& ctx, const Call& call, const TensorRef
   }
   const impl::Loop loop =
       impl::make_loop(call.logits.type(), call.logits.extents(), inputs, outputs, call.checked.reduced);
-  plan.rows = impl::make_softmax_plan(loop, ctx.backend(), soft && written);
+  const impl::RowUse use = !written ? impl::RowUse::collect : soft ? impl::RowUse::collect_write : impl::RowUse::write;
+  plan.rows = impl::make_softmax_plan(loop, ctx.backend(), use);
   plan.streaming = impl::writes_much(loop);
   return plan;
 }

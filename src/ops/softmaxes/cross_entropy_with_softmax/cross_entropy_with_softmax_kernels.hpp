@@ -40,8 +40,8 @@ struct CrossEntropyMemory {
   std::size_t bytes = 0;
 };
 
-/// Rows whose losses one team or thread adds up, where there are more.
-inline constexpr std::int64_t rows_of_loss_sum = 8192;
+/// Of so many rows, those whose losses one team or thread adds up: all, where that takes no longer than another kernel.
+constexpr std::int64_t rows_of_loss_sum(std::int64_t rows) { return rows <= 8192 ? 8192 : 2048; }
 
 /// The launches on one backend for one element type. Defined in …_kernels_impl.hpp, and compiled once for each pair.
 template <Backend B, class T>

@@ -37,9 +37,9 @@ void CrossEntropyWithSoftmaxKernels<B, T>::run(const Context& ctx, const CrossEn
     plan.soft ? run(CrossEntropy<T, true>(plan, losses)) : run(CrossEntropy<T, false>(plan, losses));
   }
   if (!adds) return;
-  const std::int64_t parts = ceil_div(rows, rows_of_loss_sum);
+  const std::int64_t rows_of_part = rows_of_loss_sum(rows), parts = ceil_div(rows, rows_of_part);
   LossSum* const sums = parts > 1 ? reinterpret_cast<LossSum*>(from + layout.sums) : nullptr;
-  launch_add_losses<B>(ctx, sum_label, AddLosses<B, T, RowLoss<A>>(plan, losses, rows, rows_of_loss_sum, sums));
+  launch_add_losses<B>(ctx, sum_label, AddLosses<B, T, RowLoss<A>>(plan, losses, rows, rows_of_part, sums));
   if (parts > 1) {
     launch_add_losses<B>(ctx, sum_label, AddLosses<B, T, LossSum>(plan, sums, parts, parts, nullptr));
   }

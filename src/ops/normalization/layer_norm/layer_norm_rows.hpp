@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The portops authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "core/exec/spaces.hpp"
+#include "core/lanes/lanes.hpp"
+#include "ops/normalization/layer_norm/layer_norm_plan.hpp"
+#include "ops/normalization/layer_norm/row_parameter.hpp"
+#include "ops/normalization/norm_functions.hpp"
+#include "ops/normalization/norm_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace portops::impl {
+
+/// The same as LayerNormAlong for rows at equal distances in whole packs of the widest access, beside scale and bias of
+/// type P: a lane has `batch` packs of a row at most, and asks nothing else of each.
+template <Backend B, class T, class P, int batch>
+class LayerNormRows {
+ public:
+  using A = Arithmetic<T>;
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int most_threads = layer_norm_most_lanes;
+  static constexpr int blocks = sizeof(T) == 8 ? 1 : 2;
+
+  LayerNormRows(const LayerNormTensors& t, const LayerNormPlan& plan)
+      : x_(reinterpret_cast<const T*>(plan.rows.operand[row_x].data)),
+        out_(reinterpret_cast<T*>(plan.rows.operand[row_out].data)),
+        mean_(reinterpret_cast<A*>(plan.rows.operand[row_mean].data)),
+        inv_std_(reinterpret_cast<A*>(plan.rows.operand[row_inv_std].data)),
+        x_stride_(plan.rows.operand[row_x].stride[0]),
+        out_stride_(plan.rows.operand[row_out].stride[0]),
+        mean_stride_(plan.rows.operand[row_mean].stride[0]),
+        inv_std_stride_(plan.rows.operand[row_inv_std].stride[0]),
+        scale_(plan.rows.operand[row_scale], static_cast<bool>(t.scale), 1.0f),
+        bias_(plan.rows.operand[row_bias], static_cast<bool>(t.bias), 0.0f),
+        rows_(plan.rows.kept),
+        columns_(static_cast<int>(plan.rows.columns)),
+        inverse_count_(static_cast<A>(1.0 / static_cast<double>(plan.rows.columns))),
+        epsilon_(static_cast<A>(t.epsilon)),
+        lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
+        team_bits_(std::max(lane_bits_, least_team_bits)) {}
+
+  int threads() const { return 1 << team_bits_; }
+  std::int64_t teams() const { return ceil_div(rows_, threads() >> lane_bits_); }
+  std::size_t scratch_bytes() const { return 3 * most_threads / warp * sizeof(A); }
+  std::int64_t first_team = 0;
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    const std::int64_t row =
+        ((first_team + team.league_rank()) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
+    const int lane = team.team_rank() & (lanes() - 1), own = lane * width, step = width << lane_bits_;
+    // A group without a row has no columns.
+    const int columns = row < rows_ ? columns_ : 0;
+    Word<T, width> pack[batch];
+    const T* const x = pinned(x_ + row * x_stride_ + own);
+    PORTOPS_UNROLL
+    for (int b = 0; b < batch; ++b) {
+      pack[b] = Word<T, width>(static_cast<T>(0.0f));
+      if (own + b * step < columns) pack[b] = *reinterpret_cast<const Word<T, width>*>(in_device_memory(x + b * step));
+    }
+    A* const scratch = scratch_of<A>(team);
+    A sums[width];
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) sums[i] = A(0);
+    PORTOPS_UNROLL
+    for (int b = 0; b < batch; ++b) {
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) sums[i] += static_cast<A>(pack[b][i]);
+    }
+    const A near_mean = sum_over_group(team, scratch, sum_of(sums)) * inverse_count_;
+    convert_again(pack);
+
+    // Distances from a mean that is rounded tell what is left of it, and their squares the variance.
+    A distances[width], squares[width];
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) distances[i] = squares[i] = A(0);
+    PORTOPS_UNROLL
+    for (int b = 0; b < batch; ++b) {
+      if (own + b * step >= columns) continue;
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) {
+        const A distance = static_cast<A>(pack[b][i]) - near_mean;
+        distances[i] += distance;
+        squares[i] = Kokkos::fma(distance, distance, squares[i]);
+      }
+    }
+    const GradientSums<A> both =
+        sums_over_group(team, scratch + most_threads / warp, {sum_of(distances), sum_of(squares)});
+    const A rest = both.sum * inverse_count_, about_mean = Kokkos::fma(-rest, both.sum, both.product);
+    const A mean = near_mean + rest;
+    const A inv_std = Kokkos::rsqrt(Kokkos::fma(about_mean < A(0) ? A(0) : about_mean, inverse_count_, epsilon_));
+    if (lane == 0 && row < rows_) {
+      mean_[row * mean_stride_] = mean;
+      inv_std_[row * inv_std_stride_] = inv_std;
+    }
+    convert_again(pack);
+
+    T* const out = pinned(out_ + row * out_stride_ + own);
+    PORTOPS_UNROLL
+    for (int b = 0; b < batch; ++b) {
+      if (own + b * step >= columns) continue;
+      A scale[width], bias[width];
+      scale_.load(scale, own + b * step);
+      bias_.load(bias, own + b * step);
+      Word<T, width> results;
+      PORTOPS_UNROLL
+      for (int i = 0; i < width; ++i) {
+        const A in[1] = {static_cast<A>(pack[b][i])}, side[4] = {mean, inv_std, scale[i], bias[i]};
+        results.set(i, static_cast<T>(Normalize<A>()(in, side)));
+      }
+      *reinterpret_cast<Word<T, width>*>(in_device_memory(out + b * step)) = results;
+    }
+  }
+
+ private:
+  static constexpr int warp = 32;
+  static constexpr int least_team_bits = 7;
+  static constexpr int width = gpu_pack_bytes / static_cast<int>(sizeof(T));
+
+  KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
+
+  /// Numbers of 16-bit elements that a thread has are twice as much as these: they are converted once more instead of
+  /// kept.
+  KOKKOS_FORCEINLINE_FUNCTION static void convert_again(Word<T, width> (&pack)[batch]) {
+    if constexpr (sizeof(T) == 2) {
+      PORTOPS_UNROLL
+      for (int b = 0; b < batch; ++b) forget_numbers(pack[b]);
+    }
+  }
+
+  /// The sum over the group's lanes. `scratch` has room for a number a warp.
+  KOKKOS_FORCEINLINE_FUNCTION A sum_over_group(const Team& team, A* scratch, A value) const {
+    value = sum_over_lanes(value, lanes());
+    if (lanes() <= warp) return value;
+    if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
+    team.team_barrier();
+    return sum_over_warps(team, scratch);
+  }
+  /// The same of two numbers, with room for both.
+  KOKKOS_FORCEINLINE_FUNCTION GradientSums<A> sums_over_group(const Team& team, A* scratch, GradientSums<A> own) const {
+    own = {sum_over_lanes(own.sum, lanes()), sum_over_lanes(own.product, lanes())};
+    if (lanes() <= warp) return own;
+    A* const of_products = scratch + most_threads / warp;
+    if (team.team_rank() % warp == 0) {
+      scratch[team.team_rank() / warp] = own.sum;
+      of_products[team.team_rank() / warp] = own.product;
+    }
+    team.team_barrier();
+    return {sum_over_warps(team, scratch), sum_over_warps(team, of_products)};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION A sum_over_warps(const Team& team, const A* scratch) const {
+    const int warps = lanes() / warp;
+    return sum_over_lanes(scratch[(team.team_rank() >> lane_bits_) * warps + (team.team_rank() & (warps - 1))], warps);
+  }
+
+  const T* x_;
+  T* out_;
+  A* mean_;
+  A* inv_std_;
+  std::int64_t x_stride_, out_stride_, mean_stride_, inv_std_stride_;
+  RowParameter<P> scale_, bias_;
+  std::int64_t rows_;
+  int columns_;
+  A inverse_count_;
+  A epsilon_;
+  int lane_bits_;
+  int team_bits_;
+};
+
+}  // namespace portops::impl
