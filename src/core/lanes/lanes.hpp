@@ -23,8 +23,9 @@ KOKKOS_FORCEINLINE_FUNCTION T* scratch_of(const Team& team) {
   return static_cast<T*>(team.team_scratch(0).get_shmem(0));
 }
 
-/// Joins `value` over groups of `lanes` neighbouring threads (a power of two, at most a warp), by a tree of fixed
-/// shape; every thread gets its group's. All threads of a warp must call it. On hosts a group is one thread.
+/// Joins `value` over groups of `lanes` neighbouring threads (a power of two; of a warp where there are more), by a
+/// tree of fixed shape; every thread gets its group's. All threads of a warp must call it. On hosts a group is one
+/// thread.
 template <class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_over_lanes(A value, [[maybe_unused]] int lanes, [[maybe_unused]] const Join& join) {
 #if defined(__CUDA_ARCH__)

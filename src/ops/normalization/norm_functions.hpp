@@ -72,22 +72,6 @@ struct JoinMoments {
     const A about_mean = Kokkos::fma(-rest, distances, squares);
     return {count, mean, rest, about_mean < A(0) ? A(0) : about_mean};
   }
-
-  /// A state as distances from the mean of another one: those of many are joined by additions alone.
-  using Shifted = Distances<A>;
-  KOKKOS_FORCEINLINE_FUNCTION static Shifted shifted(const State& state, const State& other) {
-    const A distance = (state.mean - other.mean) + state.rest, sum = state.count * distance;
-    return {state.count, other.mean, sum, Kokkos::fma(sum, distance, state.squares)};
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static State unshifted(const Shifted& sums) {
-    return sums.count == A(0) ? identity() : about(sums.near, sums.count, sums.sum, sums.squares);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static bool is_nothing(const State& state) { return state.count == A(0); }
-  struct JoinShifted {
-    KOKKOS_FORCEINLINE_FUNCTION Shifted operator()(const Shifted& a, const Shifted& b) const {
-      return {a.count + b.count, a.near, a.sum + b.sum, a.squares + b.squares};
-    }
-  };
 };
 
 /// The moments of x.
@@ -154,13 +138,6 @@ struct JoinGradientSums {
   KOKKOS_FORCEINLINE_FUNCTION State operator()(const State& a, const State& b) const {
     return {a.sum + b.sum, a.product + b.product};
   }
-
-  /// As JoinMoments has them.
-  using Shifted = State;
-  using JoinShifted = JoinGradientSums;
-  KOKKOS_FORCEINLINE_FUNCTION static Shifted shifted(const State& state, const State&) { return state; }
-  KOKKOS_FORCEINLINE_FUNCTION static State unshifted(const Shifted& sums) { return sums; }
-  KOKKOS_FORCEINLINE_FUNCTION static bool is_nothing(const State&) { return false; }
 };
 
 /// The operands of a gradient, by their places: inputs, and sides.

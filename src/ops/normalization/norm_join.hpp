@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 namespace portops::impl {
 
@@ -21,6 +22,39 @@ KOKKOS_FORCEINLINE_FUNCTION GradientSums<double> widened(const GradientSums<A>& 
   return {from.sum, from.product};
 }
 
+/// How the states of a result are added up: by the functor that joins them,
+template <class Join>
+struct JoinedStatesOf {
+  using State = typename Join::State;
+  using Sums = State;
+  using JoinSums = Join;
+  static constexpr bool has_pivot = false;
+
+  KOKKOS_FORCEINLINE_FUNCTION static Sums sums_of(const State& state, const State&) { return state; }
+  KOKKOS_FORCEINLINE_FUNCTION static State state_of(const Sums& sums) { return sums; }
+};
+/// or, moments of f32, in double by additions alone: as distances from the mean of one of them, the pivot. What that
+/// costs of digits where the pivot lies apart is nothing beside those of f32.
+struct ShiftedMoments {
+  using State = Moments<double>;
+  using Sums = Distances<double>;
+  struct JoinSums {
+    KOKKOS_FORCEINLINE_FUNCTION Sums operator()(const Sums& a, const Sums& b) const {
+      return {a.count + b.count, a.near, a.sum + b.sum, a.squares + b.squares};
+    }
+  };
+  static constexpr bool has_pivot = true;
+
+  KOKKOS_FORCEINLINE_FUNCTION static Sums sums_of(const State& state, const State& pivot) {
+    const double distance = (state.mean - pivot.mean) + state.rest, sum = state.count * distance;
+    return {state.count, pivot.mean, sum, Kokkos::fma(sum, distance, state.squares)};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static State state_of(const Sums& sums) {
+    if (sums.count == 0.0) return JoinMoments<double>::identity();
+    return JoinMoments<double>::about(sums.near, sums.count, sums.sum, sums.squares);
+  }
+};
+
 /// Joins the parts of each result, in double, and calls finish(finish.at(result), state): a Finish::Target is what the
 /// result needs besides its state, read while the parts are on their way. States lie part by part, those of the `plane`
 /// columns that a result may have side by side. On a GPU a team takes some results side by side, and its slots share
@@ -30,7 +64,9 @@ class NormJoin {
  public:
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
   using Wide = typename Join::State;
-  using Shifted = typename Join::Shifted;
+  using Way = std::conditional_t<B == Backend::cuda && std::is_same_v<State, Moments<float>>, ShiftedMoments,
+                                 JoinedStatesOf<Join>>;
+  using Sums = typename Way::Sums;
   static constexpr int threads = B == Backend::cuda ? 512 : 1;
   static constexpr int blocks = 1;
 
@@ -51,19 +87,19 @@ class NormJoin {
   }
 
   std::int64_t teams() const { return ceil_div(results_, lanes_); }
-  std::size_t scratch_bytes() const { return threads > 1 ? threads * sizeof(Shifted) : 0; }
+  std::size_t scratch_bytes() const { return threads > 1 ? threads * sizeof(Sums) : 0; }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const int slots = threads / lanes_, slot = team.team_rank() / lanes_;
     const std::int64_t result = (first_team + team.league_rank()) * lanes_ + team.team_rank() % lanes_;
-    Wide near = Join::identity();
-    Shifted sums[1] = {Join::shifted(near, near)};
+    Wide pivot = Join::identity();
+    Sums sums[1] = {Way::sums_of(pivot, pivot)};
     typename Finish::Target target{};
     if (result < results_) {
       if (slot == 0) target = finish_.at(result);
-      near = first_state(result);
-      sums[0] = Join::shifted(Join::identity(), near);
+      if constexpr (Way::has_pivot) pivot = first_state(result);
+      sums[0] = Way::sums_of(Join::identity(), pivot);
       PORTOPS_NO_UNROLL
       for (std::int64_t first = slot; first < parts_; first += batch * slots) {
         // Loaded together: one after the other they would take longer than all the rest.
@@ -76,26 +112,26 @@ class NormJoin {
         PORTOPS_UNROLL
         for (int b = 0; b < batch; ++b) {
           if (first + b * slots >= parts_) continue;
-          sums[0] = typename Join::JoinShifted()(sums[0], Join::shifted(widened(loaded[b]), near));
+          sums[0] = typename Way::JoinSums()(sums[0], Way::sums_of(widened(loaded[b]), pivot));
         }
       }
     }
     if constexpr (threads > 1) {
-      join_over_slots(team, scratch_of<Shifted>(team), slots, lanes_, sums, typename Join::JoinShifted());
+      join_over_slots(team, scratch_of<Sums>(team), slots, lanes_, sums, typename Way::JoinSums());
     }
-    if (result < results_ && slot == 0) finish_(target, Join::unshifted(sums[0]));
+    if (result < results_ && slot == 0) finish_(target, Way::state_of(sums[0]));
   }
 
  private:
   static constexpr int batch = B == Backend::cuda ? 4 : 1;
 
-  /// Of the result's states, the first one that has anything: all others are counted from its mean.
+  /// Of the result's states, the first one of anything.
   KOKKOS_FORCEINLINE_FUNCTION Wide first_state(std::int64_t result) const {
     Wide state = Join::identity();
     PORTOPS_NO_UNROLL
     for (std::int64_t part = 0; part < parts_; ++part) {
       state = widened(partials_[at(part, result)]);
-      if (!Join::is_nothing(state)) break;
+      if (state.count != 0.0) break;
     }
     return state;
   }

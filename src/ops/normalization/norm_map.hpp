@@ -31,7 +31,7 @@ KOKKOS_FORCEINLINE_FUNCTION Word<T, width> map_pack(const Word<T, width> (&in)[F
 /// The same where sides are the same for all of its elements.
 template <class T, class F, int width>
 KOKKOS_FORCEINLINE_FUNCTION Word<T, width> map_steady_pack(const Word<T, width> (&in)[F::inputs],
-                                                     const Arithmetic<T> (&sides)[F::sides]) {
+                                                           const Arithmetic<T> (&sides)[F::sides]) {
   using A = Arithmetic<T>;
   Word<T, width> results;
   PORTOPS_UNROLL

@@ -5,8 +5,6 @@
 #include "core/exec/spaces.hpp"
 #include "ops/normalization/norm_map.hpp"
 
-#include <algorithm>
-
 namespace portops::impl {
 
 /// The same as NormMap for large planes of whole packs, where sides have a number for each channel: a team takes a part
@@ -43,7 +41,8 @@ class NormMapPlanes {
     teams_ = plan.runs * parts_;
     for (int k = 0; k < operands; ++k) {
       const auto& stride = plan.operand[static_cast<std::size_t>(k)].stride;
-      stride_[k] = {plan.rank == 2 ? stride[0] : 0, plan.rank == 0 ? 0 : stride[static_cast<std::size_t>(plan.rank - 1)]};
+      stride_[k] = {plan.rank == 2 ? stride[0] : 0,
+                    plan.rank == 0 ? 0 : stride[static_cast<std::size_t>(plan.rank - 1)]};
     }
     for (int k = 0; k < F::inputs; ++k) in_[k] = rows.in[k].data;
     for (int k = 0; k < F::sides; ++k) side_[k] = rows.side[k];

@@ -138,8 +138,8 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   plan.threads = power_of_two_at_least(ceil_div(plan.terms, batch), warp, norm_most_threads);
   const std::int64_t wanted = plan.rows.kept < enough_teams ? ceil_div(wanted_teams, plan.rows.kept) : 1;
   const std::int64_t step = std::int64_t{plan.threads} * batch;
-  plan.part_terms =
-      std::clamp<std::int64_t>(ceil_div(plan.terms, wanted), step, std::int64_t{plan.threads} * norm_chain);
+  const std::int64_t chain = backend == Backend::cuda ? norm_chain : norm_host_chain;
+  plan.part_terms = std::clamp<std::int64_t>(ceil_div(plan.terms, wanted), step, plan.threads * chain);
   plan.parts = ceil_div(plan.terms, plan.part_terms);
   return plan;
 }

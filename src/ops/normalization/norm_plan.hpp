@@ -13,8 +13,8 @@ namespace portops::impl {
 
 /// Elements of each input that a GPU's thread takes in together: 64 bytes of what they are computed in.
 PORTOPS_FUNCTION constexpr int norm_values(int element_bytes) { return element_bytes == 8 ? 8 : 16; }
-/// Packs that it takes in one after the other at most, before the group is joined.
-inline constexpr int norm_chain = 64;
+/// Packs that it takes in one after the other at most, before the group is joined; and so for the parts of hosts.
+inline constexpr int norm_chain = 32, norm_host_chain = 64;
 /// Of rows at equal distances that it walks down, a part has a multiple of so many.
 inline constexpr int norm_down_rows = 8;
 /// The most threads of a team that share a row.

@@ -8,6 +8,8 @@
 #include "ops/normalization/norm_join.hpp"
 #include "ops/normalization/norm_rows.hpp"
 
+#include <bit>
+
 // Reductions on a GPU, of x and of what lies beside it. Each part of a result leaves its state; norm_join.hpp has what
 // follows. `steady`: sides are the same for all terms of a result, and read once.
 
@@ -68,6 +70,37 @@ KOKKOS_FORCEINLINE_FUNCTION State join_states_of_group(const Team& team, State* 
   state = join_states_over_lanes<A>(of_group[team.team_rank() & (warps - 1)], warps, join);
   team.team_barrier();
   return state;
+}
+
+/// Of a team whose threads are a power of two.
+template <class Team>
+KOKKOS_FORCEINLINE_FUNCTION int team_bits(const Team& team) {
+#if defined(__CUDA_ARCH__)
+  return 31 - __clz(team.team_size());
+#else
+  return std::bit_width(static_cast<unsigned>(team.team_size())) - 1;
+#endif
+}
+
+/// Sums of `count` numbers over groups of 2^lane_bits threads of a team, a warp or less or several warps, by a tree;
+/// each thread gets its group's. `scratch` has room for so many numbers of each of the team's warps. Nothing waits in
+/// the end: it may be written again behind another barrier.
+template <int count, class A, class Team>
+KOKKOS_FORCEINLINE_FUNCTION void sum_over_group(const Team& team, A* scratch, A (&values)[count], int lane_bits) {
+  constexpr int warp = 32;
+  const int lanes = 1 << lane_bits, warps = lanes / warp;
+  PORTOPS_UNROLL
+  for (A& value : values) value = sum_over_lanes(value, lanes < warp ? lanes : warp);
+  if (warps <= 1) return;
+  const int thread = team.team_rank(), warps_of_team = team.team_size() / warp;
+  PORTOPS_UNROLL
+  for (int k = 0; k < count; ++k) {
+    if (thread % warp == 0) scratch[k * warps_of_team + thread / warp] = values[k];
+  }
+  team.team_barrier();
+  const A* const of_group = scratch + (thread >> lane_bits) * warps + (thread & (warps - 1));
+  PORTOPS_UNROLL
+  for (int k = 0; k < count; ++k) values[k] = sum_over_lanes(of_group[k * warps_of_team], warps);
 }
 
 /// Results whose columns are reduced: a team takes a part of one, pack i of which falls to thread i modulo threads.

@@ -9,8 +9,8 @@
 namespace portops::impl {
 
 /// The same as NormReduceDown for rows at equal distances that packs can be read of, all of which are reduced, and
-/// sides that have a number for each column, as images have them that lie with their channels last, or for each plane of
-/// columns. It knows nothing else: teams are short, and with little code they begin sooner.
+/// sides that have a number for each column, as images have them that lie with their channels last, or for each plane
+/// of columns. It knows nothing else: teams are short, and with little code they begin sooner.
 template <Backend B, class T, class F>
 class NormReduceColumns {
  public:

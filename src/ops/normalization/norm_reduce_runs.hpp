@@ -112,14 +112,7 @@ class NormReduceRuns {
       advance(cursor);
     }
     if constexpr (is_first) chains.start(loaded, packs < batch ? packs : batch);
-    PORTOPS_UNROLL
-    for (int b = 0; b < batch; ++b) {
-      if (b >= packs) continue;
-      Word<T, width> in[F::inputs];
-      PORTOPS_UNROLL
-      for (int k = 0; k < F::inputs; ++k) in[k] = loaded[k][b];
-      chains.add(in, side);
-    }
+    chains.add(loaded, packs, side);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void advance(Cursor& cursor) const {

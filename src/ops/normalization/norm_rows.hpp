@@ -16,6 +16,18 @@ namespace portops::impl {
 template <class Access>
 inline constexpr bool at_once = Access::batch(16) == 16;
 
+/// Reads N neighbouring numbers of type E, which are aligned as a pack of them, or the widest access in it.
+template <int N, class A, class E>
+KOKKOS_FORCEINLINE_FUNCTION void load_numbers(A (&values)[N], const E* from) {
+  constexpr int most = gpu_pack_bytes / static_cast<int>(sizeof(E)), width = N < most ? N : most;
+  PORTOPS_UNROLL
+  for (int first = 0; first < N; first += width) {
+    const auto word = *reinterpret_cast<const Word<E, width>*>(in_device_memory(from + first));
+    PORTOPS_UNROLL
+    for (int i = 0; i < width; ++i) values[first + i] = static_cast<A>(word[i]);
+  }
+}
+
 /// An operand beside x, in a kernel: statistics, of the type that sums have, or parameters, which may be of the call's.
 template <class T>
 struct Side {
@@ -51,8 +63,8 @@ struct Side {
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) values[i] = value;
     } else if (packs && count == N) {
-      narrow ? load_packs(values, reinterpret_cast<const T*>(operand.data) + at)
-             : load_packs(values, reinterpret_cast<const A*>(operand.data) + at);
+      narrow ? load_numbers(values, reinterpret_cast<const T*>(operand.data) + at)
+             : load_numbers(values, reinterpret_cast<const A*>(operand.data) + at);
     } else {
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) values[i] = i < count ? get(at + i * operand.column_stride) : A(0);
@@ -79,18 +91,6 @@ struct Side {
   bool narrow = false;  ///< has the call's type, and that is narrower than that of sums
   bool packs = false;
   A number = A(0);  ///< in place of one that is not given
-
-  /// A pack, of an operand whose packs are read at once and are of type E.
-  template <int N, class E>
-  KOKKOS_FORCEINLINE_FUNCTION void load_packs(A (&values)[N], const E* from) const {
-    constexpr int most = gpu_pack_bytes / static_cast<int>(sizeof(E)), width = N < most ? N : most;
-    PORTOPS_UNROLL
-    for (int first = 0; first < N; first += width) {
-      const auto word = *reinterpret_cast<const Word<E, width>*>(in_device_memory(from + first));
-      PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i) values[first + i] = static_cast<A>(word[i]);
-    }
-  }
 };
 
 /// The sides of a map that are operands of its plan, in which inputs come first and out last. A plan has no room for

@@ -137,7 +137,8 @@ class SoftmaxAlong {
       State state = F::identity();
       if constexpr (F::sums_terms) {
         auto numbers = numbers_of(held);
-        state = sum_of_terms<F>(numbers.value, [&](int i) { return i / Access::width * step < task.range.columns; }, join);
+        state =
+            sum_of_terms<F>(numbers.value, [&](int i) { return i / Access::width * step < task.range.columns; }, join);
       } else if constexpr (F::collects) {
         add(state, held, step, task.range.columns);
         state = F::joined(state, join);

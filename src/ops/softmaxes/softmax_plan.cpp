@@ -49,7 +49,11 @@ void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_r
   if (!has_states && element_bytes > 2) {
     // Nothing is shared but a few numbers: a batch of a team's threads each. Of 16-bit elements to find these takes as
     // long as it saves.
-    plan.part_columns = std::min<std::int64_t>(std::int64_t{plan.lanes} * softmax_kept_numbers(element_bytes), plan.columns);
+    // Where they begin between two packs of memory, so does a part: it needs one pack more.
+    constexpr int widest_bytes = reduce_along_pack_bytes;
+    const int begins_between = plan.pack * element_bytes < widest_bytes ? widest_bytes / element_bytes : 0;
+    const std::int64_t of_batch = std::int64_t{plan.lanes} * softmax_kept_numbers(element_bytes) - begins_between;
+    plan.part_columns = std::min(of_batch, plan.columns);
     plan.column_parts = ceil_div(plan.columns, plan.part_columns);
     return;
   }
@@ -126,8 +130,7 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use) {
   const auto element_bytes = static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
     const bool on_gpu = backend == Backend::cuda;
-    cut_rows(plan, loop.inputs, element_bytes, on_gpu && use == RowUse::collect_write,
-             !on_gpu || use != RowUse::write);
+    cut_rows(plan, loop.inputs, element_bytes, on_gpu && use == RowUse::collect_write, !on_gpu || use != RowUse::write);
     return plan;
   }
   cut_down(plan, lanes_of_whole_columns(plan, softmax_down_lanes), longest_chain);

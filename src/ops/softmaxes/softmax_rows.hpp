@@ -59,7 +59,8 @@ struct SoftmaxOfNumbers : F {
   }
 };
 
-/// What the thread that finishes a row has asked for before it reads the row's elements, and when they are on their way.
+/// What the thread that finishes a row has asked for before it reads the row's elements, and when they are on their
+/// way.
 template <class F>
 KOKKOS_FORCEINLINE_FUNCTION typename F::Asked ask([[maybe_unused]] const F& f, [[maybe_unused]] const SoftmaxRow& row,
                                                   [[maybe_unused]] bool finishes) {

@@ -91,7 +91,8 @@ class ActivationTest : public OnEveryBackend {
 
   void gives_the_same_bits_wherever_elements_lie_and_in_both_modes() {
     for_each_type([&]<class T>() {
-      for (const Extents& shape : {Extents{}, Extents{1}, Extents{7}, Extents{64}, Extents{1303}, Extents{2049}, Extents{5, 7, 70}}) {
+      for (const Extents& shape :
+           {Extents{}, Extents{1}, Extents{7}, Extents{64}, Extents{1303}, Extents{2049}, Extents{5, 7, 70}}) {
         const TestTensor<T> x = random<T>(shape, 1), out_grad = random<T>(shape, 2);
         TestTensor<T> out(ctx, shape), x_grad(ctx, shape);
         Op::call(ctx, x, out);

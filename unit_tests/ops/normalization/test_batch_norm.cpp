@@ -8,6 +8,8 @@
 #include <portops/core/registry.hpp>
 #include <portops/ops/batch_norm.hpp>
 
+#include <cmath>
+
 namespace portops::test {
 namespace {
 

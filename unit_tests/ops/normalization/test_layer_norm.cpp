@@ -272,6 +272,8 @@ TEST_P(LayerNormTest, keeps_its_digits_where_the_mean_is_large) {
         // What comes first is no measure of the rest.
         call.x.fill([&](std::int64_t i) { return i % extents[1] < 40 ? 0.0 : offset + random.uniform(-20.0, 20.0); });
         call.check(extents.to_string() + " a step");
+        call.x.fill([&](std::int64_t i) { return i % extents[1] < 2048 ? 0.75 : 0.3 + random.uniform(0.0, 1e-4); });
+        call.check(extents.to_string() + " a part apart");
         if (HasFailure()) return;
       }
     }

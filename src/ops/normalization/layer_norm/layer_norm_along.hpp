@@ -40,8 +40,8 @@ struct RowParameters {
   struct InPacks {
     template <int N>
     KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t column, A (&of_scale)[N], A (&of_bias)[N], int) const {
-      of.scale.load_packs(of_scale, reinterpret_cast<const E*>(of.scale.operand.data) + column);
-      of.bias.load_packs(of_bias, reinterpret_cast<const E*>(of.bias.operand.data) + column);
+      load_numbers(of_scale, reinterpret_cast<const E*>(of.scale.operand.data) + column);
+      load_numbers(of_bias, reinterpret_cast<const E*>(of.bias.operand.data) + column);
     }
     const RowParameters& of;
   };
@@ -276,9 +276,9 @@ class LayerNormAlong {
   int team_bits_;
 };
 
-/// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, reads
-/// the next one meanwhile, and keeps the sums of its columns; in the end each team leaves a sum of each column. Else a
-/// team takes a row, and the sums are left to others.
+/// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, and
+/// keeps the sums of its columns; in the end each team leaves a sum of each column. Else a team takes a row, and the
+/// sums are left to others.
 template <Backend B, class T, bool adds_up>
 class LayerNormGradAlong {
  public:
@@ -324,8 +324,6 @@ class LayerNormGradAlong {
   template <class Access>
   struct Row {
     static constexpr int batch = values > Access::width ? values / Access::width : 1;
-    /// Whether there are registers for a second one.
-    static constexpr bool read_ahead = adds_up && sizeof(T) == 2 && Access::width == widest;
     Word<T, Access::width> in[batch], grad[batch];
     A mean, inv_std;
     std::int64_t index;
@@ -354,19 +352,11 @@ class LayerNormGradAlong {
       take_row(team, row, own, step, sums);
     } else {
       const std::int64_t rows_of_step = teams_ * groups;
-      Row<Access> row;
-      if constexpr (Row<Access>::read_ahead) load(index * groups + group, own, step, row);
       PORTOPS_NO_UNROLL
       for (std::int64_t first = index * groups; first < rows_; first += rows_of_step) {
-        if constexpr (Row<Access>::read_ahead) {
-          Row<Access> next;
-          load(first + rows_of_step + group, own, step, next);
-          take_row(team, row, own, step, sums);
-          row = next;
-        } else {
-          load(first + group, own, step, row);
-          take_row(team, row, own, step, sums);
-        }
+        Row<Access> row;
+        load(first + group, own, step, row);
+        take_row(team, row, own, step, sums);
       }
       if (sums_ != nullptr) leave<Access>(team, index, own, step, groups, sums);
     }

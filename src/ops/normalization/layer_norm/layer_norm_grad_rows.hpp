@@ -16,16 +16,16 @@
 namespace portops::impl {
 
 /// The same as LayerNormGradAlong, with the sums of columns, for rows at equal distances in whole packs of the widest
-/// access, beside a scale of type P. Each thread copies its packs of the row that comes next to the team's scratch, from
-/// where it alone reads them: that row is on its way while the one before it is computed.
-template <Backend B, class T, class P>
+/// access, beside a scale of type P. Each thread copies its packs of the row that comes next to the team's scratch,
+/// from where it alone reads them: that row is on its way while the one before it is computed.
+template <Backend B, class T, class P, int threads_of_team>
 class LayerNormGradRows {
  public:
   using A = Arithmetic<T>;
   using State = GradientSums<A>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int most_threads = norm_most_threads;
-  static constexpr int blocks = 2;
+  static constexpr int most_threads = threads_of_team;
+  static constexpr int blocks = 512 / most_threads;
 
   /// `sums` may be null, where no sums of columns are wanted.
   LayerNormGradRows(const LayerNormTensors& t, const LayerNormPlan& plan, State* sums)
@@ -48,7 +48,7 @@ class LayerNormGradRows {
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         sums_(sums) {}
 
-  int threads() const { return most_threads; }
+  static int threads() { return most_threads; }
   std::int64_t teams() const { return teams_; }
   std::size_t scratch_bytes() const { return sizeof(Scratch); }
   std::int64_t first_team = 0;
@@ -97,7 +97,7 @@ class LayerNormGradRows {
       Pack pack[2 * batch][most_threads];
       State of_threads[most_threads * width];
     };
-    State of_warps[2][most_threads / warp];
+    A of_warps[2][2 * most_threads / warp];  ///< of a row, and the one before it
   };
 
   /// A thread's packs of a row, as they are in memory.
@@ -157,7 +157,7 @@ class LayerNormGradRows {
     prefetch_packs<batch>(out_grad_ + row * out_grad_stride_, lane, own, step(), columns_);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void take_row(const Team& team, State* of_warps, const Row& held, const Place& at,
+  KOKKOS_FORCEINLINE_FUNCTION void take_row(const Team& team, A* of_warps, const Row& held, const Place& at,
                                             Columns& columns) const {
     A of_sum[4], of_product[4];
     fill(of_sum, A(0));
@@ -177,8 +177,9 @@ class LayerNormGradRows {
       }
     }
     if (!writes_) return;
-    const State total = join(team, of_warps, {sum_of(of_sum), sum_of(of_product)});
-    const A mean_of_sum = total.sum * inverse_count_, mean_of_product = total.product * inverse_count_;
+    A total[2] = {sum_of(of_sum), sum_of(of_product)};
+    sum_over_group(team, of_warps, total, lane_bits_);
+    const A mean_of_sum = total[0] * inverse_count_, mean_of_product = total[1] * inverse_count_;
     T* const x_grad = pinned(x_grad_ + at.row * x_grad_stride_ + at.own);
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
@@ -192,19 +193,6 @@ class LayerNormGradRows {
       }
       *reinterpret_cast<Word<T, width>*>(in_device_memory(x_grad + b * step())) = results;
     }
-  }
-
-  /// The sums over the group's lanes. `of_warps` has room for a state a warp, and is written again behind the next
-  /// barrier but one.
-  KOKKOS_FORCEINLINE_FUNCTION State join(const Team& team, State* of_warps, State own) const {
-    const int lanes = 1 << lane_bits_;
-    own = {sum_over_lanes(own.sum, lanes), sum_over_lanes(own.product, lanes)};
-    if (lanes <= warp) return own;
-    const int thread = team.team_rank(), warps = lanes / warp;
-    if (thread % warp == 0) of_warps[thread / warp] = own;
-    team.team_barrier();
-    own = of_warps[(thread >> lane_bits_) * warps + (thread & (warps - 1))];
-    return {sum_over_lanes(own.sum, warps), sum_over_lanes(own.product, warps)};
   }
 
   /// Joins the groups' sums, and leaves the team's.

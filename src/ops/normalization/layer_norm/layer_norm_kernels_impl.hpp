@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/check/check.hpp"
-#include "core/exec/cuda/cuda_device.hpp"
 #include "core/exec/launch.hpp"
 #include "core/lanes/host_caches.hpp"
 #include "ops/normalization/layer_norm/layer_norm_along.hpp"
@@ -40,11 +39,9 @@ void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& la
     }
     const auto launch_wide = [&]<class P>() {
       constexpr int most = layer_norm_batch(gpu_pack_bytes, sizeof(T)), few = std::min(layer_norm_few_packs, most);
-      const auto launch_batch = [&]<int batch>() {
-        launch(LayerNormRows<B, T, P, batch>(tensors, plan));
-      };
+      const auto launch_batch = [&]<int batch>() { launch(LayerNormRows<B, T, P, batch>(tensors, plan)); };
       const std::int64_t packs = plan.rows.columns / plan.rows.pack;
-      packs <= few * plan.lanes ? launch_batch.template operator()<few>() : launch_batch.template operator()<most>();
+      packs <= few* plan.lanes ? launch_batch.template operator()<few>() : launch_batch.template operator()<most>();
     };
     const TensorRef& parameter = tensors.scale ? tensors.scale : tensors.bias;
     const bool are_sums = parameter && parameter.type() == sum_type(tensors.x.type());
@@ -87,10 +84,14 @@ void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabel
       if (tensors.x_grad) launch(LayerNormGradAlong<B, T, false>(tensors, plan, sums));
     } else if (!plan.wide) {
       launch(LayerNormGradAlong<B, T, true>(tensors, plan, sums));
-    } else if (tensors.scale && tensors.scale.type() == sum_type(tensors.x.type())) {
-      launch(LayerNormGradRows<B, T, A>(tensors, plan, sums));
     } else {
-      launch(LayerNormGradRows<B, T, T>(tensors, plan, sums));
+      const auto launch_rows = [&]<int threads>() {
+        const bool are_sums = tensors.scale && tensors.scale.type() == sum_type(tensors.x.type());
+        are_sums ? launch(LayerNormGradRows<B, T, A, threads>(tensors, plan, sums))
+                 : launch(LayerNormGradRows<B, T, T, threads>(tensors, plan, sums));
+      };
+      constexpr int few = norm_most_threads, most = layer_norm_grad_most_threads(sizeof(T));
+      plan.lanes <= few ? launch_rows.template operator()<few>() : launch_rows.template operator()<most>();
     }
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormGradHost<T>(tensors, plan, sums, writes_much<T>(plan.rows)));

@@ -101,7 +101,8 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
     plan.whole = plan.rows.columns <= host_columns || plan.rows.kept >= host_rows;
     return plan;
   }
-  const bool is_wide = has_wide_rows(plan.rows, t.x.type(), {row_x, row_out}, {{row_scale, t.scale}, {row_bias, t.bias}});
+  const bool is_wide =
+      has_wide_rows(plan.rows, t.x.type(), {row_x, row_out}, {{row_scale, t.scale}, {row_bias, t.bias}});
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));
@@ -136,15 +137,16 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out_grad, row_x_grad});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));
-  plan.sums_apart = plan.rows.columns > norm_most_threads * layer_norm_grad_values(element_bytes, false);
+  const int most_threads = plan.wide ? layer_norm_grad_most_threads(element_bytes) : norm_most_threads;
+  plan.sums_apart = plan.rows.columns > most_threads * layer_norm_grad_values(element_bytes, false);
   const int batch = std::max(layer_norm_grad_values(element_bytes, plan.sums_apart) / plan.rows.pack, 1);
-  const int most_lanes = plan.sums_apart ? layer_norm_most_lanes : norm_most_threads;
-  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), most_lanes);
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), plan.sums_apart ? layer_norm_most_lanes : most_threads);
   const bool keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
-  const std::int64_t steps =
-      plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, norm_most_threads / plan.lanes);
+  const int threads = std::max(plan.lanes, norm_most_threads);
+  const std::int64_t steps = plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, threads / plan.lanes);
+  const std::int64_t teams_at_once = gpu_teams_at_once * norm_most_threads / threads;
   plan.teams = plan.sums_apart ? plan.rows.kept
-                               : std::min(steps, std::max(gpu_teams_at_once, ceil_div(steps, longest_chain_of_rows)));
+                               : std::min(steps, std::max(teams_at_once, ceil_div(steps, longest_chain_of_rows)));
   if (plan.sums_apart) plan.rows_of_team = rows_of_part(plan.rows);
   // Few rows of many columns each would leave most of a GPU without work.
   plan.whole = keeps && (steps >= gpu_teams_at_once / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);

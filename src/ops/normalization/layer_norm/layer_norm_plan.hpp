@@ -54,6 +54,11 @@ PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_byte
 inline constexpr int layer_norm_few_packs = 4;
 /// The most threads that share a row which they keep: more would have too few registers each.
 inline constexpr int layer_norm_most_lanes = 512;
+/// Those that share one in the gradient and keep the sums of its columns: with a row of theirs on its way to scratch,
+/// for which more threads of f32 and f64 have no room.
+PORTOPS_FUNCTION constexpr int layer_norm_grad_most_threads(int element_bytes) {
+  return element_bytes == 2 ? 2 * norm_most_threads : norm_most_threads;
+}
 /// The threads side by side, a pack of columns each, of a team that adds up columns apart.
 inline constexpr int layer_norm_column_lanes = 32;
 /// Elements of x, and of out_grad, that a thread keeps where others add up the columns.

@@ -7,7 +7,7 @@
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
 #include "ops/normalization/norm_functions.hpp"
-#include "ops/normalization/norm_rows.hpp"
+#include "ops/normalization/norm_reduce.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -62,20 +62,21 @@ class LayerNormRows {
     }
     A* const scratch = scratch_of<A>(team);
     A sums[width];
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) sums[i] = A(0);
+    fill(sums, A(0));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) sums[i] += static_cast<A>(pack[b][i]);
     }
-    const A near_mean = sum_over_group(team, scratch, sum_of(sums)) * inverse_count_;
+    A total[1] = {sum_of(sums)};
+    sum_over_group(team, scratch, total, lane_bits_);
+    const A near_mean = total[0] * inverse_count_;
     convert_again(pack);
 
     // Distances from a mean that is rounded tell what is left of it, and their squares the variance.
     A distances[width], squares[width];
-    PORTOPS_UNROLL
-    for (int i = 0; i < width; ++i) distances[i] = squares[i] = A(0);
+    fill(distances, A(0));
+    fill(squares, A(0));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       if (own + b * step >= columns) continue;
@@ -86,9 +87,9 @@ class LayerNormRows {
         squares[i] = Kokkos::fma(distance, distance, squares[i]);
       }
     }
-    const GradientSums<A> both =
-        sums_over_group(team, scratch + most_threads / warp, {sum_of(distances), sum_of(squares)});
-    const A rest = both.sum * inverse_count_, about_mean = Kokkos::fma(-rest, both.sum, both.product);
+    A both[2] = {sum_of(distances), sum_of(squares)};
+    sum_over_group(team, scratch + most_threads / warp, both, lane_bits_);
+    const A rest = both[0] * inverse_count_, about_mean = Kokkos::fma(-rest, both[0], both[1]);
     const A mean = near_mean + rest;
     const A inv_std = Kokkos::rsqrt(Kokkos::fma(about_mean < A(0) ? A(0) : about_mean, inverse_count_, epsilon_));
     if (lane == 0 && row < rows_) {
@@ -128,31 +129,6 @@ class LayerNormRows {
       PORTOPS_UNROLL
       for (int b = 0; b < batch; ++b) forget_numbers(pack[b]);
     }
-  }
-
-  /// The sum over the group's lanes. `scratch` has room for a number a warp.
-  KOKKOS_FORCEINLINE_FUNCTION A sum_over_group(const Team& team, A* scratch, A value) const {
-    value = sum_over_lanes(value, lanes());
-    if (lanes() <= warp) return value;
-    if (team.team_rank() % warp == 0) scratch[team.team_rank() / warp] = value;
-    team.team_barrier();
-    return sum_over_warps(team, scratch);
-  }
-  /// The same of two numbers, with room for both.
-  KOKKOS_FORCEINLINE_FUNCTION GradientSums<A> sums_over_group(const Team& team, A* scratch, GradientSums<A> own) const {
-    own = {sum_over_lanes(own.sum, lanes()), sum_over_lanes(own.product, lanes())};
-    if (lanes() <= warp) return own;
-    A* const of_products = scratch + most_threads / warp;
-    if (team.team_rank() % warp == 0) {
-      scratch[team.team_rank() / warp] = own.sum;
-      of_products[team.team_rank() / warp] = own.product;
-    }
-    team.team_barrier();
-    return {sum_over_warps(team, scratch), sum_over_warps(team, of_products)};
-  }
-  KOKKOS_FORCEINLINE_FUNCTION A sum_over_warps(const Team& team, const A* scratch) const {
-    const int warps = lanes() / warp;
-    return sum_over_lanes(scratch[(team.team_rank() >> lane_bits_) * warps + (team.team_rank() & (warps - 1))], warps);
   }
 
   const T* x_;

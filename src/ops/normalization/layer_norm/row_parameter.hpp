@@ -15,17 +15,11 @@ struct RowParameter {
 
   template <class A, int N>
   KOKKOS_FORCEINLINE_FUNCTION void load(A (&values)[N], int column) const {
-    constexpr int most = gpu_pack_bytes / static_cast<int>(sizeof(P)), width = N < most ? N : most;
     if (data == nullptr) {
       PORTOPS_UNROLL
       for (int i = 0; i < N; ++i) values[i] = static_cast<A>(number);
-      return;
-    }
-    PORTOPS_UNROLL
-    for (int first = 0; first < N; first += width) {
-      const auto word = *reinterpret_cast<const Word<P, width>*>(in_device_memory(data + column + first));
-      PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i) values[first + i] = static_cast<A>(word[i]);
+    } else {
+      load_numbers(values, data + column);
     }
   }
 
