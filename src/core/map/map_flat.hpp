@@ -10,6 +10,10 @@
 
 namespace portops::impl {
 
+/// Whether a functor says that what it computes of an element takes longer than the element.
+template <class F>
+inline constexpr bool computes_long = requires { requires F::computes_long; };
+
 /// outputs = f(inputs) over a FlatPlan.
 ///
 /// The first work items take a run of packs each (one or two on a GPU, more on a host). What is left are the packs
@@ -69,8 +73,9 @@ class MapFlat {
  private:
   static constexpr int host_alone = 2048;  ///< elements
   static constexpr int warp = 32;
-  /// Packs of a GPU's item: what it takes to find them is shared by two, where these leave registers enough.
-  static constexpr int gpu_run = form == FlatForm::packs && inputs == 1 && sizeof(T) > 2 ? 2 : 1;
+  /// Packs of a GPU's item: what it takes to find them is shared by two, where the functor says that it computes long.
+  /// Those of 16-bit elements are long by themselves.
+  static constexpr int gpu_run = form == FlatForm::packs && computes_long<F> && sizeof(T) > 2 ? 2 : 1;
 
   using Operand = MapFlatOperand<T>;
 

@@ -19,6 +19,7 @@ struct Activation {
   static constexpr int inputs = 1;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  static constexpr bool computes_long = true;
 
   Function function = {};
 

@@ -13,8 +13,8 @@
 
 namespace portops::impl {
 
-/// So many numbers are taken in together, and so many are written.
-inline constexpr int softmax_some = 8, softmax_few = 4;
+/// So many numbers are taken in, or written, together.
+inline constexpr int softmax_some = 8;
 
 /// The state of a functor that sums terms: the numbers, F::fill() where there are none, become the terms.
 template <class F, int count, class A, class Exists, class Join>
@@ -90,7 +90,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_numbers(const F& f, const SoftmaxRow& of_r
       const typename F::Row row = f.row(state, of_row);
       PORTOPS_UNROLL
       for (int i = 0; i < count; ++i) {
-        if (i % softmax_few == 0 && !exists(i)) break;
+        if (i % softmax_some == 0 && !exists(i)) break;
         A own[F::inputs];
         PORTOPS_UNROLL
         for (int k = 0; k < F::inputs; ++k) own[k] = numbers[k][i];

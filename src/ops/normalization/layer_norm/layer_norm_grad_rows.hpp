@@ -5,7 +5,6 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/copy_to_scratch.hpp"
 #include "core/lanes/lanes.hpp"
-#include "core/lanes/prefetch.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
 #include "ops/normalization/norm_functions.hpp"
@@ -75,7 +74,6 @@ class LayerNormGradRows {
       }
       ask_for(scratch, thread, row + rows_of_step, own);
       next = statistics_of(row + rows_of_step);
-      if (asks_ahead) prefetch_row(row + 2 * rows_of_step, own);
       take_row(team, scratch.of_warps[parity], held, {row < rows_ ? own : columns_, row, of_row}, columns);
       parity ^= 1;
     }
@@ -86,8 +84,6 @@ class LayerNormGradRows {
   static constexpr int warp = 32;
   static constexpr int width = gpu_pack_bytes / static_cast<int>(sizeof(T));
   static constexpr int batch = layer_norm_grad_values(sizeof(T), false) / width;
-  /// Whether a row takes longer to come from memory than the one before it to compute.
-  static constexpr bool asks_ahead = sizeof(T) > 2;
 
   struct alignas(gpu_pack_bytes) Pack {
     std::byte bytes[gpu_pack_bytes];
@@ -147,14 +143,6 @@ class LayerNormGradRows {
       copy_to_scratch(&scratch.pack[b][thread], x + b * step(), true);
       copy_to_scratch(&scratch.pack[batch + b][thread], out_grad + b * step(), true);
     }
-  }
-
-  /// Asks for a row that is copied later.
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch_row(std::int64_t row, int own) const {
-    if (row >= rows_) return;
-    const int lane = own / width;
-    prefetch_packs<batch>(x_ + row * x_stride_, lane, own, step(), columns_);
-    prefetch_packs<batch>(out_grad_ + row * out_grad_stride_, lane, own, step(), columns_);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void take_row(const Team& team, A* of_warps, const Row& held, const Place& at,
