@@ -67,7 +67,7 @@ class SoftmaxDown {
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
         values_of_column(held, i, numbers[i]);
-        take_numbers(
+        take_numbers<false>(
             rows_.f, row_of(tile, i), numbers[i], [&](int r) { return r < tile.runs; },
             [&](int r) { return number_of(tile, r); },
             [&](A value, const auto& functor) { return join_slots(team, value, functor); }, asked[i], finishes);

@@ -58,9 +58,10 @@ KOKKOS_FORCEINLINE_FUNCTION void softmax_of_numbers(A (&numbers)[count], const E
 ///
 /// numbers        those of all inputs, F::fill(k) where there are none
 /// number_of(i)   which element of the row number i is
+/// has_room       whether the thread may have far fewer numbers than there is room for: those others are not computed
 /// asked          what f.ask() has read, where the thread finishes the row
 /// finishes       whether it does, where nothing is written
-template <class F, int count, class A, class Exists, class NumberOf, class Join>
+template <bool has_room, class F, int count, class A, class Exists, class NumberOf, class Join>
 KOKKOS_FORCEINLINE_FUNCTION void take_numbers(const F& f, const SoftmaxRow& of_row, A (&numbers)[F::inputs][count],
                                               const Exists& exists, const NumberOf& number_of, const Join& join,
                                               const typename F::Asked& asked, bool finishes) {
@@ -90,7 +91,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_numbers(const F& f, const SoftmaxRow& of_r
       const typename F::Row row = f.row(state, of_row);
       PORTOPS_UNROLL
       for (int i = 0; i < count; ++i) {
-        if (i % softmax_some == 0 && !exists(i)) break;
+        if (has_room && i % softmax_some == 0 && !exists(i)) break;
         A own[F::inputs];
         PORTOPS_UNROLL
         for (int k = 0; k < F::inputs; ++k) own[k] = numbers[k][i];

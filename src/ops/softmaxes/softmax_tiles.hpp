@@ -73,7 +73,7 @@ class SoftmaxTiles {
         if (exists(i)) numbers[k][i] = static_cast<A>(own[k * tile_elements() + (i << lane_bits_)]);
       }
     }
-    take_numbers(
+    take_numbers<true>(
         rows_.f, of_row, numbers, exists, [&](int i) { return lane + (i << lane_bits_); },
         [&](A value, const auto& join) { return join_over_lanes(value, lanes(), join); }, asked, finishes);
     if constexpr (F::writes) {
