@@ -31,7 +31,9 @@ class SumsCheck(Check):
                         self.judge_sums(f"{op} {name}", out, expected, magnitude)
             if self.wants(f"{op}_grad {name}"):
                 out_grad = torch.randn(expected.shape, device=x.device).to(x.dtype)
-                divided = out_grad.double() / (terms if op == "mean" and terms else 1)
+                # By a tensor: beside a number PyTorch multiplies by its inverse on a GPU, which rounds twice.
+                divided = out_grad.double() / torch.full_like(out_grad, terms if op == "mean" and terms else 1,
+                                                              dtype=torch.float64)
                 if x.dtype != torch.float64:  # what the 16-bit types are rounded from
                     divided = divided.float()
                 kept = [1 if not axis or a in axis else extent for a, extent in enumerate(x.shape)]
