@@ -86,7 +86,7 @@ def run_sweep(project: pathlib.Path, arguments: argparse.Namespace) -> int:
         console.print(f"Without PyTorch: {why}", highlight=False)
         devices = []
     pieces = measure.plan(cases, sweep["machine"]["cores"], not arguments.no_scaling, devices)
-    done = set(sweep["rows"]) | set(sweep.setdefault("families", []))
+    done = set(sweep["rows"]) | set(sweep.setdefault("operators", []))
     left = [piece for piece in pieces if not done.issuperset(piece.rows() or [piece.name])]
     progress = rich.progress.Progress(rich.progress.TextColumn("{task.description}"), rich.progress.BarColumn(),
                                       rich.progress.MofNCompleteColumn(), rich.progress.TimeRemainingColumn(), console=console)
@@ -98,10 +98,10 @@ def run_sweep(project: pathlib.Path, arguments: argparse.Namespace) -> int:
                 break
             progress.update(task, description=piece.name)
             try:
-                if piece.family:
+                if piece.operator:
                     script = str(project / "perf_tests" / "compare_with_pytorch.py")
                     sweep["peers"].update(measure.measure_peers(script, str(bridge.resolve()), piece, remaining))
-                    sweep["families"].append(piece.name)
+                    sweep["operators"].append(piece.name)
                 else:
                     sweep["rows"].update(measure.measure_cases(program, piece, arguments.repetitions, remaining))
             except measure.TimedOut:

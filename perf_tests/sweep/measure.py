@@ -20,8 +20,8 @@ SUFFIX = re.compile(r"/iterations:\d+/manual_time$")
 # Of a process: short enough that little is lost with it.
 CASES_AT_ONCE = 16
 COUNTERS = ("bytes_per_second", "flops_per_second", "of_copy", "of_floor")
-FAMILIES = ("lerp", "p_norm", "conv2d", "deform_conv2d", "add", "reshape", "trace", "pool2d", "concat", "split",
-            "merge_rows", "sparse", "embedding", "sequence")
+# What begins the names of rows that are no operator's.
+NO_OPERATORS = {"autograd", "ceiling", "graph", "launch"}
 # What is measured with 1, 2, 4, … threads.
 SCALING = re.compile(r"openmp/(ceiling/copy|lerp/f32/4x16x1024x1024|lerp_grad_xy/f32/4x16x1024x1024|"
                      r"p_norm(_grad)?/f32/300x250x250/axis:-1/p:2|deform_conv2d(_grad)?/(seed|res4)/f32)")
@@ -37,11 +37,11 @@ class TimedOut(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """What one process measures: rows of portops_perf, or a family beside PyTorch on a device."""
+    """What one process measures: rows of portops_perf, or an operator beside PyTorch on a device."""
     name: str
     cases: tuple[str, ...] = ()  # with Google Benchmark's suffixes
     threads: int | None = None
-    family: str | None = None
+    operator: str | None = None
     device: str | None = None
 
     def rows(self) -> list[str]:
@@ -87,7 +87,7 @@ def thread_counts(cores: int) -> list[int]:
 
 
 def plan(cases: list[str], cores: int, with_scaling: bool, peer_devices: list[str]) -> list[Piece]:
-    """All pieces of a sweep, ceilings first. Of the peers the families that the cases are of."""
+    """All pieces of a sweep, ceilings first. Of the peers the operators that the cases are of, each with its gradient."""
     groups: dict[tuple, list[str]] = {}
     for case in cases:
         parts = results.parts_of(row_name(case, None))
@@ -100,10 +100,9 @@ def plan(cases: list[str], cores: int, with_scaling: bool, peer_devices: list[st
     scaling = tuple(case for case in cases if SCALING.fullmatch(row_name(case, None)))
     if with_scaling and scaling:
         pieces += [Piece(f"openmp with {count} threads", scaling, threads=count) for count in thread_counts(cores)]
-    operators = {key[2] for key in groups}
-    families = [family for family in FAMILIES if any(operator.startswith(family) for operator in operators)]
-    return pieces + [Piece(f"PyTorch {device} {family}", family=family, device=device)
-                     for device in peer_devices for family in families]
+    operators = sorted({re.sub(r"_grad(_[a-z]+)?$", "", key[2]) for key in groups} - NO_OPERATORS)
+    return pieces + [Piece(f"PyTorch {device} {operator}", operator=operator, device=device)
+                     for device in peer_devices for operator in operators]
 
 
 def escaped(case: str) -> str:
@@ -146,12 +145,12 @@ def missing_peers() -> str | None:
 
 
 def measure_peers(script: str, bridge: str, piece: Piece, timeout: float | None) -> dict[str, dict]:
-    """PyTorch's rows of a family, by device and case: microseconds of portops, of the floor and of each peer."""
+    """PyTorch's rows of an operator and its gradient, by device and case: microseconds of portops, of the floor and of each peer."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "rows.json"
         try:
-            run([sys.executable, script, "--bridge", bridge, "--device", piece.device, "--filter", piece.family,
-                 "--compiled", "--json", str(path)], timeout)
+            run([sys.executable, script, "--bridge", bridge, "--device", piece.device,
+                 "--filter", f"^{piece.operator}(_grad)? ", "--compiled", "--json", str(path)], timeout)
         except Failed:
             # Single rows may fail and say so; without any the script itself did.
             if not path.exists():

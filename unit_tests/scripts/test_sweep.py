@@ -164,12 +164,12 @@ class RunTest(SweepTest):
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("lacks the module rich; Debian has what is needed as", run.stderr)
 
-    def test_plans_peers_of_the_families_alone(self) -> None:
-        cases = [f"openmp/{name}{SUFFIX}" for name in ("lerp_grad_xy/f32/a", "ceiling/copy", "lerp/f16/b", "deform_conv2d/c/f32")]
+    def test_plans_peers_of_the_operators_alone(self) -> None:
+        cases = [f"openmp/{name}{SUFFIX}" for name in ("lerp_grad_xy/f32/a", "ceiling/copy", "lerp/f16/b", "pool2d_grad/c/f32")]
         pieces = measure.plan(cases, 4, False, ["cuda", "cpu"])
         self.assertEqual([piece.name for piece in pieces],
-                         ["openmp ceiling", "openmp deform_conv2d f32", "openmp lerp f16", "openmp lerp_grad_xy f32",
-                          "PyTorch cuda lerp", "PyTorch cuda deform_conv2d", "PyTorch cpu lerp", "PyTorch cpu deform_conv2d"])
+                         ["openmp ceiling", "openmp lerp f16", "openmp lerp_grad_xy f32", "openmp pool2d_grad f32",
+                          "PyTorch cuda lerp", "PyTorch cuda pool2d", "PyTorch cpu lerp", "PyTorch cpu pool2d"])
 
     def test_counts_threads(self) -> None:
         self.assertEqual([measure.thread_counts(cores) for cores in (1, 2, 6, 16)], [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]])
