@@ -29,16 +29,19 @@ bool is_aligned(const LoopOperand& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.data) % gpu_pack_bytes == 0;
 }
 
+/// How far the operand's elements lie from each other.
+std::int64_t reach_of(const Loop& loop, const LoopOperand& operand) {
+  std::int64_t reach = 0;
+  for (int axis = 0; axis < loop.rank; ++axis) reach += (loop.extent[axis] - 1) * std::abs(operand.stride[axis]);
+  return reach;
+}
+
 /// How an input is found by the positions of packs; `gathered` where it is not.
 FlatAccess access_by_rows(const Loop& loop, const LoopOperand& operand, std::int64_t pack) {
   const int last = loop.rank - 1;
-  std::int64_t reach = 0;
   bool whole_packs = is_aligned(operand) && operand.stride[last] == 1;
-  for (int axis = 0; axis < loop.rank; ++axis) {
-    reach += (loop.extent[axis] - 1) * std::abs(operand.stride[axis]);
-    whole_packs = whole_packs && (axis == last || operand.stride[axis] % pack == 0);
-  }
-  if (reach > INT32_MAX) return FlatAccess::gathered;
+  for (int axis = 0; axis < last; ++axis) whole_packs = whole_packs && operand.stride[axis] % pack == 0;
+  if (reach_of(loop, operand) > INT32_MAX) return FlatAccess::gathered;
   if (operand.stride[last] == 0) return FlatAccess::repeated;
   return whole_packs ? FlatAccess::rows : FlatAccess::gathered;
 }
@@ -63,7 +66,26 @@ bool reads_in_order(const Loop& loop) {
   });
 }
 
+/// Whether a GPU should find elements of inputs by their positions although tiles would serve the loop: rows that are
+/// no whole packs beside inputs with neighbours in every row, which miss these rows' alignment. All that tiles could do
+/// is to take elements one by one.
+bool gathers_well(const Loop& loop, Backend backend) {
+  if (backend != Backend::cuda || loop.rank == 0 || !has_small_indices(loop) || !reads_in_order(loop)) return false;
+  const int last = loop.rank - 1;
+  if (loop.extent[last] % tile_shape(backend, loop.type).pack == 0) return false;
+  return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.inputs, [&](const LoopOperand& operand) {
+    return operand.data == nullptr || operand.stride[last] != 0 || is_single(loop, operand);
+  });
+}
+
 }  // namespace
+
+bool has_small_indices(const Loop& loop) {
+  if (loop.size() > INT32_MAX) return false;
+  return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.inputs, [&](const LoopOperand& operand) {
+    return operand.data == nullptr || reach_of(loop, operand) <= INT32_MAX;
+  });
+}
 
 bool is_flat(const Loop& loop, Backend backend) {
   bool gathers = false;
@@ -73,7 +95,8 @@ bool is_flat(const Loop& loop, Backend backend) {
     if (k >= loop.inputs) return false;
     gathers = gathers || !is_single(loop, operand);
   }
-  return !gathers || (has_rows(loop, backend) && reads_in_order(loop)) || !suits_tiles(loop, backend);
+  return !gathers || (has_rows(loop, backend) && reads_in_order(loop)) || gathers_well(loop, backend) ||
+         !suits_tiles(loop, backend);
 }
 
 FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
@@ -82,6 +105,7 @@ FlatPlan make_flat_plan(const Loop& loop, Backend backend) {
   plan.streaming = writes_much(loop);
   plan.rank = loop.rank;
   plan.extent = loop.extent;
+  plan.has_small_indices = has_small_indices(loop);
   const std::int64_t alignment = pack_alignment(backend);
   const auto bytes_behind = [&](const LoopOperand& operand) {
     return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(operand.data) %

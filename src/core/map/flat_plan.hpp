@@ -46,7 +46,8 @@ struct FlatPlan {
   int head = 0;            ///< elements before the first output is aligned to packs
   bool streaming = false;  ///< outputs are too large to stay in a host's caches
   FlatForm form = FlatForm::packs;
-  int rank = 0;  ///< of the loop, for inputs that are found by positions
+  int rank = 0;                    ///< of the loop, for inputs that are found by positions
+  bool has_small_indices = false;  ///< indices, and the inputs' offsets, fit 32 bits
   std::array<std::int64_t, max_rank> extent{};
   std::array<FlatOperand, max_operands> operand{};
 };
@@ -55,6 +56,8 @@ struct FlatPlan {
 /// not single values, or some of them are and others broadcast so that a pack of the loop takes one value of them or
 /// one pack (the rows of FlatForm), or else tiles would not suit it either.
 bool is_flat(const Loop& loop, Backend backend);
+/// Whether a GPU's indices into the loop, and offsets from its inputs' data, fit 32 bits.
+bool has_small_indices(const Loop& loop);
 FlatPlan make_flat_plan(const Loop& loop, Backend backend);
 
 }  // namespace portops::impl

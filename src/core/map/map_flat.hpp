@@ -30,7 +30,12 @@ class MapFlat {
   static constexpr int blocks = form != FlatForm::elements && operands <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
-      : f_(f), head_(plan.head), rank_(plan.rank), size_(plan.size), streaming_(plan.streaming) {
+      : f_(f),
+        head_(plan.head),
+        rank_(plan.rank),
+        size_(plan.size),
+        streaming_(plan.streaming),
+        small_(plan.has_small_indices) {
     // Long runs where stores are streamed, because each ends with a fence; else short ones, to share little work out.
     // So little that it takes no longer than to wake other threads is one item.
     const std::int64_t packs = (plan.size - plan.head) / pack;
@@ -41,7 +46,7 @@ class MapFlat {
     if constexpr (form != FlatForm::packs) {
       for (int axis = 0; axis < plan.rank; ++axis) {
         stride_.extent[axis] = static_cast<Stride>(plan.extent[axis]);
-        if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
+        if (plan.has_small_indices) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
         for (int k = 0; k < operands; ++k) stride_.of[k][axis] = static_cast<Stride>(plan.operand[k].stride[axis]);
       }
     }
@@ -134,6 +139,8 @@ class MapFlat {
       for (int k = 0; k < inputs; ++k) {
         if (operand_[k].access > FlatAccess::packs) load_by_row(operand_[k], offset[k], in[k]);
       }
+    } else if (B == Backend::cuda && form == FlatForm::elements && N == pack && small_) {
+      gather_pack(static_cast<int>(at), in);
     } else {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
@@ -200,6 +207,98 @@ class MapFlat {
     for (int i = 0; i < pack; ++i) values[i] = value;
   }
 
+  /// The same pack of all inputs, those that are gathered by rows of the last axis, whose places are found once for all
+  /// of them: one, and where the pack reaches into it the next one.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void gather_pack(int at, A (&in)[inputs][N]) const {
+    if constexpr (form == FlatForm::elements) {
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access != FlatAccess::gathered) load(k, at, in[k]);
+      }
+      const int extent = static_cast<int>(stride_.extent[rank_ - 1]);
+      RowPlace place;
+      locate_row(at, place);
+      if (extent < N) return gather_short_rows(at, place, in);
+      const int left = extent - place.along;
+      RowPlace next = place;
+      if (left < N) locate_row(at + left, next);
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access != FlatAccess::gathered) continue;
+        const std::int64_t step = stride_.of[k][rank_ - 1];
+        const T* const from = operand_[k].data + (place.offset[k] + place.along * step);
+        const T* const behind = operand_[k].data + (next.offset[k] - left * step);
+        if (step == 0) {
+          const A value = static_cast<A>(*from), value_behind = static_cast<A>(*behind);
+          PORTOPS_UNROLL
+          for (int i = 0; i < N; ++i) in[k][i] = i < left ? value : value_behind;
+        } else {
+          T elements[N];
+          PORTOPS_UNROLL
+          for (int i = 0; i < N; ++i) elements[i] = (i < left ? from : behind)[i * step];
+          PORTOPS_UNROLL
+          for (int i = 0; i < N; ++i) in[k][i] = static_cast<A>(elements[i]);
+        }
+      }
+    }
+  }
+
+  /// Where a row of the last axis begins in each input, and where in it, and in the axis before, an element is.
+  struct RowPlace {
+    int offset[inputs];
+    int along;
+    int row;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void locate_row(int at, RowPlace& place) const {
+    place.row = 0;
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) place.offset[k] = 0;
+    PORTOPS_NO_UNROLL
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
+      const int along = at - outer * static_cast<int>(stride_.extent[axis]);
+      if (axis == rank_ - 1) {
+        place.along = along;
+      } else {
+        if (axis == rank_ - 2) place.row = along;
+        PORTOPS_UNROLL
+        for (int k = 0; k < inputs; ++k) place.offset[k] += along * static_cast<int>(stride_.of[k][axis]);
+      }
+      at = outer;
+    }
+  }
+
+  /// Of rows that are shorter than a pack: the next row is found by an addition, as long as the axis before has one.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void gather_short_rows(int at, RowPlace place, A (&in)[inputs][N]) const {
+    const int last = rank_ - 1, extent = static_cast<int>(stride_.extent[last]);
+    T elements[inputs][N];
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) {
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access != FlatAccess::gathered) continue;
+        elements[k][i] = operand_[k].data[place.offset[k] + place.along * static_cast<int>(stride_.of[k][last])];
+      }
+      if (++place.along < extent || i + 1 == N) continue;
+      place.along = 0;
+      if (last > 0 && ++place.row < static_cast<int>(stride_.extent[last - 1])) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < inputs; ++k) place.offset[k] += static_cast<int>(stride_.of[k][last - 1]);
+      } else {
+        locate_row(at + i + 1, place);
+      }
+    }
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) {
+      if (operand_[k].access != FlatAccess::gathered) continue;
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; ++i) in[k][i] = static_cast<A>(elements[k][i]);
+    }
+  }
+
   /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void gather(int k, std::int64_t at, A (&values)[N]) const {
@@ -219,9 +318,9 @@ class MapFlat {
     std::int64_t offset = 0;
     for (int axis = rank_ - 1; axis >= 0; --axis) {
       const std::int64_t extent = stride_.extent[axis];
-      const std::int64_t outer = axis == 0            ? 0
-                                 : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
-                                                      : at / extent;
+      const std::int64_t outer = axis == 0 ? 0
+                                 : small_  ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
+                                           : at / extent;
       const std::int64_t along = at - outer * extent;
       offset += along * stride_.of[k][axis];
       if (axis == rank_ - 1) left = extent - along;
@@ -238,6 +337,7 @@ class MapFlat {
   std::int64_t runs_;
   std::int64_t size_;
   bool streaming_;
+  bool small_;  ///< indices and offsets fit 32 bits
   std::conditional_t<form == FlatForm::packs, Nothing, Strides> stride_;
   Operand operand_[operands];
 };

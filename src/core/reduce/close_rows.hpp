@@ -20,4 +20,14 @@ inline std::int64_t reach_of_row(const ReducePlan& plan) {
 /// other, in which packs would be narrow, and diagonals of small matrices. Parts and lanes of the plan do not count.
 bool has_close_rows(const ReducePlan& plan, ElementType type);
 
+/// Whether x is many small matrices, one behind the other, each of whose columns one thread adds up.
+bool has_close_matrices(const ReducePlan& plan, ElementType type);
+
+/// The fewest rows at a distance of so many elements whose bytes are whole packs of a GPU's widest access.
+constexpr std::int64_t rows_aligned_alike(std::int64_t distance, std::size_t element_bytes) {
+  std::int64_t rows = 1;
+  while (rows * distance * static_cast<std::int64_t>(element_bytes) % gpu_pack_bytes != 0) rows *= 2;
+  return rows;
+}
+
 }  // namespace portops::impl

@@ -43,7 +43,7 @@ class ReduceAlong {
     const T* const x = rows_.x.data + (active ? rows_.axes.kept_offset(rows_.x, group) : 0);
     const auto join_group = [this](A value, const auto& join) { return join_over_lanes(value, lanes(), join); };
     const int lane = static_cast<int>(thread) & (lanes() - 1);
-    const Partial<A> value = reduce(x, range, lane, active, join_group);
+    const Partial<A> value = reduce(x, range, rows_.columns_before(group), lane, active, join_group);
     if (active && lane == 0) {
       rows_.out.data[rows_.axes.kept_offset(rows_.out, group)] = static_cast<T>(f_.finish(value));
     }
@@ -68,12 +68,16 @@ class ReduceAlong {
     const auto join_group = [&](A value, const auto& join) {
       return join_over_group<threads>(team, scratch, value, lanes(), join);
     };
-    const Partial<A> value = reduce(x, range, lane, active, join_group);
+    const Partial<A> value = reduce(x, range, rows_.columns_before(kept), lane, active, join_group);
     if (active && lane == 0) rows_.write(f_, kept, 0, part, value);
   }
 
  private:
   static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// Whether rows of such packs may be shifted.
+  template <class Access>
+  static constexpr bool can_shift = Access::width == widest_pack && widest_pack > 1;
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
 
@@ -81,12 +85,13 @@ class ReduceAlong {
     return single_rows ? x : x + rows_.axes.run_offset(rows_.x, range.first_run + run);
   }
 
-  /// The group's part; join_group joins the values of its lanes, and gives the result to each of them.
+  /// The group's part; join_group joins the values of its lanes, and gives the result to each of them. `before`:
+  /// columns of the first pack that are not the row's.
   template <class JoinGroup>
-  KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* x, const PartRange& range, int lane, bool active,
+  KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* x, const PartRange& range, int before, int lane, bool active,
                                                 const JoinGroup& join_group) const {
     A sum = f_.identity();
-    const auto add = [&]<class Access>(Access) { sum = add_up<Access>(x, range, lane); };
+    const auto add = [&]<class Access>(Access) { sum = add_up<Access>(x, range, before, lane); };
     if (rows_.pack == 1 && !rows_.x.packs) {
       add(ColumnAccess<1, false>());  // a thread has as many of them under way as of neighbours
     } else {
@@ -96,7 +101,7 @@ class ReduceAlong {
     if constexpr (F::rescales) {
       const bool safe = f_.is_safe(total);
       if (any_lane(active && !safe)) {
-        const Partial<A> rescaled = rescale(x, range, lane, join_group);
+        const Partial<A> rescaled = rescale(x, range, before, lane, join_group);
         if (!safe) return rescaled;
       }
     }
@@ -105,41 +110,48 @@ class ReduceAlong {
 
   /// What the lane's packs add up to.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION A add_up(const T* x, const PartRange& range, int lane) const {
+  KOKKOS_FORCEINLINE_FUNCTION A add_up(const T* x, const PartRange& range, int before, int lane) const {
     constexpr int batch = Access::batch(reduce_along_batch(Access::width * static_cast<int>(sizeof(T))));
     constexpr int short_batch = batch < reduce_along_short_batch ? batch : reduce_along_short_batch;
     A sums[Access::width];
     PORTOPS_UNROLL
     for (int i = 0; i < Access::width; ++i) sums[i] = f_.identity();
     const int pack = Access::count(rows_.pack);
-    const int step = lanes() * pack;
+    const int step = lanes() * pack, end = before + range.columns;
+    x -= before * rows_.x.column_stride;
     PORTOPS_NO_UNROLL
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
       const T* const row = pinned(row_of(x, range, run));
-      if (short_batch < batch && range.columns <= short_batch * step) {
-        add_packs<Access, short_batch>(row, lane * pack, step, range.columns, sums);
+      if (short_batch < batch && end <= short_batch * step) {
+        add_packs<Access, short_batch>(row, lane * pack, step, before, end, sums);
         continue;
       }
       PORTOPS_NO_UNROLL
-      for (int first = lane * pack; first < range.columns; first += batch * step) {
-        add_packs<Access, batch>(row, first, step, range.columns, sums);
+      for (int first = lane * pack; first < end; first += batch * step) {
+        add_packs<Access, batch>(row, first, step, before, end, sums);
       }
     }
     return join_array(sums, f_.join());
   }
 
-  /// Adds `batch` packs, as far as they exist. All are under way before the first is used.
+  /// Adds `batch` packs, as far as they have columns of [begin, end). All are under way before the first is used.
   template <class Access, int batch>
-  KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* row, int first, int step, int columns,
+  KOKKOS_FORCEINLINE_FUNCTION void add_packs(const T* row, int first, int step, int begin, int end,
                                              A (&sums)[Access::width]) const {
     Word<T, Access::width> loaded[batch];
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       loaded[b] = Word<T, Access::width>(static_cast<T>(f_.fill()));
       const int column = first + b * step;
-      if (column < columns) {
-        Access::load(loaded[b], Access::at(row, column, rows_.x.column_stride), rows_.x.column_stride,
-                     Access::count(rows_.pack));
+      if (column >= end) continue;
+      const T* const from = Access::at(row, column, rows_.x.column_stride);
+      if (!can_shift<Access> || !rows_.shifted || (column >= begin && column + Access::width <= end)) {
+        Access::load(loaded[b], from, rows_.x.column_stride, Access::count(rows_.pack));
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < Access::width; ++i) {
+          if (column + i >= begin && column + i < end) loaded[b].set(i, from[i * rows_.x.column_stride]);
+        }
       }
     }
     PORTOPS_UNROLL
@@ -150,25 +162,29 @@ class ReduceAlong {
   }
 
   template <class JoinGroup>
-  KOKKOS_FUNCTION Partial<A> rescale(const T* x, const PartRange& range, int lane, const JoinGroup& join_group) const {
+  KOKKOS_FUNCTION Partial<A> rescale(const T* x, const PartRange& range, int before, int lane,
+                                     const JoinGroup& join_group) const {
     return rescaled_sum<A>(f_, [&](A value, const auto& join, const auto& term) {
-      for_each_pack(x, range, lane, value, join, term);
+      for_each_pack(x, range, before, lane, value, join, term);
       return join_group(value, join);
     });
   }
 
   /// Joins term(element), pack by pack, to the value of the lane.
   template <class Join, class Term>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const T* x, const PartRange& range, int lane, A& value,
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const T* x, const PartRange& range, int before, int lane, A& value,
                                                  const Join& join, const Term& term) const {
     PORTOPS_NO_UNROLL
     for (std::int64_t run = 0; run < (single_rows ? 1 : range.runs); ++run) {
       const T* const row = row_of(x, range, run);
       PORTOPS_NO_UNROLL
-      for (int first = lane * rows_.pack; first < range.columns; first += lanes() * rows_.pack) {
+      for (int pack = lane * rows_.pack - before; pack < range.columns; pack += lanes() * rows_.pack) {
+        const int first = pack < 0 ? 0 : pack,
+                  end = pack + rows_.pack < range.columns ? pack + rows_.pack : range.columns;
+        if (first >= end) continue;
         A of_pack = term(static_cast<A>(row[first * rows_.x.column_stride]));
         PORTOPS_NO_UNROLL
-        for (int i = first + 1; i < first + rows_.pack; ++i) {
+        for (int i = first + 1; i < end; ++i) {
           of_pack = join(of_pack, term(static_cast<A>(row[i * rows_.x.column_stride])));
         }
         value = join(value, of_pack);

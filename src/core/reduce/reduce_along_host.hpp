@@ -82,7 +82,7 @@ class ReduceAlongHost : HostRows {
       totals = add_side_by_side<width>(row, count);
     } else {
       std::fill_n(totals.row, rows_at_once, f.identity());
-      for (int r = 0; r < count; ++r) totals.row[r] = add_up<1, width>(row[r], whole);
+      for (int r = 0; r < count; ++r) totals.row[r] = add_up<1, width>(row[r], whole, rows_.columns_before(kept + r));
     }
     bool safe = true;
     A results[rows_at_once];
@@ -94,7 +94,8 @@ class ReduceAlongHost : HostRows {
     if (safe) return;
     for (int r = 0; r < count; ++r) {
       if constexpr (F::rescales) {
-        if (!f.is_safe(totals.row[r])) rows_.write(f_, kept + r, 0, 0, rescale(row[r], whole));
+        if (!f.is_safe(totals.row[r]))
+          rows_.write(f_, kept + r, 0, 0, rescale(row[r], whole, rows_.columns_before(kept + r)));
       }
     }
   }
@@ -127,15 +128,16 @@ class ReduceAlongHost : HostRows {
     const PartRange range = rows_.parts.range(part);
     const T* const x =
         rows_.x.data + rows_.axes.kept_offset(rows_.x, kept) + range.first_column * rows_.x.column_stride;
+    const int before = rows_.columns_before(kept);
     Partial<A> value{A(1), A(0)};
     // Several warps are whole ones.
     if constexpr (width >= warp) {
-      value.total = warps_ == 1 ? add_up<1, width>(x, range) : add_up<most_warps, width>(x, range);
+      value.total = warps_ == 1 ? add_up<1, width>(x, range, before) : add_up<most_warps, width>(x, range, before);
     } else {
-      value.total = add_up<1, width>(x, range);
+      value.total = add_up<1, width>(x, range, before);
     }
     if constexpr (F::rescales) {
-      if (!f_.is_safe(value.total)) value = rescale(x, range);
+      if (!f_.is_safe(value.total)) value = rescale(x, range, before);
     }
     rows_.write(f_, kept, 0, part, value);
   }
@@ -149,9 +151,9 @@ class ReduceAlongHost : HostRows {
   }
 
   /// The sum over the runs of a part. Of its blocks of `width` columns, the first is the first warp's, the next one the
-  /// next warp's.
+  /// next warp's. The first `before` columns of the first block are no columns of the row.
   template <int warps, int width>
-  A add_up(const T* x, const PartRange& range) const {
+  A add_up(const T* x, const PartRange& range, int before) const {
     const F f = f_;
     alignas(64) A sums[warps][width];
     for (auto& of_warp : sums) {
@@ -160,24 +162,36 @@ class ReduceAlongHost : HostRows {
     }
     const bool is_long = range.columns >= page_bytes / static_cast<int>(sizeof(T));
     for (std::int64_t run = 0; run < range.runs; ++run) {
-      const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
+      const T* row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
+      int columns = range.columns, blocks_before = 0;
+      if (before > 0) {
+        // Rows are shifted, and their columns neighbours.
+        const int count = std::min(columns, width - before);
+        T block[width];
+        std::fill_n(block, width, fill_);
+        std::copy_n(row, count, block + before);
+        add_elements<width>(f, sums[0], block);
+        row += count;
+        columns -= count;
+        blocks_before = 1;
+      }
       const auto add = [&](int c, const T* elements) {
-        add_elements<width>(f, sums[c / width & (warps - 1)], elements);
+        add_elements<width>(f, sums[(c / width + blocks_before) & (warps - 1)], elements);
       };
       if constexpr (adds_first_elements<F, T>) {
         if (rows_.x.column_stride == 1) {
           int c = 0;
-          for (; c + width <= range.columns; c += width) {
+          for (; c + width <= columns; c += width) {
             if (is_long) ask_for<width>(row + c + bytes_ahead / static_cast<int>(sizeof(T)));
             add(c, row + c);
           }
-          if (c < range.columns) {
-            add_first_elements<width>(f, sums[c / width & (warps - 1)], row + c, range.columns - c, fill_);
+          if (c < columns) {
+            add_first_elements<width>(f, sums[(c / width + blocks_before) & (warps - 1)], row + c, columns - c, fill_);
           }
           continue;
         }
       }
-      for_each_block<width>(row, rows_.x.column_stride, range.columns, fill_, add);
+      for_each_block<width>(row, rows_.x.column_stride, columns, fill_, add);
     }
     A of_warp[warps];
     for (int w = 0; w < warps; ++w) of_warp[w] = join(sums[w], f_.join());
@@ -192,11 +206,11 @@ class ReduceAlongHost : HostRows {
     return join_lanes<pack>(sums, join_two);
   }
 
-  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range) const {
+  [[gnu::noinline]] Partial<A> rescale(const T* x, const PartRange& range, int before) const {
     return rescaled_sum<A>(f_, [&](A start, const auto& join, const auto& term) {
       Lanes values;
       for (auto& of_warp : values) std::fill_n(of_warp, warp, start);
-      for_each_pack(x, range, values, join, term);
+      for_each_pack(x, range, before, values, join, term);
       return join_all(values, join);
     });
   }
@@ -206,16 +220,18 @@ class ReduceAlongHost : HostRows {
 
   /// Joins term(element), pack by pack, to the values of the lanes.
   template <class Join, class Term>
-  void for_each_pack(const T* x, const PartRange& range, Lanes& values, const Join& join, const Term& term) const {
+  void for_each_pack(const T* x, const PartRange& range, int before, Lanes& values, const Join& join,
+                     const Term& term) const {
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* const row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
       PORTOPS_NO_UNROLL
-      for (int first = 0; first < range.columns; first += rows_.pack) {
+      for (int pack = -before; pack < range.columns; pack += rows_.pack) {
         const auto at = [&](int c) { return term(static_cast<A>(row[c * rows_.x.column_stride])); };
+        const int first = std::max(pack, 0);
         A of_pack = at(first);
         PORTOPS_NO_UNROLL
-        for (int c = first + 1; c < first + rows_.pack; ++c) of_pack = join(of_pack, at(c));
-        const int lane = first / rows_.pack & (warps_ * lanes_ - 1);
+        for (int c = first + 1; c < std::min(pack + rows_.pack, range.columns); ++c) of_pack = join(of_pack, at(c));
+        const int lane = (pack + before) / rows_.pack & (warps_ * lanes_ - 1);
         A& value = values[lane / warp][lane % warp];
         value = join(value, of_pack);
       }

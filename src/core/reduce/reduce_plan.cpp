@@ -12,16 +12,19 @@ namespace portops::impl {
 namespace {
 
 /// The fewest terms that are added one after the other, where a result is cut into parts only to have more of them.
-constexpr std::int64_t shortest_chain = 8;
+constexpr std::int64_t shortest_chain(Direction direction) { return direction == Direction::along ? 4 : 8; }
 /// Teams that keep a GPU busy. Fewer than `enough` are too few, and then results are cut into parts until there are
 /// `wanted`, so that the last ones to finish are short.
-constexpr std::int64_t enough_teams(Direction direction) { return direction == Direction::along ? 1024 : 256; }
+constexpr std::int64_t enough_teams = 256;
 constexpr std::int64_t wanted_teams(Direction direction) {
   return direction == Direction::along ? 2048 : 4 * gpu_teams_at_once;
 }
 /// Walks down that the teams at work at once can share without longer chains are cut into no more parts: each round of
 /// teams begins and ends with as much that is no sum.
 constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
+/// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
+/// wait to join it.
+constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
 /// Threads of which more would only wait, where each result had 32.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
 constexpr int warp = 32;
@@ -67,21 +70,32 @@ bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, Eleme
 
 /// Terms of a part: as many as one chain a thread may have, or fewer, to have more parts where there are few teams.
 std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
-  const bool has_few = teams < enough_teams(direction);
+  const bool has_few = teams < enough_teams;
   if (direction == Direction::down && has_few) {
     const std::int64_t at_once = ceil_div(terms, std::max<std::int64_t>(gpu_teams_at_once / teams, 1));
-    if (at_once <= longest_chain_at_once * chains) return std::max(at_once, shortest_chain * chains);
+    if (at_once <= longest_chain_at_once * chains) return std::max(at_once, shortest_chain(direction) * chains);
   }
   const std::int64_t wanted = has_few ? ceil_div(wanted_teams(direction), teams) : 1;
-  return std::clamp(ceil_div(terms, wanted), shortest_chain * chains, longest_chain * chains);
+  return std::clamp(ceil_div(terms, wanted), shortest_chain(direction) * chains, longest_chain * chains);
 }
 
 /// The most bytes of a row that is taken in tiles.
 constexpr std::int64_t most_close_bytes = reduce_tile_bytes / 64;
 
+/// Where rows too long for tiles are no whole packs: has them shifted.
+void shift_long_rows(ReducePlan& plan, ElementType type) {
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  ReducePlan::Operand& x = plan.operand[reduction_x];
+  if (plan.direction != Direction::along || plan.runs > 1 || x.column_stride != 1) return;
+  if (plan.pack * size == reduce_along_pack_bytes || plan.columns * size <= most_close_bytes) return;
+  plan.shifted = true;
+  plan.pack = reduce_along_pack_bytes / static_cast<int>(size);
+  x.packs = has_shifted_packs(plan, x, type);
+}
+
 /// As cut_along; rows that are read from scratch, which are short, are one part, and have fewer lanes.
 void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
-  const std::int64_t packs = plan.columns / plan.pack;
+  const std::int64_t packs = ceil_div(plan.columns + (plan.shifted ? plan.pack - 1 : 0), plan.pack);
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
   const int few_lanes = from_scratch ? 4 : 8;
@@ -136,6 +150,7 @@ ReducePlan make_uncut_plan(const Loop& loop) {
 
 ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
+  shift_long_rows(plan, loop.type);
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
     // Short rows of narrow packs: mostly by tiles (ReduceTiles).
@@ -144,11 +159,33 @@ ReducePlan make_reduce_plan(const Loop& loop) {
     cut_along(plan, reduce_along_batch(pack_bytes), from_scratch);
   } else {
     // Few rows are soon added up by one thread: others would only wait to join it.
-    constexpr std::int64_t few_rows = 8;
+    constexpr std::int64_t few_rows = 8, short_column = 32;
     const int lanes = plan.runs <= few_rows ? down_threads : lanes_of_whole_columns(plan, reduce_down_lanes);
-    cut_down(plan, lanes, longest_chain);
+    const std::int64_t packs = plan.columns / plan.pack;
+    const bool has_enough = plan.kept * packs >= (plan.runs <= short_column ? enough_short_columns : enough_columns);
+    if (has_enough && plan.runs <= longest_chain) {
+      plan.lanes = power_of_two_at_least(packs, down_threads);
+      plan.column_blocks = ceil_div(packs, plan.lanes);
+      plan.part_columns = plan.columns;
+      plan.part_runs = plan.runs;
+    } else {
+      cut_down(plan, lanes, longest_chain);
+    }
   }
   return plan;
+}
+
+bool has_shifted_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type) {
+  const auto width = static_cast<std::int64_t>(reduce_along_pack_bytes / size_of(type));
+  if (operand.column_stride != 1 || reinterpret_cast<std::uintptr_t>(operand.data) % reduce_along_pack_bytes != 0) {
+    return false;
+  }
+  std::int64_t dense = plan.columns;
+  for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
+    if ((operand.stride[axis] - dense) % width != 0) return false;
+    dense *= plan.extent[axis];
+  }
+  return true;
 }
 
 bool has_single_rows(const ReducePlan& plan) {
@@ -165,6 +202,18 @@ bool has_close_rows(const ReducePlan& plan, ElementType type) {
   // A row's elements lie in so many sectors of memory, or in all those that it reaches over.
   constexpr std::int64_t sector = 32;
   return row * size <= std::min(plan.columns * sector, reach * size + sector) * 5 / 4;
+}
+
+bool has_close_matrices(const ReducePlan& plan, ElementType type) {
+  // Columns so narrow that a warp's threads would not read neighbours.
+  constexpr std::int64_t most_bytes_of_row = 128;
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const ReducePlan::Operand& x = plan.operand[reduction_x];
+  if (plan.direction != Direction::down || plan.parts() > 1 || plan.slots > 1) return false;
+  if (plan.kept_rank != 1 || plan.rank - plan.kept_rank > 1 || plan.columns * size > most_bytes_of_row) return false;
+  const std::int64_t elements = plan.runs * plan.columns, room = reduce_tile_bytes / size - gpu_pack_bytes / size;
+  return x.column_stride == 1 && (plan.runs == 1 || x.stride[1] == plan.columns) && x.stride[0] == elements &&
+         elements * rows_aligned_alike(elements, size_of(type)) <= room;
 }
 
 std::size_t reduce_workspace(const ReducePlan& plan, ElementType type) {

@@ -58,10 +58,13 @@ struct ReducePlan {
   std::array<Operand, max_operands> operand{};
 
   /// Neighbouring columns that a thread takes together: a power of two that divides their number, so that every row
-  /// is as well aligned as the first one.
+  /// is as well aligned as the first one, unless rows are `shifted`.
   int pack = 1;
   int lanes = 1;  ///< of a group of threads that share a result (along), or side by side (down); a power of two
   int slots = 1;  ///< threads that share a column, where these are kept; a power of two
+  /// Rows that are no whole packs of the widest access are taken by these all the same: they begin where those of one
+  /// long row would, so that `packs` of a row can be read at once, but for the first one and the last one.
+  bool shifted = false;
   std::int64_t column_blocks = 1;  ///< of columns that a group takes, where they are kept
   std::int64_t part_columns = 1;   ///< where they are reduced
   std::int64_t column_parts = 1;
@@ -71,6 +74,9 @@ struct ReducePlan {
   std::int64_t parts() const { return column_parts * run_parts; }
   std::int64_t results() const { return direction == Direction::down ? kept * columns : kept; }
 };
+
+/// Whether the operand's rows lie as those of one long row would, to a pack of the widest access.
+bool has_shifted_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, ElementType type);
 
 /// The loop's `reduced` axes say what is reduced. None may be without elements.
 ReducePlan make_reduce_plan(const Loop& loop);

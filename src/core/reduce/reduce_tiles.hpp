@@ -14,7 +14,8 @@ namespace portops::impl {
 
 /// Reduces short rows on a GPU that lie close together; see has_close_rows(). A team copies a tile of them into its
 /// scratch, by packs that may reach from a row into the next one. There a group of lanes takes each row, and adds its
-/// terms in the order in which ReduceAlong does.
+/// terms in the order in which ReduceAlong does. Or small matrices, one behind the other, down their columns: what is
+/// said of a row here is then said of a column, but in memory it is a matrix that is a row; see has_close_matrices().
 template <class T, class F>
 class ReduceTiles {
  public:
@@ -24,7 +25,8 @@ class ReduceTiles {
   std::int64_t first_team = 0;
 
   static bool suits(const ReducePlan& plan) {
-    return has_single_rows(plan) && has_close_rows(plan, ElementTypeOf<T>::value);
+    constexpr ElementType type = ElementTypeOf<T>::value;
+    return (has_single_rows(plan) && has_close_rows(plan, type)) || has_close_matrices(plan, type);
   }
 
   ReduceTiles(const F& f, const ReducePlan& plan)
@@ -33,17 +35,28 @@ class ReduceTiles {
         out_(reinterpret_cast<T*>(plan.operand[reduction_out].data)),
         out_step_(plan.operand[reduction_out].stride[0]),
         kept_(plan.kept),
-        columns_(static_cast<int>(plan.columns)),
-        step_(static_cast<int>(plan.operand[reduction_x].column_stride)),
         row_(static_cast<int>(plan.operand[reduction_x].stride[0])),
-        reach_(static_cast<int>(reach_of_row(plan))),
-        pack_(plan.pack),
-        head_(static_cast<int>(reinterpret_cast<std::uintptr_t>(x_) % gpu_pack_bytes / sizeof(T))),
-        lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {
-    // Multiples of 8, so that all tiles are aligned alike; fewer rows than there is room for where teams would be few.
+        head_(static_cast<int>(reinterpret_cast<std::uintptr_t>(x_) % gpu_pack_bytes / sizeof(T))) {
+    const ReducePlan::Operand& x = plan.operand[reduction_x];
+    if (plan.direction == Direction::along) {
+      columns_ = static_cast<int>(plan.columns);
+      step_ = static_cast<int>(x.column_stride);
+      reach_ = static_cast<int>(reach_of_row(plan));
+      pack_ = plan.pack;
+      lane_bits_ = std::countr_zero(static_cast<unsigned>(plan.lanes));
+    } else {
+      columns_ = static_cast<int>(plan.runs);
+      step_ = static_cast<int>(plan.columns);
+      reach_ = columns_ * step_;
+      results_ = static_cast<int>(plan.columns);
+      by_results_ = Divisor(static_cast<std::uint32_t>(results_));
+      out_result_step_ = plan.operand[reduction_out].column_stride;
+    }
+    // As many as leave all tiles aligned alike; fewer rows than there is room for where teams would be few.
     constexpr std::int64_t enough_teams = 512, few_rows = 16;
-    const std::int64_t most = (most_elements - pack) / row_ / 8 * 8;
-    tile_rows_ = static_cast<int>(std::clamp<std::int64_t>(ceil_div(kept_, enough_teams * 8) * 8, few_rows, most));
+    const std::int64_t some = rows_aligned_alike(row_, sizeof(T)), most = (most_elements - pack) / row_ / some * some;
+    tile_rows_ = static_cast<int>(
+        std::clamp<std::int64_t>(ceil_div(kept_, enough_teams * some) * some, std::min(few_rows, most), most));
   }
 
   std::int64_t teams() const { return ceil_div(kept_, tile_rows_); }
@@ -57,14 +70,32 @@ class ReduceTiles {
     team.team_barrier();
     with_access<pack>(pack_, true, [&](auto access) {
       constexpr int width = decltype(access)::width;
-      const int rows = rows_of(tile), lane = team.team_rank() & (lanes() - 1);
+      const int results = results_of(tile), lane = team.team_rank() & (lanes() - 1);
       PORTOPS_NO_UNROLL
-      for (int first = 0; first < rows; first += threads >> lane_bits_) {
-        const int row = first + row_of(team.team_rank());
-        const Partial<A> value = reduce<width>(scratch, row, row < rows, lane);
-        if (row < rows && lane == 0) out_[(tile * tile_rows_ + row) * out_step_] = static_cast<T>(f_.finish(value));
+      for (int first = 0; first < results; first += threads >> lane_bits_) {
+        const int result = first + row_of(team.team_rank());
+        const Place place = place_of(result);
+        const Partial<A> value = reduce<width>(first_term(scratch, place), result < results, lane);
+        if (result < results && lane == 0) *out_at(tile, place) = static_cast<T>(f_.finish(value));
       }
     });
+  }
+
+  /// A result's row in its tile, and which one of the row's it is.
+  struct Place {
+    int row, of_row;
+  };
+  KOKKOS_FORCEINLINE_FUNCTION int results_of(std::int64_t tile) const { return rows_of(tile) * results_; }
+  KOKKOS_FORCEINLINE_FUNCTION Place place_of(int result) const {
+    if (results_ == 1) return {result, 0};
+    const auto row = static_cast<int>(by_results_.quotient(static_cast<std::uint32_t>(result)));
+    return {row, result - row * results_};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION const T* first_term(const T* scratch, const Place& place) const {
+    return scratch + head_ + place.row * row_ + place.of_row;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION T* out_at(std::int64_t tile, const Place& place) const {
+    return out_ + (tile * tile_rows_ + place.row) * out_step_ + place.of_row * out_result_step_;
   }
 
   /// A thread's packs of a tile, into scratch. All loads are under way before the first one is waited for.
@@ -106,14 +137,14 @@ class ReduceTiles {
     return (of_warp & ((1 << bits) - 1)) + (group << bits) + ((of_warp >> bits) << (warp_bits - lane_bits_ + bits));
   }
 
-  /// What a lane's packs of `width` add up to, of a row of the tile.
+  /// What a lane's packs of `width` add up to, of the row of a tile that begins at `from`.
   template <int width>
-  KOKKOS_FORCEINLINE_FUNCTION A add_up(const T* scratch, int row, bool active, int lane) const {
+  KOKKOS_FORCEINLINE_FUNCTION A add_up(const T* from, bool active, int lane) const {
     constexpr int at_once = width <= 2 ? 4 : 2;
     A sums[width];
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) sums[i] = f_.identity();
-    const T* from = scratch + head_ + row * row_ + lane * width * step_;
+    from += lane * width * step_;
     const int distance = (width << lane_bits_) * step_;
     int packs = active ? (columns_ / width - lane + lanes() - 1) >> lane_bits_ : 0;
     PORTOPS_NO_UNROLL
@@ -154,12 +185,12 @@ class ReduceTiles {
 
   /// A row; all lanes of its group get the result, and all threads of a warp must call.
   template <int width>
-  KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* scratch, int row, bool active, int lane) const {
-    const A total = join_over_lanes(add_up<width>(scratch, row, active, lane), lanes(), f_.join());
+  KOKKOS_FORCEINLINE_FUNCTION Partial<A> reduce(const T* from, bool active, int lane) const {
+    const A total = join_over_lanes(add_up<width>(from, active, lane), lanes(), f_.join());
     if constexpr (F::rescales) {
       const bool safe = f_.is_safe(total);
       if (any_lane(active && !safe)) {
-        const Partial<A> rescaled = rescale<width>(scratch, row, active, lane);
+        const Partial<A> rescaled = rescale<width>(from, active, lane);
         if (!safe) return rescaled;
       }
     }
@@ -167,8 +198,7 @@ class ReduceTiles {
   }
 
   template <int width>
-  KOKKOS_FUNCTION Partial<A> rescale(const T* scratch, int row, bool active, int lane) const {
-    const T* const from = scratch + head_ + row * row_;
+  KOKKOS_FUNCTION Partial<A> rescale(const T* from, bool active, int lane) const {
     return rescaled_sum<A>(f_, [&](A value, const auto& join, const auto& term) {
       PORTOPS_NO_UNROLL
       for (int first = lane * width; first < (active ? columns_ : 0); first += width << lane_bits_) {
@@ -186,13 +216,16 @@ class ReduceTiles {
   T* out_;
   std::int64_t out_step_;
   std::int64_t kept_;
-  int columns_;
-  int step_;   ///< from a column to the next one
-  int row_;    ///< from a row to the next one
-  int reach_;  ///< from a row's first element to behind its last one
-  int pack_;
+  int row_;   ///< from a row to the next one
   int head_;  ///< elements before x from where packs are aligned
-  int lane_bits_;
+  int columns_;
+  int step_;         ///< from a column to the next one
+  int reach_;        ///< from a row's first element to behind its last one
+  int results_ = 1;  ///< of a row: the columns of a matrix
+  Divisor by_results_ = Divisor(1);
+  std::int64_t out_result_step_ = 0;
+  int pack_ = 1;
+  int lane_bits_ = 0;
   int tile_rows_ = 0;
 };
 

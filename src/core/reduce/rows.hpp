@@ -144,7 +144,15 @@ struct ReduceRows {
         partials(partial_results),
         places(plan, on_host),
         result_columns(plan.direction == Direction::down ? plan.columns : 1),
-        pack(plan.pack) {}
+        pack(plan.pack),
+        shifted(plan.shifted) {}
+
+  /// Columns of the first pack of a row, or of a part of it, that are not the row's.
+  KOKKOS_FORCEINLINE_FUNCTION int columns_before(std::int64_t at_kept) const {
+    return shifted ? static_cast<int>(static_cast<std::uint64_t>(at_kept * parts.columns) &
+                                      (static_cast<unsigned>(pack) - 1))
+                   : 0;
+  }
 
   /// Writes what a part came to of the result at position `at_kept` along the kept axes, in column `column`.
   template <class F>
@@ -165,6 +173,7 @@ struct ReduceRows {
   PartialPlaces places;
   std::int64_t result_columns;  ///< of the results of one position along the kept axes
   int pack;
+  bool shifted;
 };
 
 }  // namespace portops::impl

@@ -41,13 +41,21 @@ void launch_softmax(const Context& ctx, const std::string& label, const SoftmaxR
     };
     const bool keeps = rows.packs && fits_registers(plan, static_cast<int>(sizeof(T)), F::inputs);
     if (along) {
-      using Shifted = SoftmaxAlong<B, T, F, SoftmaxRowAccess::shifted>;
-      const int processors = multiprocessors(ctx);
-      if (keeps) return launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::kept>(rows, plan, processors));
-      if (Shifted::suits_shifts(plan)) return launch(Shifted(rows, plan, processors));
-      launch(SoftmaxAlong<B, T, F, SoftmaxRowAccess::again>(rows, plan, processors));
+      const auto launch_along = [&]<SoftmaxRowAccess access>() {
+        launch(SoftmaxAlong<B, T, F, access>(rows, plan, multiprocessors(ctx)));
+      };
+      if (has_shifted_rows(plan, static_cast<int>(sizeof(T)))) {
+        keeps ? launch_along.template operator()<SoftmaxRowAccess::kept_shifted>()
+              : launch_along.template operator()<SoftmaxRowAccess::shifted>();
+      } else {
+        keeps ? launch_along.template operator()<SoftmaxRowAccess::kept>()
+              : launch_along.template operator()<SoftmaxRowAccess::again>();
+      }
     } else {
-      keeps ? launch(SoftmaxDown<B, T, F, true>(rows, plan)) : launch(SoftmaxDown<B, T, F, false>(rows, plan));
+      const auto launch_down = [&]<SoftmaxKeptRows kept>() { launch(SoftmaxDown<B, T, F, kept>(rows, plan)); };
+      if (!keeps) return launch_down.template operator()<SoftmaxKeptRows::none>();
+      if (has_few_rows(plan)) return launch_down.template operator()<SoftmaxKeptRows::few>();
+      launch_down.template operator()<SoftmaxKeptRows::all>();
     }
   } else {
     const auto launch = [&](const auto& kernel) { launch_by_items<B>(ctx, label, kernel); };

@@ -15,10 +15,11 @@ namespace portops::impl {
 
 /// What a group of lanes has of its row.
 enum class SoftmaxRowAccess : std::int32_t {
-  kept,    ///< all of it, in registers: it is read once
-  again,   ///< its end; all else is read twice
-  shifted  ///< the same, of rows of odd lengths: their packs begin where those of one long row would, so that they can
-           ///< be read at once, but for the first one and the last one
+  kept,          ///< all of it, in registers: it is read once
+  again,         ///< its end; all else is read twice
+  kept_shifted,  ///< as kept, of rows of odd lengths: their packs begin where those of one long row would, so that they
+                 ///< can be read at once, but for the first one and the last one
+  shifted        ///< as again, of such rows
 };
 
 /// Softmax, or another functor of SoftmaxOfNumbers' kind, along rows on a GPU: a group of lanes, part of a warp or a
@@ -66,32 +67,20 @@ class SoftmaxAlong {
     }
   }
 
-  /// Whether rows are to be shifted. By extents alone: it decides what is added to what.
-  static bool suits_shifts(const ReducePlan& plan) { return plan.pack < widest && plan.runs == 1; }
-
  private:
-  static constexpr bool keeps = row_access == SoftmaxRowAccess::kept;
-  static constexpr bool shifts = row_access == SoftmaxRowAccess::shifted;
+  static constexpr bool shifts =
+      row_access == SoftmaxRowAccess::kept_shifted || row_access == SoftmaxRowAccess::shifted;
+  static constexpr bool keeps = row_access == SoftmaxRowAccess::kept || row_access == SoftmaxRowAccess::kept_shifted;
   static constexpr int warp = 32;
   static constexpr int least_team_bits = 7;
   /// Of those that keep rows.
   static constexpr int threads_of_processor = 1024;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
-  /// Whether all operands lie as rows without gaps would, to a pack.
   static bool have_aligned_shifts(const ReducePlan& plan) {
-    for (std::size_t k = 0; k < F::inputs + (F::writes ? 1 : 0); ++k) {
-      const ReducePlan::Operand& operand = plan.operand[k];
-      if (operand.column_stride != 1 || reinterpret_cast<std::uintptr_t>(operand.data) % reduce_along_pack_bytes != 0) {
-        return false;
-      }
-      std::int64_t dense = plan.columns;
-      for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
-        if ((operand.stride[static_cast<std::size_t>(axis)] - dense) % widest != 0) return false;
-        dense *= plan.extent[static_cast<std::size_t>(axis)];
-      }
-    }
-    return true;
+    constexpr int operands = F::inputs + (F::writes ? 1 : 0);
+    return std::all_of(plan.operand.begin(), plan.operand.begin() + operands,
+                       [&](const auto& operand) { return has_shifted_packs(plan, operand, ElementTypeOf<T>::value); });
   }
 
   /// A group's part of a row; nothing of the first one where there are no more.

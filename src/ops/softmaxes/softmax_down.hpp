@@ -10,16 +10,23 @@
 
 namespace portops::impl {
 
+/// What a thread has of its columns.
+enum class SoftmaxKeptRows : std::int32_t {
+  none,  ///< the last rows; the others are read twice
+  few,   ///< all rows, as numbers, alone: softmax_few_rows at most
+  all    ///< all rows of its slot, as numbers
+};
+
 /// The same as SoftmaxAlong down columns, by the tiles of a reduction: a thread keeps to a pack of columns and walks
-/// down the rows of its slot, and the slots meet in a tree. `keeps`: rows are read once, because the threads have them
-/// all in registers, as numbers; else twice, but for the last ones, which stay there.
-template <Backend B, class T, class F, bool keeps>
+/// down the rows of its slot, and the slots meet in a tree.
+template <Backend B, class T, class F, SoftmaxKeptRows kept_rows>
 class SoftmaxDown {
  public:
   using A = Arithmetic<T>;
   using State = typename F::State;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
+  static constexpr bool keeps = kept_rows != SoftmaxKeptRows::none;
+  static constexpr int blocks = (sizeof(T) == 8 ? 2 : 4) * (kept_rows == SoftmaxKeptRows::few ? 2 : 1);
   static constexpr int most_threads = 256;
   static constexpr int team_threads = down_threads;
 
@@ -39,14 +46,16 @@ class SoftmaxDown {
   }
 
  private:
+  static constexpr bool has_all = kept_rows == SoftmaxKeptRows::all;
   static constexpr int widest =
-      (keeps ? softmax_down_kept_bytes(sizeof(T)) : reduce_down_pack_bytes) / static_cast<int>(sizeof(T));
+      (has_all ? softmax_down_kept_bytes(sizeof(T)) : reduce_down_pack_bytes) / static_cast<int>(sizeof(T));
 
   /// A thread's rows, in registers.
   template <class Access>
   struct Held {
-    static constexpr int batch = keeps ? softmax_down_kept_rows(sizeof(T), Access::width, F::inputs)
-                                       : Access::batch(softmax_down_batch / F::inputs);
+    static constexpr int batch = has_all ? softmax_down_kept_rows(sizeof(T), Access::width, F::inputs)
+                                 : keeps ? softmax_few_rows
+                                         : Access::batch(softmax_down_batch / F::inputs);
     Word<T, Access::width> row[F::inputs][batch];
   };
 

@@ -34,11 +34,22 @@ int power_of_two_at_least(std::int64_t value, int most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
 }
 
+/// The packs of a row by which a GPU's lanes take it.
+struct RowPacks {
+  std::int64_t count;
+  int bytes;
+};
+RowPacks packs_of_row(const ReducePlan& plan, int element_bytes) {
+  if (!has_shifted_rows(plan, element_bytes)) return {plan.columns / plan.pack, plan.pack * element_bytes};
+  const int width = reduce_along_pack_bytes / element_bytes;
+  return {ceil_div(plan.columns + width - 1, width), reduce_along_pack_bytes};
+}
+
 /// Cuts rows that are walked along: a group of lanes that can keep the row has all of it, and others have parts of it
 /// where there are too few teams, or chains of additions would become too long.
 void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_rows, bool has_states) {
-  const std::int64_t packs = plan.columns / plan.pack;
-  const int batch = softmax_along_batch(plan.pack * element_bytes, element_bytes, inputs);
+  const auto [packs, pack_bytes] = packs_of_row(plan, element_bytes);
+  const int batch = softmax_along_batch(pack_bytes, element_bytes, inputs);
   const int most_lanes = softmax_most_lanes(element_bytes, keeps_long_rows);
   plan.lanes =
       std::max(power_of_two_at_least(ceil_div(packs, few_packs), warp), power_of_two_at_least(packs, few_lanes));
@@ -50,15 +61,14 @@ void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_r
     // Nothing is shared but a few numbers: a batch of a team's threads each. Of 16-bit elements to find these takes as
     // long as it saves.
     // Where they begin between two packs of memory, so does a part: it needs one pack more.
-    constexpr int widest_bytes = reduce_along_pack_bytes;
-    const int begins_between = plan.pack * element_bytes < widest_bytes ? widest_bytes / element_bytes : 0;
+    const int begins_between = has_shifted_rows(plan, element_bytes) ? reduce_along_pack_bytes / element_bytes : 0;
     const std::int64_t of_batch = std::int64_t{plan.lanes} * softmax_kept_numbers(element_bytes) - begins_between;
     plan.part_columns = std::min(of_batch, plan.columns);
     plan.column_parts = ceil_div(plan.columns, plan.part_columns);
     return;
   }
   if (plan.kept < gpu_teams_at_once) plan.lanes = lanes_of_part;
-  const std::int64_t step = std::int64_t{plan.lanes} * plan.pack;
+  const std::int64_t step = std::int64_t{plan.lanes} * (pack_bytes / element_bytes);
   const std::int64_t wanted = plan.kept < gpu_teams_at_once ? ceil_div(wanted_teams, plan.kept) : 1;
   const std::int64_t steps = std::clamp<std::int64_t>(ceil_div(ceil_div(plan.columns, wanted), step), 2 * batch,
                                                       longest_chain * softmax_along_step);
@@ -76,6 +86,14 @@ bool keeps_columns(const ReducePlan& plan, int element_bytes, int inputs) {
 /// they wait for each other. Without a change where there are too many rows.
 ReducePlan with_kept_columns(const ReducePlan& plan, int element_bytes, int inputs, bool has_states) {
   ReducePlan kept = plan;
+  if (plan.runs <= softmax_few_rows) {
+    kept.slots = 1;
+    kept.lanes = power_of_two_at_least(plan.columns / plan.pack, down_threads);
+    kept.column_blocks = ceil_div(plan.columns / plan.pack, kept.lanes);
+    kept.part_runs = plan.runs;
+    kept.run_parts = 1;
+    return kept;
+  }
   kept.pack = std::min(plan.pack, softmax_down_kept_bytes(element_bytes) / element_bytes);
   // One column less a thread, rather than threads that share columns.
   const auto fits = [&](int pack) { return plan.runs <= softmax_down_kept_rows(element_bytes, pack, inputs); };
@@ -137,10 +155,19 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use) {
   return backend == Backend::cuda ? with_kept_columns(plan, element_bytes, loop.inputs, use != RowUse::write) : plan;
 }
 
+bool has_shifted_rows(const ReducePlan& plan, int element_bytes) {
+  return plan.pack * element_bytes < reduce_along_pack_bytes && plan.runs == 1;
+}
+
+bool has_few_rows(const ReducePlan& plan) {
+  return plan.direction == Direction::down && plan.runs <= softmax_few_rows && plan.slots == 1 && plan.run_parts == 1;
+}
+
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs) {
-  if (plan.direction == Direction::down) return keeps_columns(plan, element_bytes, inputs);
-  const std::int64_t batch = softmax_along_batch(plan.pack * element_bytes, element_bytes, inputs);
-  return plan.parts() == 1 && plan.columns <= batch * plan.lanes * plan.pack;
+  if (plan.direction == Direction::down) return has_few_rows(plan) || keeps_columns(plan, element_bytes, inputs);
+  const auto [packs, pack_bytes] = packs_of_row(plan, element_bytes);
+  const std::int64_t batch = softmax_along_batch(pack_bytes, element_bytes, inputs);
+  return plan.parts() == 1 && packs <= batch * plan.lanes;
 }
 
 std::size_t softmax_memory(const ReducePlan& plan, ElementType type, int numbers) {

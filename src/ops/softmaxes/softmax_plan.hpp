@@ -35,6 +35,8 @@ PORTOPS_FUNCTION constexpr int softmax_down_kept_bytes(int element_bytes) { retu
 PORTOPS_FUNCTION constexpr int softmax_down_kept_rows(int element_bytes, int pack, int inputs) {
   return softmax_kept_numbers(element_bytes) / (pack * inputs);
 }
+/// Rows so few that a thread keeps them of wider packs of columns, without others that share these.
+inline constexpr int softmax_few_rows = 4;
 /// A row of so many columns stays in a cache of a host's core: many of them are not cut, and their terms are kept.
 inline constexpr std::int64_t host_whole_columns = std::int64_t{1} << 17;
 /// Rows under way where it does not keep them, of all inputs together.
@@ -50,6 +52,11 @@ enum class RowUse : std::int32_t {
 /// The loop's inputs, and then its output, along the axis that is `reduced`.
 ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use = RowUse::collect_write);
 
+/// Whether a GPU's packs of rows begin where those of one long row would, as rows are no whole packs of the widest
+/// access. By extents alone: it decides what is added to what.
+bool has_shifted_rows(const ReducePlan& plan, int element_bytes);
+/// Whether the rows that are walked down are so few.
+bool has_few_rows(const ReducePlan& plan);
 /// Whether a GPU's threads can keep all of a row, if packs of all operands are read at once.
 bool fits_registers(const ReducePlan& plan, int element_bytes, int inputs);
 

@@ -36,14 +36,14 @@ A join_by_tree(std::vector<A> values, std::size_t count) {
 }
 
 /// A part of a row: pack i falls to lane i modulo lanes; the numbers of a pack are joined first, then the lanes of each
-/// warp, then the warps.
+/// warp, then the warps. Of the first pack the part has all but the first `before` columns.
 template <class T, class F, class A = impl::Arithmetic<T>>
 A part_in_order(const F& f, const impl::ReducePlan& plan, const T* row, std::int64_t stride, std::int64_t first,
-                std::int64_t end) {
+                std::int64_t end, std::int64_t before) {
   const auto lanes = static_cast<std::size_t>(plan.lanes), pack = static_cast<std::size_t>(plan.pack);
   std::vector<std::vector<A>> sums(lanes, std::vector<A>(pack, f.identity()));
   for (std::int64_t c = first; c < end; ++c) {
-    const auto at = static_cast<std::size_t>(c - first);
+    const auto at = static_cast<std::size_t>(c - first + before);
     A& sum = sums[at / pack % lanes][at % pack];
     sum = f.add(sum, static_cast<A>(row[c * stride]));
   }
@@ -89,11 +89,12 @@ void check(const F& f, const G& g, const Rows& of) {
   for (std::int64_t row = 0; row < of.rows; ++row) {
     const T* const first = x.data() + row * of.row_stride;
     const std::int64_t part = plan.parts() == 1 ? of.columns : plan.part_columns;
+    const std::int64_t before = plan.shifted ? row * of.columns % plan.pack : 0;
     std::vector<A> parts;
     bool safe = true;
     double squares = 0.0;
     for (std::int64_t c = 0; c < of.columns; c += part) {
-      parts.push_back(part_in_order(f, plan, first, of.column_stride, c, std::min(of.columns, c + part)));
+      parts.push_back(part_in_order(f, plan, first, of.column_stride, c, std::min(of.columns, c + part), before));
       if constexpr (F::rescales) safe = safe && f.is_safe(parts.back());
     }
     for (std::int64_t c = 0; c < of.columns; ++c) {
@@ -137,7 +138,7 @@ TYPED_TEST(ReduceAlongTest, adds_short_rows_in_the_order_of_the_plan) {
 }
 
 TYPED_TEST(ReduceAlongTest, adds_long_rows_in_the_order_of_the_plan) {
-  for (const std::int64_t columns : {1000, 1003, 20011, 70000}) {
+  for (const std::int64_t columns : {131, 262, 519, 1000, 1003, 20011, 70000, 70001}) {
     for (const std::int64_t rows : {1, 9, 20}) {
       check_all<TypeParam>({rows, columns, columns, 1});
       check_all<TypeParam>({rows, columns, 2 * columns + 1, 2});

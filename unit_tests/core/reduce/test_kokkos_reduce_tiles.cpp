@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
 // The kernel with which a GPU reduces short rows, carried out thread by thread on the host: any machine shows that it
@@ -25,22 +26,31 @@ struct Rows {
   std::int64_t first = 0;  ///< elements from where packs are aligned
 };
 
+/// Matrices one behind the other, whose columns are added up.
+struct Matrices {
+  std::int64_t count, runs, columns;
+  std::int64_t first = 0;
+};
+
 template <class T>
 struct Sums {
   using A = impl::Arithmetic<T>;
   using Kernel = impl::ReduceTiles<T, impl::Sum<A>>;
 
-  explicit Sums(const Rows& rows) {
-    const std::int64_t reach = rows.first + (rows.kept - 1) * rows.row + (rows.columns - 1) * rows.step + 1;
+  explicit Sums(const Rows& rows) { make(rows.first, {rows.kept, rows.columns}, {rows.row, rows.step}, {rows.kept}); }
+  explicit Sums(const Matrices& matrices) : takes_rows(false) {
+    const auto& [count, runs, columns, first] = matrices;
+    make(first, {count, runs, columns}, {runs * columns, columns, 1}, {count, columns});
+  }
+
+  /// Sums along axis 1.
+  void make(std::int64_t first, const Extents& extents, const Extents& strides, const Extents& of_out) {
+    std::int64_t reach = first + 1;
+    for (int axis = 0; axis < extents.rank(); ++axis) reach += (extents[axis] - 1) * strides[axis];
     x = Kokkos::View<T*, Host>("x", static_cast<std::size_t>(reach));
-    out = Kokkos::View<T*, Host>("out", static_cast<std::size_t>(rows.kept));
-    std::mt19937 engine(1);
-    std::normal_distribution<float> number;
-    for (std::size_t i = 0; i < x.size(); ++i) x(i) = T(number(engine));
-    const ElementType type = ElementTypeOf<T>::value;
-    const TensorRef terms(x.data() + rows.first, type, {rows.kept, rows.columns}, {rows.row, rows.step},
-                          MemorySpace::host);
-    const TensorRef sums(out.data(), type, {rows.kept}, {1}, MemorySpace::host);
+    out = Kokkos::View<T*, Host>("out", static_cast<std::size_t>(of_out.product()));
+    for (std::size_t i = 0; i < x.size(); ++i) x(i) = T(pattern(static_cast<std::int64_t>(i)));
+    const TensorRef terms(x.data() + first, extents, strides), sums(out.data(), of_out);
     impl::AxisSet reduced{};
     reduced[1] = true;
     const TensorRef with_axes = impl::with_reduced_axes(sums, terms.extents(), reduced, false);
@@ -61,10 +71,11 @@ struct Sums {
     std::vector<T> results, scratch(kernel.scratch_bytes() / sizeof(T));
     for (std::int64_t tile = 0; tile < kernel.teams(); ++tile) {
       for (int thread = 0; thread < kernel.threads; ++thread) kernel.copy(tile, thread, scratch.data());
-      for (int row = 0; row < kernel.rows_of(tile); ++row) {
+      for (int result = 0; result < kernel.results_of(tile); ++result) {
+        const T* const from = kernel.first_term(scratch.data(), kernel.place_of(result));
         std::vector<A> lanes;
-        for (int lane = 0; lane < plan.lanes; ++lane) {
-          lanes.push_back(kernel.template add_up<width>(scratch.data(), row, true, lane));
+        for (int lane = 0; lane < (takes_rows ? plan.lanes : 1); ++lane) {
+          lanes.push_back(kernel.template add_up<width>(from, true, lane));
         }
         for (std::size_t half = lanes.size() / 2; half > 0; half /= 2) {
           for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
@@ -75,7 +86,7 @@ struct Sums {
     return results;
   }
   std::vector<T> reduce_by_tiles() const {
-    switch (plan.pack) {
+    switch (takes_rows ? plan.pack : 1) {
       case 1: return reduce_by_tiles<1>();
       case 2: return reduce_by_tiles<2>();
       case 4: return reduce_by_tiles<4>();
@@ -85,12 +96,23 @@ struct Sums {
 
   Kokkos::View<T*, Host> x, out;
   impl::ReducePlan plan;
+  bool takes_rows = true;
 };
 
 template <class T>
 class ReduceTilesTest : public testing::Test {};
 using Types = testing::Types<double, float, f16, bf16>;
 TYPED_TEST_SUITE(ReduceTilesTest, Types);
+
+template <class T>
+void expect_sums_of_hosts(Sums<T>& sums) {
+  sums.reduce();
+  const std::vector<T> results = sums.reduce_by_tiles();
+  ASSERT_EQ(results.size(), sums.out.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(static_cast<double>(results[i]), static_cast<double>(sums.out(i))) << "result " << i;
+  }
+}
 
 TYPED_TEST(ReduceTilesTest, adds_what_hosts_add_in_their_order) {
   using T = TypeParam;
@@ -106,12 +128,7 @@ TYPED_TEST(ReduceTilesTest, adds_what_hosts_add_in_their_order) {
           Sums<T> sums(rows);
           if (!Sums<T>::Kernel::suits(sums.plan)) continue;
           ++suited;
-          sums.reduce();
-          const std::vector<T> results = sums.reduce_by_tiles();
-          ASSERT_EQ(results.size(), sums.out.size());
-          for (std::size_t i = 0; i < results.size(); ++i) {
-            ASSERT_EQ(static_cast<double>(results[i]), static_cast<double>(sums.out(i))) << "row " << i;
-          }
+          expect_sums_of_hosts(sums);
         }
       }
     }
@@ -119,9 +136,24 @@ TYPED_TEST(ReduceTilesTest, adds_what_hosts_add_in_their_order) {
   EXPECT_GT(suited, 100);
 }
 
+TYPED_TEST(ReduceTilesTest, adds_up_columns_of_small_matrices_as_hosts_do) {
+  using T = TypeParam;
+  for (const std::int64_t first : {0, 3}) {
+    for (const auto& [runs, columns] : {std::pair<std::int64_t, std::int64_t>{10, 8}, {11, 15}}) {
+      // As many as have, with packs of columns too, enough of them for a thread each.
+      const std::int64_t pack = std::gcd(columns, std::int64_t{8} / static_cast<std::int64_t>(sizeof(T)));
+      const std::int64_t count = (std::int64_t{1} << 17) * pack / columns + 5;
+      SCOPED_TRACE(testing::Message() << count << " matrices of " << runs << " rows and " << columns << " columns");
+      Sums<T> sums(Matrices{count, runs, columns, first});
+      ASSERT_TRUE(Sums<T>::Kernel::suits(sums.plan));
+      expect_sums_of_hosts(sums);
+    }
+  }
+}
+
 TEST(ReduceTilesTest, groups_take_each_row_once) {
   for (int columns = 3; columns < 128; columns += 6) {
-    const Sums<f16> sums({64, columns, columns, 1});
+    const Sums<f16> sums(Rows{64, columns, columns, 1});
     ASSERT_TRUE(Sums<f16>::Kernel::suits(sums.plan));
     const impl::ReduceTiles<f16, impl::Sum<float>> kernel(impl::Sum<float>(), sums.plan);
     std::set<int> rows;
@@ -143,6 +175,13 @@ TEST(ReduceTilesTest, suits_rows_of_which_most_memory_is_read) {
   EXPECT_FALSE(suits({1000, 17, 289, 18})) << "most sectors have no element of a diagonal";
   EXPECT_FALSE(suits({20, 4097, 4097, 1})) << "long rows";
   EXPECT_FALSE(suits({1000, 33, 1, 1})) << "overlapping rows";
+  const auto suits_matrices = [](const Matrices& matrices) {
+    return Sums<float>::Kernel::suits(Sums<float>(matrices).plan);
+  };
+  EXPECT_TRUE(suits_matrices({40000, 10, 8}));
+  EXPECT_FALSE(suits_matrices({2000, 10, 8})) << "threads share columns";
+  EXPECT_FALSE(suits_matrices({5000, 10, 64})) << "wide columns";
+  EXPECT_FALSE(suits_matrices({5000, 127, 31})) << "matrices larger than tiles";
 }
 
 }  // namespace

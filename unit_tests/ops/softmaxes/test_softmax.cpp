@@ -75,6 +75,9 @@ TEST_P(SoftmaxTest, equals_the_reference_for_rows_of_many_lengths) {
     check<T>({40, 21, 1030}, 1);
     check<T>({30, 100, 520}, 1);
     check<T>({600, 300}, 0);
+    for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+      for (const std::int64_t columns : {1, 7, 130, 1026}) check<T>({40, rows, columns}, 1);
+    }
   });
 }
 

@@ -276,17 +276,16 @@ class LayerNormAlong {
   int team_bits_;
 };
 
-/// The gradient on a GPU. `adds_up`: teams stay, a group of lanes takes one row after the other, in registers, and
-/// keeps the sums of its columns; in the end each team leaves a sum of each column. Else a team takes a row, and the
-/// sums are left to others.
-template <Backend B, class T, bool adds_up>
+/// The gradient on a GPU: teams stay, a group of lanes takes one row after the other, in registers, and keeps the sums
+/// of its columns; in the end each team leaves a sum of each column.
+template <Backend B, class T>
 class LayerNormGradAlong {
  public:
   using A = Arithmetic<T>;
   using State = GradientSums<A>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int most_threads = adds_up ? norm_most_threads : layer_norm_most_lanes;
-  static constexpr int blocks = adds_up || sizeof(T) == 2 ? 2 : 1;
+  static constexpr int most_threads = norm_most_threads;
+  static constexpr int blocks = 2;
 
   /// `sums` may be null, where no sums of columns are wanted.
   LayerNormGradAlong(const LayerNormTensors& t, const LayerNormPlan& plan, State* sums)
@@ -305,9 +304,9 @@ class LayerNormGradAlong {
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         sums_(sums) {}
 
-  int threads() const { return adds_up ? norm_most_threads : 1 << lane_bits_; }
+  static int threads() { return most_threads; }
   std::int64_t teams() const { return teams_; }
-  std::size_t scratch_bytes() const { return std::max(adds_up ? norm_most_threads * widest : 0, 32) * sizeof(State); }
+  std::size_t scratch_bytes() const { return most_threads * widest * sizeof(State); }
   std::int64_t first_team = 0;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -318,7 +317,7 @@ class LayerNormGradAlong {
 
  private:
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int values = layer_norm_grad_values(sizeof(T), !adds_up);
+  static constexpr int values = norm_values(sizeof(T));
 
   /// A thread's packs of a row. The last groups of a team may have none: no columns.
   template <class Access>
@@ -332,8 +331,8 @@ class LayerNormGradAlong {
   /// The sums of a thread's columns.
   template <class Access>
   struct Sums {
-    A sum[adds_up ? Row<Access>::batch : 1][Access::width];
-    A product[adds_up ? Row<Access>::batch : 1][Access::width];
+    A sum[Row<Access>::batch][Access::width];
+    A product[Row<Access>::batch][Access::width];
   };
 
   template <class Access>
@@ -346,20 +345,14 @@ class LayerNormGradAlong {
     for (auto& of_pack : sums.sum) fill(of_pack, A(0));
     PORTOPS_UNROLL
     for (auto& of_pack : sums.product) fill(of_pack, A(0));
-    if constexpr (!adds_up) {
+    const std::int64_t rows_of_step = teams_ * groups;
+    PORTOPS_NO_UNROLL
+    for (std::int64_t first = index * groups; first < rows_; first += rows_of_step) {
       Row<Access> row;
-      load(index, own, step, row);
+      load(first + group, own, step, row);
       take_row(team, row, own, step, sums);
-    } else {
-      const std::int64_t rows_of_step = teams_ * groups;
-      PORTOPS_NO_UNROLL
-      for (std::int64_t first = index * groups; first < rows_; first += rows_of_step) {
-        Row<Access> row;
-        load(first + group, own, step, row);
-        take_row(team, row, own, step, sums);
-      }
-      if (sums_ != nullptr) leave<Access>(team, index, own, step, groups, sums);
     }
+    if (sums_ != nullptr) leave<Access>(team, index, own, step, groups, sums);
   }
 
   template <class Access>
@@ -404,10 +397,8 @@ class LayerNormGradAlong {
         const A weighted = out * scale[i];
         of_sum[i % chains] += weighted;
         of_product[i % chains] = Kokkos::fma(weighted, normal, of_product[i % chains]);
-        if constexpr (adds_up) {
-          sums.sum[b][i] += out;
-          sums.product[b][i] = Kokkos::fma(out, normal, sums.product[b][i]);
-        }
+        sums.sum[b][i] += out;
+        sums.product[b][i] = Kokkos::fma(out, normal, sums.product[b][i]);
       }
     }
     if (!writes_) return;

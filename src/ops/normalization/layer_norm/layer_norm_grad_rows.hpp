@@ -83,7 +83,7 @@ class LayerNormGradRows {
  private:
   static constexpr int warp = 32;
   static constexpr int width = gpu_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int batch = layer_norm_grad_values(sizeof(T), false) / width;
+  static constexpr int batch = norm_values(sizeof(T)) / width;
 
   struct alignas(gpu_pack_bytes) Pack {
     std::byte bytes[gpu_pack_bytes];

@@ -7,6 +7,7 @@
 #include "core/lanes/host_caches.hpp"
 #include "ops/normalization/layer_norm/layer_norm_along.hpp"
 #include "ops/normalization/layer_norm/layer_norm_columns.hpp"
+#include "ops/normalization/layer_norm/layer_norm_grad_means.hpp"
 #include "ops/normalization/layer_norm/layer_norm_grad_rows.hpp"
 #include "ops/normalization/layer_norm/layer_norm_host.hpp"
 #include "ops/normalization/layer_norm/layer_norm_kernels.hpp"
@@ -35,17 +36,27 @@ void LayerNormKernels<B, T>::layer_norm(const Context& ctx, const NormLabels& la
     switch (plan.kept) {
       case KeptRow::none: return launch(LayerNormAlong<B, T, KeptRow::none>(tensors, plan));
       case KeptRow::packs: return launch(LayerNormAlong<B, T, KeptRow::packs>(tensors, plan));
-      case KeptRow::wide: break;
+      case KeptRow::wide:
+      case KeptRow::shifted: break;
     }
-    const auto launch_wide = [&]<class P>() {
+    const auto launch_rows = [&]<class P>() {
       constexpr int most = layer_norm_batch(gpu_pack_bytes, sizeof(T)), few = std::min(layer_norm_few_packs, most);
-      const auto launch_batch = [&]<int batch>() { launch(LayerNormRows<B, T, P, batch>(tensors, plan)); };
+      constexpr int lanes = layer_norm_most_lanes, more_lanes = layer_norm_shifted_lanes(sizeof(T));
+      const auto launch_with = [&]<int batch, int most_lanes, bool shifts>() {
+        launch(LayerNormRows<B, T, P, batch, most_lanes, shifts>(tensors, plan));
+      };
+      if (plan.kept == KeptRow::shifted) {
+        plan.lanes <= lanes ? launch_with.template operator()<most, lanes, true>()
+                            : launch_with.template operator()<most, more_lanes, true>();
+        return;
+      }
       const std::int64_t packs = plan.rows.columns / plan.rows.pack;
-      packs <= few* plan.lanes ? launch_batch.template operator()<few>() : launch_batch.template operator()<most>();
+      packs <= few* plan.lanes ? launch_with.template operator()<few, lanes, false>()
+                               : launch_with.template operator()<most, lanes, false>();
     };
     const TensorRef& parameter = tensors.scale ? tensors.scale : tensors.bias;
     const bool are_sums = parameter && parameter.type() == sum_type(tensors.x.type());
-    are_sums ? launch_wide.template operator()<Arithmetic<T>>() : launch_wide.template operator()<T>();
+    are_sums ? launch_rows.template operator()<Arithmetic<T>>() : launch_rows.template operator()<T>();
   } else {
     launch_by_items<B>(ctx, labels.rows, LayerNormHost<T>(tensors, plan, writes_much<T>(plan.rows)));
   }
@@ -71,22 +82,29 @@ template <Backend B, class T>
 void LayerNormKernels<B, T>::layer_norm_grad(const Context& ctx, const NormLabels& labels,
                                              const LayerNormTensors& tensors, const LayerNormPlan& plan, void* memory) {
   using A = Arithmetic<T>;
-  auto* const sums = static_cast<GradientSums<A>*>(tensors.scale_grad || tensors.bias_grad ? memory : nullptr);
+  auto* const states = static_cast<GradientSums<A>*>(memory);
+  auto* const sums = tensors.scale_grad || tensors.bias_grad ? states : nullptr;
   if constexpr (B == Backend::cuda) {
     const auto launch = [&](const auto& kernel) {
       constexpr int most_threads = std::remove_cvref_t<decltype(kernel)>::most_threads;
       launch_all_teams<B, most_threads>(ctx, labels.rows, kernel, kernel.teams(), kernel.threads(),
                                         kernel.scratch_bytes());
     };
-    if (plan.sums_apart) {
-      // Before out_grad may become x_grad.
-      if (sums != nullptr) launch_by_teams<B>(ctx, labels.down, LayerNormGradColumns<B, T>(tensors, plan, sums));
-      if (tensors.x_grad) launch(LayerNormGradAlong<B, T, false>(tensors, plan, sums));
+    const bool are_sums = tensors.scale && tensors.scale.type() == sum_type(tensors.x.type());
+    if (plan.twice) {
+      auto* const means = states + (sums != nullptr ? plan.parts() * plan.rows.columns : 0);
+      if (tensors.x_grad) {
+        are_sums ? launch(LayerNormGradMeans<B, T, A>(tensors, plan, means))
+                 : launch(LayerNormGradMeans<B, T, T>(tensors, plan, means));
+      }
+      const auto launch_columns = [&]<bool neighbours>() {
+        launch_by_teams<B>(ctx, labels.down, LayerNormGradColumns<B, T, neighbours>(tensors, plan, means, sums));
+      };
+      plan.wide ? launch_columns.template operator()<true>() : launch_columns.template operator()<false>();
     } else if (!plan.wide) {
-      launch(LayerNormGradAlong<B, T, true>(tensors, plan, sums));
+      launch(LayerNormGradAlong<B, T>(tensors, plan, sums));
     } else {
       const auto launch_rows = [&]<int threads>() {
-        const bool are_sums = tensors.scale && tensors.scale.type() == sum_type(tensors.x.type());
         are_sums ? launch(LayerNormGradRows<B, T, A, threads>(tensors, plan, sums))
                  : launch(LayerNormGradRows<B, T, T, threads>(tensors, plan, sums));
       };

@@ -18,6 +18,10 @@ namespace {
 constexpr int warp = 32;
 /// Rows whose terms are added one after the other in the sums of a column.
 constexpr std::int64_t longest_chain_of_rows = 128;
+/// The most columns of a row of which a thread adds up every 512th pack.
+constexpr std::int64_t longest_shifted_row = std::int64_t{1} << 18;
+/// Rows that are enough for a GPU where a team takes one.
+constexpr std::int64_t enough_rows = 64;
 /// Of a host: rows that are enough for its threads, and columns that stay in a cache of each.
 constexpr std::int64_t host_rows = 64, host_columns = 1 << 15, host_rows_of_item = 16;
 
@@ -27,9 +31,9 @@ int power_of_two_at_least(std::int64_t value, int most) {
 
 /// Rows that a team adds up where columns have a kernel of their own: enough teams for a GPU, but not for few rows
 /// each.
-std::int64_t rows_of_part(const ReducePlan& rows) {
+std::int64_t rows_of_part(const ReducePlan& rows, std::int64_t columns_of_team) {
   constexpr std::int64_t teams = 2048, least = 64, most = 256;
-  const std::int64_t parts = ceil_div(teams, ceil_div(rows.columns, layer_norm_column_lanes * rows.pack));
+  const std::int64_t parts = ceil_div(teams, ceil_div(rows.columns, columns_of_team));
   return std::clamp(ceil_div(rows.kept, parts), least, most);
 }
 
@@ -72,6 +76,30 @@ bool has_wide_rows(const ReducePlan& rows, ElementType type, std::initializer_li
   return true;
 }
 
+/// Whether rows at equal distances, and the parameters beside them, which have one type, are neighbouring columns.
+bool has_dense_rows(const ReducePlan& rows, std::initializer_list<int> operands,
+                    std::initializer_list<std::pair<int, TensorRef>> parameters) {
+  if (rows.kept_rank > 1 || rows.columns > longest_shifted_row) return false;
+  const auto is_dense = [&](int k) {
+    const ReducePlan::Operand& operand = rows.operand[static_cast<std::size_t>(k)];
+    return operand.data == nullptr || operand.column_stride == 1;
+  };
+  if (!std::all_of(operands.begin(), operands.end(), is_dense)) return false;
+  std::optional<ElementType> of_parameters;
+  for (const auto& [operand, tensor] : parameters) {
+    if (!tensor) continue;
+    if (of_parameters.value_or(tensor.type()) != tensor.type() || !is_dense(operand)) return false;
+    of_parameters = tensor.type();
+  }
+  return true;
+}
+
+/// Packs of the widest access that hold a row wherever it begins in the first one.
+std::int64_t shifted_packs(const ReducePlan& rows, int element_bytes) {
+  const int width = reduce_along_pack_bytes / element_bytes;
+  return ceil_div(rows.columns + width - 1, width);
+}
+
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 std::size_t partials_of_moments(const LayerNormTensors& t, Backend backend) {
@@ -103,6 +131,7 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
   }
   const bool is_wide =
       has_wide_rows(plan.rows, t.x.type(), {row_x, row_out}, {{row_scale, t.scale}, {row_bias, t.bias}});
+  const bool is_dense = has_dense_rows(plan.rows, {row_x, row_out}, {{row_scale, t.scale}, {row_bias, t.bias}});
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));
@@ -111,10 +140,18 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
   if (packs > std::int64_t{layer_norm_few_packs} * warp) {
     plan.lanes = std::max(power_of_two_at_least(ceil_div(packs, batch), layer_norm_most_lanes), warp);
   }
-  if (!has_packs || packs > std::int64_t{batch} * plan.lanes) {
-    plan.lanes = std::min(plan.lanes, norm_most_threads);
+  const bool fits = has_packs && packs <= std::int64_t{batch} * plan.lanes;
+  const std::int64_t of_lane =
+      ceil_div(shifted_packs(plan.rows, element_bytes), layer_norm_batch(reduce_along_pack_bytes, element_bytes));
+  if (fits && is_wide) {
+    plan.kept = KeptRow::wide;
+  } else if (is_dense && of_lane <= layer_norm_shifted_lanes(element_bytes)) {
+    plan.kept = KeptRow::shifted;
+    plan.lanes = power_of_two_at_least(of_lane, layer_norm_shifted_lanes(element_bytes));
+  } else if (fits) {
+    plan.kept = KeptRow::packs;
   } else {
-    plan.kept = is_wide ? KeptRow::wide : KeptRow::packs;
+    plan.lanes = std::min(plan.lanes, norm_most_threads);
   }
   plan.whole = plan.kept != KeptRow::none || plan.rows.kept >= gpu_teams_at_once;
   return plan;
@@ -133,21 +170,33 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
     plan.teams = ceil_div(plan.rows.kept, plan.rows_of_team);
     return plan;
   }
-  plan.wide = has_wide_rows(plan.rows, t.x.type(), {row_x, row_out_grad, row_x_grad}, {{row_scale, t.scale}});
+  const auto element_bytes = static_cast<int>(size_of(t.x.type()));
+  const std::initializer_list<int> operands = {row_x, row_out_grad, row_x_grad};
+  plan.wide = has_wide_rows(plan.rows, t.x.type(), operands, {{row_scale, t.scale}});
+  const int most_threads = plan.wide ? layer_norm_grad_most_threads(element_bytes) : norm_most_threads;
+  // A pass over narrow packs is quicker than two over wide ones as long as rows are short.
+  constexpr std::int64_t few_columns = 32, short_row = 256;
+  const bool is_short = plan.rows.columns <= few_columns || (plan.rows.pack > 1 && plan.rows.columns < short_row);
+  const bool fits = plan.rows.columns <= most_threads * norm_values(element_bytes);
+  if (!(fits && (plan.wide || is_short)) && has_dense_rows(plan.rows, operands, {{row_scale, t.scale}})) {
+    plan.twice = true;
+    constexpr int packs_of_lane = 4;
+    plan.lanes =
+        power_of_two_at_least(ceil_div(shifted_packs(plan.rows, element_bytes), packs_of_lane), layer_norm_most_lanes);
+    const int columns = plan.wide ? reduce_along_pack_bytes / element_bytes : layer_norm_columns_apart;
+    plan.rows_of_team = rows_of_part(plan.rows, layer_norm_column_lanes * columns);
+    plan.whole = plan.rows.kept >= enough_rows || plan.rows.kept * plan.rows.columns <= 1 << 18;
+    return plan;
+  }
   const bool has_packs = can_have_packs(plan.rows, std::array{row_x, row_out_grad, row_x_grad});
   const std::int64_t packs = plan.rows.columns / plan.rows.pack;
-  const auto element_bytes = static_cast<int>(size_of(t.x.type()));
-  const int most_threads = plan.wide ? layer_norm_grad_most_threads(element_bytes) : norm_most_threads;
-  plan.sums_apart = plan.rows.columns > most_threads * layer_norm_grad_values(element_bytes, false);
-  const int batch = std::max(layer_norm_grad_values(element_bytes, plan.sums_apart) / plan.rows.pack, 1);
-  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), plan.sums_apart ? layer_norm_most_lanes : most_threads);
+  const int batch = std::max(norm_values(element_bytes) / plan.rows.pack, 1);
+  plan.lanes = power_of_two_at_least(ceil_div(packs, batch), most_threads);
   const bool keeps = has_packs && packs <= std::int64_t{batch} * plan.lanes;
   const int threads = std::max(plan.lanes, norm_most_threads);
-  const std::int64_t steps = plan.sums_apart ? plan.rows.kept : ceil_div(plan.rows.kept, threads / plan.lanes);
+  const std::int64_t steps = ceil_div(plan.rows.kept, threads / plan.lanes);
   const std::int64_t teams_at_once = gpu_teams_at_once * norm_most_threads / threads;
-  plan.teams = plan.sums_apart ? plan.rows.kept
-                               : std::min(steps, std::max(teams_at_once, ceil_div(steps, longest_chain_of_rows)));
-  if (plan.sums_apart) plan.rows_of_team = rows_of_part(plan.rows);
+  plan.teams = std::min(steps, std::max(teams_at_once, ceil_div(steps, longest_chain_of_rows)));
   // Few rows of many columns each would leave most of a GPU without work.
   plan.whole = keeps && (steps >= gpu_teams_at_once / 2 || plan.rows.kept * plan.rows.columns <= 1 << 18);
   return plan;
@@ -167,7 +216,11 @@ std::size_t layer_norm_grad_memory(const LayerNormTensors& t, Backend backend) {
   const LayerNormPlan plan = make_layer_norm_grad_plan(t, backend);
   const bool sums = t.scale_grad || t.bias_grad;
   const std::size_t number = size_of(sum_type(t.x.type()));
-  if (plan.whole) return sums ? static_cast<std::size_t>(plan.parts() * plan.rows.columns * 2) * number : 0;
+  if (plan.whole) {
+    const std::int64_t of_columns = sums ? plan.parts() * plan.rows.columns : 0;
+    const std::int64_t of_rows = plan.twice && t.x_grad ? plan.rows.kept : 0;
+    return static_cast<std::size_t>(of_columns + of_rows) * 2 * number;
+  }
   const TensorRef means = TensorRef::without_data(sum_type(t.x.type()), t.mean.extents());
   std::size_t partials = 0;
   if (t.x_grad) {

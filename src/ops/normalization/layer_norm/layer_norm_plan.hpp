@@ -23,9 +23,10 @@ inline constexpr int row_out_grad = 1, row_x_grad = 5, row_scale_grad = 6, row_b
 
 /// What a GPU's thread has in registers of a row.
 enum class KeptRow : std::int32_t {
-  none,   ///< a batch after the other: the row is read twice
-  packs,  ///< some packs: as many as layer_norm_batch says
-  wide    ///< the same, packs of the widest access, of rows at equal distances, and so are those of scale and bias
+  none,    ///< a batch after the other: the row is read twice
+  packs,   ///< some packs: as many as layer_norm_batch says
+  wide,    ///< the same, packs of the widest access, of rows at equal distances, and so are those of scale and bias
+  shifted  ///< packs of the widest access, of rows at equal distances that begin between two of them: ShiftedRow
 };
 
 /// Rows that one group of threads, or one thread of a host, normalises from its first element to its last.
@@ -36,14 +37,14 @@ struct LayerNormPlan {
   KeptRow kept = KeptRow::none;
   /// Of the gradient: whether rows are as KeptRow::wide has them.
   bool wide = false;
-  /// And whether a kernel of their own adds up columns, part by part, and a team takes a row; else rows
-  /// are shared out to teams or items, each of which leaves sums of the columns.
-  bool sums_apart = false;
+  /// And whether they are read twice, by LayerNormGradMeans and LayerNormGradColumns, the latter part by part; else
+  /// rows are shared out to teams or items, each of which leaves sums of the columns.
+  bool twice = false;
   std::int64_t teams = 1;
   std::int64_t rows_of_team = 1;  ///< of a host's item, or of a part
 
   /// That leave sums of each column.
-  std::int64_t parts() const { return sums_apart ? ceil_div(rows.kept, rows_of_team) : teams; }
+  std::int64_t parts() const { return twice ? ceil_div(rows.kept, rows_of_team) : teams; }
 };
 
 /// Packs of a row that a GPU's thread keeps in registers: 128 bytes of the numbers that they become.
@@ -54,17 +55,17 @@ PORTOPS_FUNCTION constexpr int layer_norm_batch(int pack_bytes, int element_byte
 inline constexpr int layer_norm_few_packs = 4;
 /// The most threads that share a row which they keep: more would have too few registers each.
 inline constexpr int layer_norm_most_lanes = 512;
+/// But for those of the longest rows, which would be read twice.
+PORTOPS_FUNCTION constexpr int layer_norm_shifted_lanes(int element_bytes) {
+  return element_bytes == 8 ? layer_norm_most_lanes : 2 * layer_norm_most_lanes;
+}
 /// Those that share one in the gradient and keep the sums of its columns: with a row of theirs on its way to scratch,
 /// for which more threads of f32 and f64 have no room.
 PORTOPS_FUNCTION constexpr int layer_norm_grad_most_threads(int element_bytes) {
   return element_bytes == 2 ? 2 * norm_most_threads : norm_most_threads;
 }
-/// The threads side by side, a pack of columns each, of a team that adds up columns apart.
-inline constexpr int layer_norm_column_lanes = 32;
-/// Elements of x, and of out_grad, that a thread keeps where others add up the columns.
-PORTOPS_FUNCTION constexpr int layer_norm_grad_values(int element_bytes, bool sums_apart) {
-  return norm_values(element_bytes) * (sums_apart ? 2 : 1);
-}
+/// The threads side by side of a team that walks down columns, and the columns of each where they are no pack.
+inline constexpr int layer_norm_column_lanes = 32, layer_norm_columns_apart = 4;
 
 LayerNormPlan make_layer_norm_plan(const LayerNormTensors& tensors, Backend backend);
 LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& tensors, Backend backend);

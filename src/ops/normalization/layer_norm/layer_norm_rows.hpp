@@ -6,6 +6,7 @@
 #include "core/lanes/lanes.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
+#include "ops/normalization/layer_norm/shifted_rows.hpp"
 #include "ops/normalization/norm_functions.hpp"
 #include "ops/normalization/norm_reduce.hpp"
 
@@ -14,15 +15,16 @@
 
 namespace portops::impl {
 
-/// The same as LayerNormAlong for rows at equal distances in whole packs of the widest access, beside scale and bias of
-/// type P: a lane has `batch` packs of a row at most, and asks nothing else of each.
-template <Backend B, class T, class P, int batch>
+/// The same as LayerNormAlong for rows of neighbouring columns at equal distances, beside scale and bias of type P: a
+/// lane has `batch` packs of a row at most, of the widest access. `shifts`: where rows are not made of whole packs, or
+/// scale and bias lie elsewhere than packs do.
+template <Backend B, class T, class P, int batch, int most_lanes, bool shifts>
 class LayerNormRows {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int most_threads = layer_norm_most_lanes;
-  static constexpr int blocks = sizeof(T) == 8 ? 1 : 2;
+  static constexpr int most_threads = most_lanes;
+  static constexpr int blocks = sizeof(T) == 8 || most_lanes > layer_norm_most_lanes ? 1 : 2;
 
   LayerNormRows(const LayerNormTensors& t, const LayerNormPlan& plan)
       : x_(reinterpret_cast<const T*>(plan.rows.operand[row_x].data)),
@@ -39,6 +41,7 @@ class LayerNormRows {
         columns_(static_cast<int>(plan.rows.columns)),
         inverse_count_(static_cast<A>(1.0 / static_cast<double>(plan.rows.columns))),
         epsilon_(static_cast<A>(t.epsilon)),
+        aligned_(have_shifted_packs(plan.rows, ElementTypeOf<T>::value, {row_x, row_out})),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))),
         team_bits_(std::max(lane_bits_, least_team_bits)) {}
 
@@ -51,14 +54,20 @@ class LayerNormRows {
     const std::int64_t row =
         ((first_team + team.league_rank()) << (team_bits_ - lane_bits_)) + (team.team_rank() >> lane_bits_);
     const int lane = team.team_rank() & (lanes() - 1), own = lane * width, step = width << lane_bits_;
+    const ShiftedRow<T> shifted(shifts && row < rows_ ? row : 0, columns_, aligned_);
     // A group without a row has no columns.
-    const int columns = row < rows_ ? columns_ : 0;
+    const int columns = row < rows_ ? shifted.end : 0;
     Word<T, width> pack[batch];
-    const T* const x = pinned(x_ + row * x_stride_ + own);
+    const T* const x = pinned(x_ + row * x_stride_ + (shifts ? 0 : own));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       pack[b] = Word<T, width>(static_cast<T>(0.0f));
-      if (own + b * step < columns) pack[b] = *reinterpret_cast<const Word<T, width>*>(in_device_memory(x + b * step));
+      if (own + b * step >= columns) continue;
+      if constexpr (shifts) {
+        shifted.load(pack[b], x, own + b * step);
+      } else {
+        pack[b] = *reinterpret_cast<const Word<T, width>*>(in_device_memory(x + b * step));
+      }
     }
     A* const scratch = scratch_of<A>(team);
     A sums[width];
@@ -79,12 +88,20 @@ class LayerNormRows {
     fill(squares, A(0));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
-      if (own + b * step >= columns) continue;
-      PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i) {
-        const A distance = static_cast<A>(pack[b][i]) - near_mean;
-        distances[i] += distance;
-        squares[i] = Kokkos::fma(distance, distance, squares[i]);
+      const int column = own + b * step;
+      if (column >= columns) continue;
+      const auto add = [&](const auto& has) {
+        PORTOPS_UNROLL
+        for (int i = 0; i < width; ++i) {
+          const A distance = has(i) ? static_cast<A>(pack[b][i]) - near_mean : A(0);
+          distances[i] += distance;
+          squares[i] = Kokkos::fma(distance, distance, squares[i]);
+        }
+      };
+      if (!shifts || shifted.has_pack(column)) {
+        add([](int) { return true; });
+      } else {
+        add([&](int i) { return shifted.has(column + i); });
       }
     }
     A both[2] = {sum_of(distances), sum_of(squares)};
@@ -98,20 +115,30 @@ class LayerNormRows {
     }
     convert_again(pack);
 
-    T* const out = pinned(out_ + row * out_stride_ + own);
+    T* const out = pinned(out_ + row * out_stride_ + (shifts ? 0 : own));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
-      if (own + b * step >= columns) continue;
+      const int column = own + b * step;
+      if (column >= columns) continue;
       A scale[width], bias[width];
-      scale_.load(scale, own + b * step);
-      bias_.load(bias, own + b * step);
+      if constexpr (shifts) {
+        scale_.load_any(scale, column - shifted.before, columns_);
+        bias_.load_any(bias, column - shifted.before, columns_);
+      } else {
+        scale_.load(scale, column);
+        bias_.load(bias, column);
+      }
       Word<T, width> results;
       PORTOPS_UNROLL
       for (int i = 0; i < width; ++i) {
         const A in[1] = {static_cast<A>(pack[b][i])}, side[4] = {mean, inv_std, scale[i], bias[i]};
         results.set(i, static_cast<T>(Normalize<A>()(in, side)));
       }
-      *reinterpret_cast<Word<T, width>*>(in_device_memory(out + b * step)) = results;
+      if constexpr (shifts) {
+        shifted.store(out, results, column);
+      } else {
+        *reinterpret_cast<Word<T, width>*>(in_device_memory(out + b * step)) = results;
+      }
     }
   }
 
@@ -141,6 +168,7 @@ class LayerNormRows {
   int columns_;
   A inverse_count_;
   A epsilon_;
+  bool aligned_;
   int lane_bits_;
   int team_bits_;
 };
