@@ -4,6 +4,7 @@
 """Times portops and PyTorch on the same cases, in one process and on the same memory, and prints the ratios.
 
     compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter PATTERN]
+                            [--random SEED [--count N]]
 
 On a GPU a time is the sum of the kernels' own time a call (memset and memcpy on the device are kernels too), read by
 PyTorch's profiler for both; on a CPU it is wall time. Every case rotates through enough sets of inputs that caches
@@ -12,7 +13,8 @@ floor is the least traffic (each input read once, each output written once) at t
 run; or, where that is longer, the operations of the matrix products at the rate of a large one, of the same element
 type. Rows with tf32 allow it to both; rows with `deterministic` ask portops for it, PyTorch's time is that of its
 default. `conv` is PyTorch's plain convolution of the same shape. Results are compared with PyTorch's in float64 before
-they are timed. The cases are in pytorch_cases; those of deform_conv2d need torchvision.
+they are timed. The cases are in pytorch_cases; those of deform_conv2d need torchvision. With --random they are N random
+ones of each family, which a seed makes again: what holds for them was not tuned for them.
 """
 import argparse
 import json
@@ -25,6 +27,7 @@ import torch
 from pytorch_cases import cases
 from pytorch_cases.bridge import open_portops
 from pytorch_cases.common import NAMES, TOLERANCE, relative_errors
+from pytorch_cases.random_shapes import random_cases
 
 WALL_LIMIT = 20.0  # seconds of timed calls, after which there are no more rounds
 
@@ -180,17 +183,19 @@ def main():
     parser.add_argument("--filter", default="", help="only cases whose name has this regular expression")
     parser.add_argument("--rounds", type=int, default=40, help="least number of timed calls a case")
     parser.add_argument("--compiled", action="store_true", help="time torch.compile too")
+    parser.add_argument("--random", metavar="SEED", help="random cases instead of those that are listed, on a GPU")
+    parser.add_argument("--count", type=int, default=20, help="of random cases of each family (default: 20)")
     parser.add_argument("--json", help="write the rows there")
     arguments = parser.parse_args()
     device = arguments.device
     portops = open_portops(arguments.bridge, device)
     rates = Rates(device)
-    print(f"copy {rates.copy / 1e9:.0f} GB/s, PyTorch {torch.__version__}, "
-          f"{torch.cuda.get_device_name() if device == 'cuda' else str(torch.get_num_threads()) + ' threads'}")
+    device_name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} threads"
+    print(f"copy {rates.copy / 1e9:.0f} GB/s, PyTorch {torch.__version__}, {device_name}")
     print(f"{'case':66s} {'floor':>8s} {'portops':>8s} {'share':>6s} {'wall':>8s} {'eager':>8s} {'ratio':>6s} "
           f"{'compiled':>8s} {'ratio':>6s} {'conv':>8s} {'ratio':>6s}  [µs]")
     rows = []
-    for case in cases(device):
+    for case in cases(device) if arguments.random is None else random_cases(arguments.random, arguments.count):
         if not re.search(arguments.filter, case.name()):
             continue
         try:
@@ -205,8 +210,8 @@ def main():
         print(f"gemm {name} {rate / 1e12:.2f} TFLOP/s")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"copy_bytes_per_second": rates.copy, "gemm_flops_per_second": rates.gemms, "device": device,
-                       "torch": torch.__version__, "rows": rows}, file, indent=1)
+            json.dump({"device": device, "device_name": device_name, "torch": torch.__version__,
+                       "random": arguments.random, "copy_bytes_per_second": rates.copy, "gemm_flops_per_second": rates.gemms, "rows": rows}, file, indent=1)
     portops.finish()
     return 1 if any("error" in row for row in rows) else 0
 

@@ -55,7 +55,9 @@ class CrossEntropy(Case):
             loss = formula(logits, label)
             return {"loss": (loss, loss + 1)}
         grad = gradient_formula(logits, label, values["loss_grad"].double())
-        return {"logits_grad": (grad, grad.abs() + values["loss_grad"].double() / values["count"] * 1e-3)}
+        # Softmax less label: of soft labels both may be much larger than what is left.
+        terms = 2 * label if self.soft else 1e-3
+        return {"logits_grad": (grad, grad.abs() + values["loss_grad"].double() / values["count"] * terms)}
 
     def torch_call(self, values, compiled):
         v = values
