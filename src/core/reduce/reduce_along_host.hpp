@@ -94,8 +94,8 @@ class ReduceAlongHost : HostRows {
     if (safe) return;
     for (int r = 0; r < count; ++r) {
       if constexpr (F::rescales) {
-        if (!f.is_safe(totals.row[r]))
-          rows_.write(f_, kept + r, 0, 0, rescale(row[r], whole, rows_.columns_before(kept + r)));
+        if (f.is_safe(totals.row[r])) continue;
+        rows_.write(f_, kept + r, 0, 0, rescale(row[r], whole, rows_.columns_before(kept + r)));
       }
     }
   }
@@ -164,16 +164,17 @@ class ReduceAlongHost : HostRows {
     for (std::int64_t run = 0; run < range.runs; ++run) {
       const T* row = x + rows_.axes.run_offset(rows_.x, range.first_run + run);
       int columns = range.columns, blocks_before = 0;
-      if (before > 0) {
-        // Rows are shifted, and their columns neighbours.
-        const int count = std::min(columns, width - before);
-        T block[width];
-        std::fill_n(block, width, fill_);
-        std::copy_n(row, count, block + before);
-        add_elements<width>(f, sums[0], block);
-        row += count;
-        columns -= count;
-        blocks_before = 1;
+      // Shifted rows have packs of the widest access, and their columns are neighbours.
+      if constexpr (width >= widest_pack) {
+        if (before > 0) {
+          const int count = std::min(columns, width - before);
+          T block[width];
+          for (int i = 0; i < width; ++i) block[i] = i >= before && i < before + count ? row[i - before] : fill_;
+          add_elements<width>(f, sums[0], block);
+          row += count;
+          columns -= count;
+          blocks_before = 1;
+        }
       }
       const auto add = [&](int c, const T* elements) {
         add_elements<width>(f, sums[(c / width + blocks_before) & (warps - 1)], elements);
