@@ -17,6 +17,7 @@ class Binary(Case):
     term          the term of a gradient, by its operand's name: a function of x, y and out_grad
     reads         the operands whose elements it reads, by the operand's name
     is_exact      whether a term is one operation, of which there is one rounding
+    right         what is taken for random numbers as y
     """
 
     reads = {"x": "", "y": ""}
@@ -28,6 +29,10 @@ class Binary(Case):
         self.wanted = wanted
         self.out = tuple(torch.broadcast_shapes(self.x, self.y or ()))
 
+    @staticmethod
+    def right(y):
+        return y
+
     def name(self):
         text = f"{self.op} {self.dtype} {list(self.x)}"
         if self.y is None:
@@ -37,7 +42,7 @@ class Binary(Case):
         return text + (" -> " + ",".join(self.wanted) if self.is_gradient() else "")
 
     def tensors(self, device):
-        values = {"x": self.random(self.x, device), "y": 0.3 if self.y is None else self.random(self.y, device)}
+        values = {"x": self.random(self.x, device), "y": 0.3 if self.y is None else self.right(self.random(self.y, device))}
         if not self.is_gradient():
             return {**values, "out": self.poison(self.out, device)}
         shapes = {"x": self.x, "y": self.y}

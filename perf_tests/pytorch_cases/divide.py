@@ -12,11 +12,10 @@ class Divide(Binary):
     reads = {"x": "y", "y": "xy"}
     is_exact = False
 
-    def tensors(self, device):
-        values = super().tensors(device)
-        if self.y is not None:  # away from 0: no quotient is to leave the range of a 16-bit type
-            values["y"] = values["y"].sign() * (values["y"].abs() + 0.5)
-        return values
+    @staticmethod
+    def right(y):
+        """Away from 0: no quotient is to leave the range of a 16-bit type."""
+        return y + torch.where(y < 0, -0.5, 0.5).to(y.dtype)
 
     def term(self, key, x, y, out_grad):
         return out_grad / y if key == "x" else -(out_grad / y) * (x / y)

@@ -57,6 +57,7 @@ class ArithmeticCheck(Check):
         for kind, dtype, shape in itertools.product(Binary.__subclasses__(), NAMES, SHAPES):
             for x_shape, y_shape in itertools.product(patterns(shape), repeat=2):
                 x, y = (torch.randn(extents, device=device).to(NAMES[dtype]) for extents in (x_shape, y_shape))
+                y = kind.right(y)
                 for layout in layouts_of(max(x.dim(), y.dim())):
                     name = f"{dtype} {list(x_shape)} {list(y_shape)} {layout}"
                     if self.wants(f"{kind.operator} {name}"):

@@ -43,11 +43,18 @@ void for_random_loops(const Visit& visit) {
   for (int i = 0; i < 20000; ++i) visit(random_loop(engine));
 }
 
-inline void takes_packs_that_divide_the_columns(const impl::ReducePlan& plan, const impl::Loop& loop) {
-  ASSERT_EQ(plan.columns % plan.pack, 0);
+inline void takes_packs_that_divide_the_columns_or_are_shifted(const impl::ReducePlan& plan, const impl::Loop& loop) {
   const bool along = plan.direction == impl::Direction::along;
   const int most = along ? impl::reduce_along_pack_bytes : impl::reduce_down_pack_bytes;
-  ASSERT_LE(plan.pack * static_cast<int>(size_of(loop.type)), most);
+  const int bytes = plan.pack * static_cast<int>(size_of(loop.type));
+  ASSERT_LE(bytes, most);
+  if (plan.shifted) {
+    ASSERT_TRUE(along);
+    ASSERT_EQ(plan.runs, 1);
+    ASSERT_EQ(bytes, most);
+  } else {
+    ASSERT_EQ(plan.columns % plan.pack, 0);
+  }
 }
 
 inline void covers_all_rows_and_columns(const impl::ReducePlan& plan) {
@@ -78,7 +85,7 @@ inline void adds_no_long_chains(const impl::ReducePlan& plan) {
 }
 
 inline void keeps_the_rules(const impl::ReducePlan& plan, const impl::Loop& loop) {
-  ASSERT_NO_FATAL_FAILURE(takes_packs_that_divide_the_columns(plan, loop));
+  ASSERT_NO_FATAL_FAILURE(takes_packs_that_divide_the_columns_or_are_shifted(plan, loop));
   ASSERT_NO_FATAL_FAILURE(covers_all_rows_and_columns(plan));
   ASSERT_NO_FATAL_FAILURE(groups_that_share_a_team_have_all_columns_and_all_rows(plan));
   ASSERT_NO_FATAL_FAILURE(adds_no_long_chains(plan));
