@@ -95,7 +95,7 @@ void shift_long_rows(ReducePlan& plan, ElementType type) {
 
 /// As cut_along; rows that are read from scratch, which are short, are one part, and have fewer lanes.
 void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
-  const std::int64_t packs = ceil_div(plan.columns + (plan.shifted ? plan.pack - 1 : 0), plan.pack);
+  const std::int64_t packs = plan.shifted ? shifted_packs(plan.columns, plan.pack) : plan.columns / plan.pack;
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
   const int few_lanes = from_scratch ? 4 : 8;
@@ -139,6 +139,16 @@ void cut_down(ReducePlan& plan, int lanes, std::int64_t longest) {
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
 }
 
+void leave_columns_whole(ReducePlan& plan) {
+  const std::int64_t packs = plan.columns / plan.pack;
+  plan.slots = 1;
+  plan.lanes = power_of_two_at_least(packs, down_threads);
+  plan.column_blocks = ceil_div(packs, plan.lanes);
+  plan.part_columns = plan.columns;
+  plan.part_runs = plan.runs;
+  plan.run_parts = 1;
+}
+
 ReducePlan make_uncut_plan(const Loop& loop) {
   ReducePlan plan;
   set_axes(plan, loop);
@@ -164,10 +174,7 @@ ReducePlan make_reduce_plan(const Loop& loop) {
     const std::int64_t packs = plan.columns / plan.pack;
     const bool has_enough = plan.kept * packs >= (plan.runs <= short_column ? enough_short_columns : enough_columns);
     if (has_enough && plan.runs <= longest_chain) {
-      plan.lanes = power_of_two_at_least(packs, down_threads);
-      plan.column_blocks = ceil_div(packs, plan.lanes);
-      plan.part_columns = plan.columns;
-      plan.part_runs = plan.runs;
+      leave_columns_whole(plan);
     } else {
       cut_down(plan, lanes, longest_chain);
     }

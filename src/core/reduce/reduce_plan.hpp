@@ -31,6 +31,14 @@ inline constexpr int reduce_along_short_batch = 8;
 /// The most terms that are added one after the other before their sum joins a tree.
 inline constexpr std::int64_t longest_chain = 128;
 
+/// Where rows are shifted: the columns of the first pack of a row that are not the row's, if packs of `width` columns
+/// begin where those of one long row would. By extents alone: it decides what is added to what.
+PORTOPS_FUNCTION constexpr int columns_before(std::int64_t row, std::int64_t columns, int width) {
+  return static_cast<int>(static_cast<std::uint64_t>(row * columns) % static_cast<std::uint64_t>(width));
+}
+/// And the packs that hold a row wherever it begins in the first one.
+constexpr std::int64_t shifted_packs(std::int64_t columns, int width) { return ceil_div(columns + width - 1, width); }
+
 /// The direction in which the terms of a result lie.
 enum class Direction : std::int32_t {
   along,  ///< the last axis is reduced: a group of lanes goes along it, pack i falling to lane i modulo lanes
@@ -63,7 +71,7 @@ struct ReducePlan {
   int lanes = 1;  ///< of a group of threads that share a result (along), or side by side (down); a power of two
   int slots = 1;  ///< threads that share a column, where these are kept; a power of two
   /// Rows that are no whole packs of the widest access are taken by these all the same: they begin where those of one
-  /// long row would, so that `packs` of a row can be read at once, but for the first one and the last one.
+  /// long row would (columns_before), so that they can be read at once, but for the first one and the last one.
   bool shifted = false;
   std::int64_t column_blocks = 1;  ///< of columns that a group takes, where they are kept
   std::int64_t part_columns = 1;   ///< where they are reduced
@@ -86,6 +94,8 @@ ReducePlan make_reduce_plan(const Loop& loop);
 ReducePlan make_uncut_plan(const Loop& loop);
 void cut_along(ReducePlan& plan, int batch);
 void cut_down(ReducePlan& plan, int lanes, std::int64_t longest);
+/// Down: a thread has all rows of its columns alone.
+void leave_columns_whole(ReducePlan& plan);
 /// How many threads lie side by side where a column's rows are to be one part: `most`, or fewer where the rows fit
 /// then.
 int lanes_of_whole_columns(const ReducePlan& plan, int most);

@@ -149,9 +149,8 @@ struct ReduceRows {
 
   /// Columns of the first pack of a row, or of a part of it, that are not the row's.
   KOKKOS_FORCEINLINE_FUNCTION int columns_before(std::int64_t at_kept) const {
-    return shifted ? static_cast<int>(static_cast<std::uint64_t>(at_kept * parts.columns) &
-                                      (static_cast<unsigned>(pack) - 1))
-                   : 0;
+    constexpr int width = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+    return shifted ? impl::columns_before(at_kept, parts.columns, width) : 0;
   }
 
   /// Writes what a part came to of the result at position `at_kept` along the kept axes, in column `column`.

@@ -59,7 +59,7 @@ class SoftmaxAlong {
       task.range = rows_.parts.range(task.part);
     }
     if constexpr (shifts) {
-      task.before = static_cast<int>(static_cast<std::uint64_t>(task.kept * rows_.parts.columns) % widest);
+      task.before = columns_before(task.kept, rows_.parts.columns, widest);
       task.range.columns += task.active ? task.before : 0;
       take<ColumnAccess<widest, true>>(team, task);
     } else {
@@ -77,6 +77,7 @@ class SoftmaxAlong {
   static constexpr int threads_of_processor = 1024;
   static constexpr int widest = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
 
+  /// Whether whole packs of shifted rows of all operands can be taken at once.
   static bool have_aligned_shifts(const ReducePlan& plan) {
     constexpr int operands = F::inputs + (F::writes ? 1 : 0);
     return std::all_of(plan.operand.begin(), plan.operand.begin() + operands,

@@ -41,8 +41,7 @@ struct RowPacks {
 };
 RowPacks packs_of_row(const ReducePlan& plan, int element_bytes) {
   if (!has_shifted_rows(plan, element_bytes)) return {plan.columns / plan.pack, plan.pack * element_bytes};
-  const int width = reduce_along_pack_bytes / element_bytes;
-  return {ceil_div(plan.columns + width - 1, width), reduce_along_pack_bytes};
+  return {shifted_packs(plan.columns, reduce_along_pack_bytes / element_bytes), reduce_along_pack_bytes};
 }
 
 /// Cuts rows that are walked along: a group of lanes that can keep the row has all of it, and others have parts of it
@@ -87,11 +86,7 @@ bool keeps_columns(const ReducePlan& plan, int element_bytes, int inputs) {
 ReducePlan with_kept_columns(const ReducePlan& plan, int element_bytes, int inputs, bool has_states) {
   ReducePlan kept = plan;
   if (plan.runs <= softmax_few_rows) {
-    kept.slots = 1;
-    kept.lanes = power_of_two_at_least(plan.columns / plan.pack, down_threads);
-    kept.column_blocks = ceil_div(plan.columns / plan.pack, kept.lanes);
-    kept.part_runs = plan.runs;
-    kept.run_parts = 1;
+    leave_columns_whole(kept);
     return kept;
   }
   kept.pack = std::min(plan.pack, softmax_down_kept_bytes(element_bytes) / element_bytes);

@@ -63,8 +63,7 @@ class LayerNormGradColumns {
     if (column < columns_) {
       A scale[width];
       PORTOPS_UNROLL
-      for (int i = 0; i < width; ++i)
-        scale[i] = has(column, i) ? scale_.get((column + i * apart) * scale_stride()) : A(0);
+      for (int i = 0; i < width; ++i) scale[i] = has(column, i) ? scale_.get(column + i * apart) : A(0);
       PORTOPS_NO_UNROLL
       for (int first = slot; first < rows; first += batch * slots) take_rows(row, first, rows, column, scale, sums);
     }
@@ -80,7 +79,8 @@ class LayerNormGradColumns {
 
  private:
   static constexpr int lanes = layer_norm_column_lanes, slots = threads / lanes;
-  static constexpr int width = neighbours ? reduce_along_pack_bytes / static_cast<int>(sizeof(T)) : 4;
+  static constexpr int width =
+      neighbours ? reduce_along_pack_bytes / static_cast<int>(sizeof(T)) : layer_norm_columns_apart;
   static constexpr int batch = 4;
   /// From one of a thread's columns to its next one.
   static constexpr int apart = neighbours ? 1 : lanes;
@@ -90,8 +90,6 @@ class LayerNormGradColumns {
     std::int64_t x, out_grad, x_grad;  ///< where it begins
     A mean, inv_std, mean_of_sum, mean_of_product;
   };
-
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t scale_stride() const { return scale_.operand.column_stride; }
 
   /// Whether a thread has its i-th column.
   KOKKOS_FORCEINLINE_FUNCTION bool has(std::int64_t column, int i) const { return column + i * apart < columns_; }

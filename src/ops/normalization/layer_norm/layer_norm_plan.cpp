@@ -56,48 +56,47 @@ bool can_have_packs(ReducePlan& plan, std::span<const int> operands) {
   return true;
 }
 
-/// Whether packs of the widest access are read and written of rows at equal distances, and of the parameters beside
-/// them, which have one type.
-bool has_wide_rows(const ReducePlan& rows, ElementType type, std::initializer_list<int> operands,
-                   std::initializer_list<std::pair<int, TensorRef>> parameters) {
-  if (rows.pack * static_cast<int>(size_of(type)) != reduce_along_pack_bytes || rows.kept_rank > 1) return false;
-  const auto has_packs = [&](int k) {
+using Operands = std::initializer_list<int>;
+/// An operand each, and its tensor, if it is given.
+using Parameters = std::initializer_list<std::pair<int, TensorRef>>;
+
+/// Whether rows are at equal distances, and suits_operand(operand) holds for them, and suits_parameter(index, type) for
+/// the parameters beside them, which have one type.
+template <class SuitsOperand, class SuitsParameter>
+bool have_rows(const ReducePlan& rows, Operands operands, Parameters parameters, const SuitsOperand& suits_operand,
+               const SuitsParameter& suits_parameter) {
+  if (rows.kept_rank > 1) return false;
+  const auto suits = [&](int k) {
     const ReducePlan::Operand& operand = rows.operand[static_cast<std::size_t>(k)];
-    return operand.data == nullptr || operand.packs;
+    return operand.data == nullptr || suits_operand(operand);
   };
-  if (!std::all_of(operands.begin(), operands.end(), has_packs)) return false;
+  if (!std::all_of(operands.begin(), operands.end(), suits)) return false;
   std::optional<ElementType> of_parameters;
   for (const auto& [operand, tensor] : parameters) {
     if (!tensor) continue;
-    if (of_parameters.value_or(tensor.type()) != tensor.type()) return false;
+    if (of_parameters.value_or(tensor.type()) != tensor.type() || !suits_parameter(operand, tensor.type()))
+      return false;
     of_parameters = tensor.type();
-    if (!has_side_packs(rows, operand, size_of(tensor.type()))) return false;
   }
   return true;
 }
 
-/// Whether rows at equal distances, and the parameters beside them, which have one type, are neighbouring columns.
-bool has_dense_rows(const ReducePlan& rows, std::initializer_list<int> operands,
-                    std::initializer_list<std::pair<int, TensorRef>> parameters) {
-  if (rows.kept_rank > 1 || rows.columns > longest_shifted_row) return false;
-  const auto is_dense = [&](int k) {
-    const ReducePlan::Operand& operand = rows.operand[static_cast<std::size_t>(k)];
+/// Whether packs of the widest access are read and written of rows and parameters.
+bool has_wide_rows(const ReducePlan& rows, ElementType type, Operands operands, Parameters parameters) {
+  return rows.pack * static_cast<int>(size_of(type)) == reduce_along_pack_bytes &&
+         have_rows(
+             rows, operands, parameters, [](const ReducePlan::Operand& operand) { return operand.packs; },
+             [&](int k, ElementType of_parameter) { return has_side_packs(rows, k, size_of(of_parameter)); });
+}
+
+/// Whether rows, which are not too long for it, and parameters are neighbouring columns: then rows can be shifted.
+bool has_dense_rows(const ReducePlan& rows, Operands operands, Parameters parameters) {
+  const auto is_dense = [](const ReducePlan::Operand& operand) {
     return operand.data == nullptr || operand.column_stride == 1;
   };
-  if (!std::all_of(operands.begin(), operands.end(), is_dense)) return false;
-  std::optional<ElementType> of_parameters;
-  for (const auto& [operand, tensor] : parameters) {
-    if (!tensor) continue;
-    if (of_parameters.value_or(tensor.type()) != tensor.type() || !is_dense(operand)) return false;
-    of_parameters = tensor.type();
-  }
-  return true;
-}
-
-/// Packs of the widest access that hold a row wherever it begins in the first one.
-std::int64_t shifted_packs(const ReducePlan& rows, int element_bytes) {
-  const int width = reduce_along_pack_bytes / element_bytes;
-  return ceil_div(rows.columns + width - 1, width);
+  return rows.columns <= longest_shifted_row &&
+         have_rows(rows, operands, parameters, is_dense,
+                   [&](int k, ElementType) { return is_dense(rows.operand[static_cast<std::size_t>(k)]); });
 }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -141,8 +140,9 @@ LayerNormPlan make_layer_norm_plan(const LayerNormTensors& t, Backend backend) {
     plan.lanes = std::max(power_of_two_at_least(ceil_div(packs, batch), layer_norm_most_lanes), warp);
   }
   const bool fits = has_packs && packs <= std::int64_t{batch} * plan.lanes;
+  const int widest = reduce_along_pack_bytes / element_bytes;
   const std::int64_t of_lane =
-      ceil_div(shifted_packs(plan.rows, element_bytes), layer_norm_batch(reduce_along_pack_bytes, element_bytes));
+      ceil_div(shifted_packs(plan.rows.columns, widest), layer_norm_batch(reduce_along_pack_bytes, element_bytes));
   if (fits && is_wide) {
     plan.kept = KeptRow::wide;
   } else if (is_dense && of_lane <= layer_norm_shifted_lanes(element_bytes)) {
@@ -171,7 +171,7 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
     return plan;
   }
   const auto element_bytes = static_cast<int>(size_of(t.x.type()));
-  const std::initializer_list<int> operands = {row_x, row_out_grad, row_x_grad};
+  const Operands operands = {row_x, row_out_grad, row_x_grad};
   plan.wide = has_wide_rows(plan.rows, t.x.type(), operands, {{row_scale, t.scale}});
   const int most_threads = plan.wide ? layer_norm_grad_most_threads(element_bytes) : norm_most_threads;
   // A pass over narrow packs is quicker than two over wide ones as long as rows are short.
@@ -181,9 +181,10 @@ LayerNormPlan make_layer_norm_grad_plan(const LayerNormTensors& t, Backend backe
   if (!(fits && (plan.wide || is_short)) && has_dense_rows(plan.rows, operands, {{row_scale, t.scale}})) {
     plan.twice = true;
     constexpr int packs_of_lane = 4;
+    const int widest = reduce_along_pack_bytes / element_bytes;
     plan.lanes =
-        power_of_two_at_least(ceil_div(shifted_packs(plan.rows, element_bytes), packs_of_lane), layer_norm_most_lanes);
-    const int columns = plan.wide ? reduce_along_pack_bytes / element_bytes : layer_norm_columns_apart;
+        power_of_two_at_least(ceil_div(shifted_packs(plan.rows.columns, widest), packs_of_lane), layer_norm_most_lanes);
+    const int columns = plan.wide ? widest : layer_norm_columns_apart;
     plan.rows_of_team = rows_of_part(plan.rows, layer_norm_column_lanes * columns);
     plan.whole = plan.rows.kept >= enough_rows || plan.rows.kept * plan.rows.columns <= 1 << 18;
     return plan;

@@ -18,9 +18,7 @@ struct ShiftedRow {
 
   /// Row `index` of rows of `columns` columns. `aligned`: memory has packs there.
   KOKKOS_FORCEINLINE_FUNCTION ShiftedRow(std::int64_t index, int columns, bool aligned)
-      : before(static_cast<int>(static_cast<std::uint64_t>(index * columns) % width)),
-        end(before + columns),
-        aligned_(aligned) {}
+      : before(columns_before(index, columns, width)), end(before + columns), aligned_(aligned) {}
 
   KOKKOS_FORCEINLINE_FUNCTION bool has(int column) const { return column >= before && column < end; }
   /// Whether the row has all columns of a pack.
