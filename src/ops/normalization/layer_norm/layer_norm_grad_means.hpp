@@ -4,6 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
+#include "ops/normalization/layer_norm/even_rows.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
 #include "ops/normalization/layer_norm/shifted_rows.hpp"
@@ -27,14 +28,10 @@ class LayerNormGradMeans {
   static constexpr int blocks = 2;
 
   LayerNormGradMeans(const LayerNormTensors& t, const LayerNormPlan& plan, State* means)
-      : x_(reinterpret_cast<const T*>(plan.rows.operand[row_x].data)),
-        out_grad_(reinterpret_cast<const T*>(plan.rows.operand[row_out_grad].data)),
-        mean_(reinterpret_cast<const A*>(plan.rows.operand[row_mean].data)),
-        inv_std_(reinterpret_cast<const A*>(plan.rows.operand[row_inv_std].data)),
-        x_stride_(plan.rows.operand[row_x].stride[0]),
-        out_grad_stride_(plan.rows.operand[row_out_grad].stride[0]),
-        mean_stride_(plan.rows.operand[row_mean].stride[0]),
-        inv_std_stride_(plan.rows.operand[row_inv_std].stride[0]),
+      : x_(plan.rows.operand[row_x]),
+        out_grad_(plan.rows.operand[row_out_grad]),
+        mean_(plan.rows.operand[row_mean]),
+        inv_std_(plan.rows.operand[row_inv_std]),
         scale_(plan.rows.operand[row_scale], static_cast<bool>(t.scale), 1.0f),
         rows_(plan.rows.kept),
         columns_(static_cast<int>(plan.rows.columns)),
@@ -58,9 +55,9 @@ class LayerNormGradMeans {
     fill(of_product, A(0));
     if (row < rows_) {
       const ShiftedRow<T> shifted(row, columns_, aligned_);
-      const T* const x = x_ + row * x_stride_;
-      const T* const out_grad = out_grad_ + row * out_grad_stride_;
-      const A mean = mean_[row * mean_stride_], inv_std = inv_std_[row * inv_std_stride_];
+      const T* const x = x_.row(row);
+      const T* const out_grad = out_grad_.row(row);
+      const A mean = *mean_.row(row), inv_std = *inv_std_.row(row);
       PORTOPS_NO_UNROLL
       for (int first = lane * width; first < shifted.end; first += batch * step) {
         Word<T, width> in[batch], grad[batch];
@@ -98,11 +95,8 @@ class LayerNormGradMeans {
   static constexpr int batch = 2;
   static constexpr int chains = width < 4 ? width : 4;
 
-  const T* x_;
-  const T* out_grad_;
-  const A* mean_;
-  const A* inv_std_;
-  std::int64_t x_stride_, out_grad_stride_, mean_stride_, inv_std_stride_;
+  EvenRows<const T> x_, out_grad_;
+  EvenRows<const A> mean_, inv_std_;
   RowParameter<P> scale_;
   std::int64_t rows_;
   int columns_;

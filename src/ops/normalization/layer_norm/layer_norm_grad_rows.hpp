@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/copy_to_scratch.hpp"
 #include "core/lanes/lanes.hpp"
+#include "ops/normalization/layer_norm/even_rows.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
 #include "ops/normalization/norm_functions.hpp"
@@ -28,16 +29,11 @@ class LayerNormGradRows {
 
   /// `sums` may be null, where no sums of columns are wanted.
   LayerNormGradRows(const LayerNormTensors& t, const LayerNormPlan& plan, State* sums)
-      : x_(reinterpret_cast<const T*>(plan.rows.operand[row_x].data)),
-        out_grad_(reinterpret_cast<const T*>(plan.rows.operand[row_out_grad].data)),
-        x_grad_(reinterpret_cast<T*>(plan.rows.operand[row_x_grad].data)),
-        mean_(reinterpret_cast<const A*>(plan.rows.operand[row_mean].data)),
-        inv_std_(reinterpret_cast<const A*>(plan.rows.operand[row_inv_std].data)),
-        x_stride_(plan.rows.operand[row_x].stride[0]),
-        out_grad_stride_(plan.rows.operand[row_out_grad].stride[0]),
-        x_grad_stride_(plan.rows.operand[row_x_grad].stride[0]),
-        mean_stride_(plan.rows.operand[row_mean].stride[0]),
-        inv_std_stride_(plan.rows.operand[row_inv_std].stride[0]),
+      : x_(plan.rows.operand[row_x]),
+        out_grad_(plan.rows.operand[row_out_grad]),
+        x_grad_(plan.rows.operand[row_x_grad]),
+        mean_(plan.rows.operand[row_mean]),
+        inv_std_(plan.rows.operand[row_inv_std]),
         scale_(plan.rows.operand[row_scale], static_cast<bool>(t.scale), 1.0f),
         rows_(plan.rows.kept),
         columns_(static_cast<int>(plan.rows.columns)),
@@ -129,14 +125,14 @@ class LayerNormGradRows {
   /// Of the row, if there is one.
   KOKKOS_FORCEINLINE_FUNCTION Statistics statistics_of(std::int64_t row) const {
     const std::int64_t at = row < rows_ ? row : 0;
-    return {mean_[at * mean_stride_], inv_std_[at * inv_std_stride_]};
+    return {*mean_.row(at), *inv_std_.row(at)};
   }
 
   /// Starts the copies of a thread's packs of a row, if there is one.
   KOKKOS_FORCEINLINE_FUNCTION void ask_for(Scratch& scratch, int thread, std::int64_t row, int own) const {
     if (row >= rows_) return;
-    const T* const x = pinned(x_ + row * x_stride_ + own);
-    const T* const out_grad = pinned(out_grad_ + row * out_grad_stride_ + own);
+    const T* const x = pinned(x_.row(row) + own);
+    const T* const out_grad = pinned(out_grad_.row(row) + own);
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       if (own + b * step() >= columns_) continue;
@@ -168,7 +164,7 @@ class LayerNormGradRows {
     A total[2] = {sum_of(of_sum), sum_of(of_product)};
     sum_over_group(team, of_warps, total, lane_bits_);
     const A mean_of_sum = total[0] * inverse_count_, mean_of_product = total[1] * inverse_count_;
-    T* const x_grad = pinned(x_grad_ + at.row * x_grad_stride_ + at.own);
+    T* const x_grad = pinned(x_grad_.row(at.row) + at.own);
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       if (at.own + b * step() >= columns_) continue;
@@ -201,12 +197,9 @@ class LayerNormGradRows {
     }
   }
 
-  const T* x_;
-  const T* out_grad_;
-  T* x_grad_;
-  const A* mean_;
-  const A* inv_std_;
-  std::int64_t x_stride_, out_grad_stride_, x_grad_stride_, mean_stride_, inv_std_stride_;
+  EvenRows<const T> x_, out_grad_;
+  EvenRows<T> x_grad_;
+  EvenRows<const A> mean_, inv_std_;
   RowParameter<P> scale_;
   std::int64_t rows_;
   int columns_;

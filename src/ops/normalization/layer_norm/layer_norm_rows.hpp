@@ -4,6 +4,7 @@
 
 #include "core/exec/spaces.hpp"
 #include "core/lanes/lanes.hpp"
+#include "ops/normalization/layer_norm/even_rows.hpp"
 #include "ops/normalization/layer_norm/layer_norm_plan.hpp"
 #include "ops/normalization/layer_norm/row_parameter.hpp"
 #include "ops/normalization/layer_norm/shifted_rows.hpp"
@@ -27,14 +28,10 @@ class LayerNormRows {
   static constexpr int blocks = sizeof(T) == 8 || most_lanes > layer_norm_most_lanes ? 1 : 2;
 
   LayerNormRows(const LayerNormTensors& t, const LayerNormPlan& plan)
-      : x_(reinterpret_cast<const T*>(plan.rows.operand[row_x].data)),
-        out_(reinterpret_cast<T*>(plan.rows.operand[row_out].data)),
-        mean_(reinterpret_cast<A*>(plan.rows.operand[row_mean].data)),
-        inv_std_(reinterpret_cast<A*>(plan.rows.operand[row_inv_std].data)),
-        x_stride_(plan.rows.operand[row_x].stride[0]),
-        out_stride_(plan.rows.operand[row_out].stride[0]),
-        mean_stride_(plan.rows.operand[row_mean].stride[0]),
-        inv_std_stride_(plan.rows.operand[row_inv_std].stride[0]),
+      : x_(plan.rows.operand[row_x]),
+        out_(plan.rows.operand[row_out]),
+        mean_(plan.rows.operand[row_mean]),
+        inv_std_(plan.rows.operand[row_inv_std]),
         scale_(plan.rows.operand[row_scale], static_cast<bool>(t.scale), 1.0f),
         bias_(plan.rows.operand[row_bias], static_cast<bool>(t.bias), 0.0f),
         rows_(plan.rows.kept),
@@ -58,7 +55,7 @@ class LayerNormRows {
     // A group without a row has no columns.
     const int columns = row < rows_ ? shifted.end : 0;
     Word<T, width> pack[batch];
-    const T* const x = pinned(x_ + row * x_stride_ + (shifts ? 0 : own));
+    const T* const x = pinned(x_.row(row) + (shifts ? 0 : own));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       pack[b] = Word<T, width>(static_cast<T>(0.0f));
@@ -110,12 +107,12 @@ class LayerNormRows {
     const A mean = near_mean + rest;
     const A inv_std = Kokkos::rsqrt(Kokkos::fma(about_mean < A(0) ? A(0) : about_mean, inverse_count_, epsilon_));
     if (lane == 0 && row < rows_) {
-      mean_[row * mean_stride_] = mean;
-      inv_std_[row * inv_std_stride_] = inv_std;
+      *mean_.row(row) = mean;
+      *inv_std_.row(row) = inv_std;
     }
     convert_again(pack);
 
-    T* const out = pinned(out_ + row * out_stride_ + (shifts ? 0 : own));
+    T* const out = pinned(out_.row(row) + (shifts ? 0 : own));
     PORTOPS_UNROLL
     for (int b = 0; b < batch; ++b) {
       const int column = own + b * step;
@@ -158,11 +155,9 @@ class LayerNormRows {
     }
   }
 
-  const T* x_;
-  T* out_;
-  A* mean_;
-  A* inv_std_;
-  std::int64_t x_stride_, out_stride_, mean_stride_, inv_std_stride_;
+  EvenRows<const T> x_;
+  EvenRows<T> out_;
+  EvenRows<A> mean_, inv_std_;
   RowParameter<P> scale_, bias_;
   std::int64_t rows_;
   int columns_;
