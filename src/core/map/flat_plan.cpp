@@ -66,6 +66,14 @@ bool reads_in_order(const Loop& loop) {
   });
 }
 
+/// Whether a GPU's indices into the loop, and offsets from its inputs' data, fit 32 bits.
+bool has_small_indices(const Loop& loop) {
+  if (loop.size() > INT32_MAX) return false;
+  return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.inputs, [&](const LoopOperand& operand) {
+    return operand.data == nullptr || reach_of(loop, operand) <= INT32_MAX;
+  });
+}
+
 /// Whether a GPU should find elements of inputs by their positions although tiles would serve the loop: of 16-bit
 /// types, rows that are no whole packs beside inputs with neighbours in every row, which miss these rows' alignment.
 /// All that tiles could do is to take elements one by one. (Of wider types these are half as many, and folded rows are
@@ -81,13 +89,6 @@ bool gathers_well(const Loop& loop, Backend backend) {
 }
 
 }  // namespace
-
-bool has_small_indices(const Loop& loop) {
-  if (loop.size() > INT32_MAX) return false;
-  return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.inputs, [&](const LoopOperand& operand) {
-    return operand.data == nullptr || reach_of(loop, operand) <= INT32_MAX;
-  });
-}
 
 bool is_flat(const Loop& loop, Backend backend) {
   bool gathers = false;

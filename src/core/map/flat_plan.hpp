@@ -56,8 +56,6 @@ struct FlatPlan {
 /// not single values, or some of them are and others broadcast so that a pack of the loop takes one value of them or
 /// one pack (the rows of FlatForm), or else tiles would not suit it either.
 bool is_flat(const Loop& loop, Backend backend);
-/// Whether a GPU's indices into the loop, and offsets from its inputs' data, fit 32 bits.
-bool has_small_indices(const Loop& loop);
 FlatPlan make_flat_plan(const Loop& loop, Backend backend);
 
 }  // namespace portops::impl

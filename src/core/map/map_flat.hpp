@@ -46,7 +46,7 @@ class MapFlat {
     if constexpr (form != FlatForm::packs) {
       for (int axis = 0; axis < plan.rank; ++axis) {
         stride_.extent[axis] = static_cast<Stride>(plan.extent[axis]);
-        if (plan.has_small_indices) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
+        if (plan.size <= INT32_MAX) stride_.divisor[axis] = Divisor(static_cast<std::uint32_t>(plan.extent[axis]));
         for (int k = 0; k < operands; ++k) stride_.of[k][axis] = static_cast<Stride>(plan.operand[k].stride[axis]);
       }
     }
@@ -185,18 +185,28 @@ class MapFlat {
     store_elements<B, T, N>(operand.data + at, values, 1, N);
   }
 
+  /// Calls visit(axis, position along it) for each axis of element `at`, the last one first, where indices fit 32 bits.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void visit_axes(int at, const Visit& visit) const {
+    PORTOPS_NO_UNROLL
+    for (int axis = rank_ - 1; axis >= 0; --axis) {
+      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
+      visit(axis, at - outer * static_cast<int>(stride_.extent[axis]));
+      at = outer;
+    }
+  }
+
+  /// Adds what so many steps along an axis are in the inputs.
+  KOKKOS_FORCEINLINE_FUNCTION void add_steps(int (&offset)[inputs], int axis, int along) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) offset[k] += along * static_cast<int>(stride_.of[k][axis]);
+  }
+
   /// The offsets of the inputs at the position of element `at`.
   KOKKOS_FORCEINLINE_FUNCTION void locate_pack(int at, int (&offset)[inputs]) const {
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) offset[k] = 0;
-    PORTOPS_NO_UNROLL
-    for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
-      const int along = at - outer * stride_.extent[axis];
-      PORTOPS_UNROLL
-      for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
-      at = outer;
-    }
+    visit_axes(at, [&](int axis, int along) { add_steps(offset, axis, along); });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void load_by_row(const Operand& operand, int offset, A (&values)[pack]) {
@@ -255,19 +265,14 @@ class MapFlat {
     place.row = 0;
     PORTOPS_UNROLL
     for (int k = 0; k < inputs; ++k) place.offset[k] = 0;
-    PORTOPS_NO_UNROLL
-    for (int axis = rank_ - 1; axis >= 0; --axis) {
-      const int outer = axis > 0 ? static_cast<int>(stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))) : 0;
-      const int along = at - outer * static_cast<int>(stride_.extent[axis]);
+    visit_axes(at, [&](int axis, int along) {
       if (axis == rank_ - 1) {
         place.along = along;
       } else {
         if (axis == rank_ - 2) place.row = along;
-        PORTOPS_UNROLL
-        for (int k = 0; k < inputs; ++k) place.offset[k] += along * static_cast<int>(stride_.of[k][axis]);
+        add_steps(place.offset, axis, along);
       }
-      at = outer;
-    }
+    });
   }
 
   /// Of rows that are shorter than a pack: the next row is found by an addition, as long as the axis before has one.
@@ -285,8 +290,7 @@ class MapFlat {
       if (++place.along < extent || i + 1 == N) continue;
       place.along = 0;
       if (last > 0 && ++place.row < static_cast<int>(stride_.extent[last - 1])) {
-        PORTOPS_UNROLL
-        for (int k = 0; k < inputs; ++k) place.offset[k] += static_cast<int>(stride_.of[k][last - 1]);
+        add_steps(place.offset, last - 1, 1);
       } else {
         locate_row(at + i + 1, place);
       }
@@ -318,9 +322,9 @@ class MapFlat {
     std::int64_t offset = 0;
     for (int axis = rank_ - 1; axis >= 0; --axis) {
       const std::int64_t extent = stride_.extent[axis];
-      const std::int64_t outer = axis == 0 ? 0
-                                 : small_  ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
-                                           : at / extent;
+      const std::int64_t outer = axis == 0            ? 0
+                                 : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
+                                                      : at / extent;
       const std::int64_t along = at - outer * extent;
       offset += along * stride_.of[k][axis];
       if (axis == rank_ - 1) left = extent - along;
