@@ -199,4 +199,8 @@ FAMILIES = (arithmetic, lerp, activation, p_norm, sums, softmax, cross_entropy, 
 
 def random_cases(seed, count):
     """`count` cases of each family."""
-    return [family(shapes) for family in FAMILIES for shapes in [Shapes(f"{seed} {family.__name__}")] for _ in range(count)]
+    listed = []
+    for family in FAMILIES:
+        shapes = Shapes(f"{seed} {family.__name__}")
+        listed += [family(shapes) for _ in range(count)]
+    return listed
