@@ -129,7 +129,7 @@ def check(case, values):
 def torch_calls(case, sets, compiled):
     """PyTorch's calls by name, each one for every set of values."""
     calls = {"eager": [case.torch_call(values, False) for values in sets]}
-    if compiled and case.is_gradient():
+    if compiled:
         calls["compiled"] = [case.torch_call(values, True) for values in sets]
     for name in case.yardsticks(sets[0]):
         calls[name] = [case.yardsticks(values)[name] for values in sets]

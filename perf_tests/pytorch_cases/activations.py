@@ -6,7 +6,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 aten = torch.ops.aten
 
@@ -45,11 +45,11 @@ class Activation(Case):
         if not self.is_gradient():
             call = self.kind.function
             if compiled:
-                call = compiled_gradient(call, (self.op, self.x, self.dtype, *self.attributes.values()))
+                call = compile_once(call, (self.op, self.x, self.dtype, *self.attributes.values()))
             return lambda: call(values["x"])
         call = self.kind.gradient
         if compiled:
-            call = compiled_gradient(call, (self.op, self.x, self.dtype, *self.attributes.values()))
+            call = compile_once(call, (self.op, self.x, self.dtype, *self.attributes.values()))
         return lambda: call(values["out_grad"], values[self.kind.keeps])
 
 

@@ -3,7 +3,7 @@
 """What the operators of two broadcast operands share, and their gradients: see Binary."""
 import torch
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 GRADIENTS = {"x": "x_grad", "y": "y_grad"}
 IMAGE, MATRIX, BIG = ((32, 64, 128, 128), (64, 1, 1)), ((16384, 4096), (4096,)), ((4, 16, 1024, 1024),)
@@ -74,6 +74,9 @@ class Binary(Case):
     def torch_call(self, values, compiled):
         v = values
         if not self.is_gradient():
+            if compiled:
+                function = compile_once(self.function, self.name())
+                return lambda: function(v["x"], v["y"])
             return lambda: self.function(v["x"], v["y"], out=v["out"])
         shapes = {key: v[GRADIENTS[key]].shape for key in self.wanted}
 
@@ -82,7 +85,7 @@ class Binary(Case):
             return tuple(t.clone() if compiled or t.data_ptr() == out_grad.data_ptr() else t
                          for t in self.gradients(x, y, out_grad, shapes))
 
-        call = compiled_gradient(gradients, (self.op, self.wanted, self.x, self.y, self.dtype)) if compiled else gradients
+        call = compile_once(gradients, (self.op, self.wanted, self.x, self.y, self.dtype)) if compiled else gradients
         return lambda: call(v["x"], v["y"], v["out_grad"])
 
 

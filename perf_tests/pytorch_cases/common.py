@@ -95,8 +95,8 @@ def laid_out(values, layout):
 CACHE = {}
 
 
-def compiled_gradient(gradient, key):
+def compile_once(function, key):
     if key not in CACHE:
         torch._dynamo.reset()
-        CACHE[key] = torch.compile(gradient, dynamic=False)
+        CACHE[key] = torch.compile(function, dynamic=False)
     return CACHE[key]

@@ -4,7 +4,7 @@
 import torch
 from torch.nn import functional
 
-from .common import Case, compiled_gradient, count
+from .common import Case, compile_once, count
 
 
 def gradient(g, x, weight, stride, padding, dilation, groups):
@@ -71,7 +71,7 @@ class Conv2d(Case):
             call = torch.compile(call, dynamic=False) if compiled else call
             return lambda: call(v["x"], v["weight"], v["bias"])
         call = lambda g, x, weight: gradient(g, x, weight, *self.window())
-        call = compiled_gradient(call, self.name()) if compiled else call
+        call = compile_once(call, self.name()) if compiled else call
         return lambda: call(v["out_grad"], v["x"], v["weight"])
 
 

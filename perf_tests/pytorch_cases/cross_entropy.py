@@ -3,7 +3,7 @@
 """cross_entropy_with_softmax and its gradient, by the mean."""
 import torch
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 
 def formula(logits, label):
@@ -62,10 +62,10 @@ class CrossEntropy(Case):
     def torch_call(self, values, compiled):
         v = values
         if not self.is_gradient():
-            function = compiled_gradient(formula, self.name()) if compiled else formula
+            function = compile_once(formula, self.name()) if compiled else formula
             return lambda: function(v["logits"], v["label"])
         if compiled:
-            function = compiled_gradient(gradient_formula, self.name())
+            function = compile_once(gradient_formula, self.name())
             return lambda: function(v["logits"], v["label"], v["loss_grad"])
         logits = v["logits"].detach().requires_grad_()
         loss = formula(logits, v["label"])

@@ -3,7 +3,7 @@
 """lerp and lerp_grad."""
 import torch
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 GRADIENTS = {"x": "x_grad", "y": "y_grad", "w": "weight_grad"}
 
@@ -53,7 +53,7 @@ class Lerp(Case):
         return self.element_size() * (read + sum(total[key] for key in self.wanted))
 
     def expected(self, values):
-        return {name: (result, self.magnitude(values, name)) for name, result in self.results(values).items()}
+        return {name: (result, self.magnitudes(values, name).max()) for name, result in self.results(values).items()}
 
     def results(self, values):
         wide = {k: t.double() if isinstance(t, torch.Tensor) else t for k, t in values.items()}
@@ -66,19 +66,22 @@ class Lerp(Case):
             terms["w"] = og * (y - x)
         return {GRADIENTS[k]: terms[k].sum_to_size(wide[GRADIENTS[k]].shape) for k in self.wanted}
 
-    def magnitude(self, values, name):
-        """The sum of magnitudes."""
+    def magnitudes(self, values, name):
+        """The sums of magnitudes."""
         wide = {k: t.double().abs() if isinstance(t, torch.Tensor) else t for k, t in values.items()}
         if not self.is_gradient():
-            return (wide["x"] + wide["weight"] * (wide["y"] + wide["x"])).max()
+            return (wide["x"] + wide["weight"] * (wide["y"] + wide["x"]))
         og, w = wide["out_grad"], wide["weight"]
         term = {"x_grad": og + w * og, "y_grad": w * og}.get(name)
         term = og * (wide["x"] + wide["y"]) if term is None else term
-        return term.sum_to_size(values[name].shape).max()
+        return term.sum_to_size(values[name].shape)
 
     def torch_call(self, values, compiled):
         v = values
         if not self.is_gradient():
+            if compiled:
+                function = compile_once(torch.lerp, self.name())
+                return lambda: function(v["x"], v["y"], v["weight"])
             return lambda: torch.lerp(v["x"], v["y"], v["weight"], out=v["out"])
         shapes = {"x": self.x, "y": self.y, "w": self.weight}
 
@@ -93,7 +96,7 @@ class Lerp(Case):
             return tuple(terms)
 
         if compiled:
-            gradient = compiled_gradient(gradient, (self.op, self.wanted, tuple(shapes.values()), self.dtype))
+            gradient = compile_once(gradient, (self.op, self.wanted, tuple(shapes.values()), self.dtype))
             return lambda: gradient(v["x"], v["y"], v["weight"], v["out_grad"])
         inputs = [v[k].detach().requires_grad_(k in self.wanted) for k in ("x", "y")]
         weight = v["weight"]

@@ -4,7 +4,7 @@
 import torch
 from torch.nn import functional
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 
 class Norm(Case):
@@ -87,7 +87,7 @@ class LayerNorm(Norm):
         v, shape = values, list(self.parameters)
         if not self.is_gradient():
             if compiled:
-                function = compiled_gradient(lambda x, w, b: functional.layer_norm(x, shape, w, b), self.name())
+                function = compile_once(lambda x, w, b: functional.layer_norm(x, shape, w, b), self.name())
                 return lambda: function(v["x"], v["scale"], v["bias"])
             return lambda: torch.native_layer_norm(v["x"], shape, v["scale"], v["bias"], 1e-5)
         if compiled:
@@ -134,7 +134,7 @@ class BatchNorm(Norm):
         v = values
         if not self.is_gradient():
             if compiled:
-                function = compiled_gradient(lambda x, w, b: functional.batch_norm(x, None, None, w, b, True), self.name())
+                function = compile_once(lambda x, w, b: functional.batch_norm(x, None, None, w, b, True), self.name())
                 return lambda: function(v["x"], v["scale"], v["bias"])
             return lambda: torch.native_batch_norm(v["x"], v["scale"], v["bias"], None, None, True, 0.1, 1e-5)
         if compiled:

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from .common import Case, compiled_gradient, count
+from .common import Case, compile_once, count
 
 
 class PNorm(Case):
@@ -69,10 +69,13 @@ class PNorm(Case):
     def torch_call(self, values, compiled):
         x, out = values["x"], values["out"]
         if not self.is_gradient():
+            if compiled:
+                function = compile_once(lambda x: torch.linalg.vector_norm(x, self.porder, self.axis), self.name())
+                return lambda: function(x)
             return lambda: torch.linalg.vector_norm(x, self.porder, self.axis, out=out)
         out_grad = values["out_grad"]
         if compiled:
-            gradient = compiled_gradient(self.formula(), (self.op, self.x, self.axis, self.porder, self.dtype))
+            gradient = compile_once(self.formula(), (self.op, self.x, self.axis, self.porder, self.dtype))
             out, out_grad = out.reshape(self.kept), out_grad.reshape(self.kept)
             return lambda: gradient(x, out, out_grad)
         x = x.detach().requires_grad_()

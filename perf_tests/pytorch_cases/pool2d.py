@@ -4,7 +4,7 @@
 import torch
 from torch.nn import functional
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 
 def pool(x, pooltype, kernel, stride, padding, return_indices=False):
@@ -79,7 +79,7 @@ class Pool2d(Case):
             gradient = lambda g, x, index: torch.ops.aten.max_pool2d_with_indices_backward(
                 g, x, self.kernel, self.stride, self.padding, [1, 1], False, index)
             arguments = (v["out_grad"], v["x"], v["index"])
-        gradient = compiled_gradient(gradient, self.name()) if compiled else gradient
+        gradient = compile_once(gradient, self.name()) if compiled else gradient
         return lambda: gradient(*arguments)
 
 

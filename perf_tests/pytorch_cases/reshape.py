@@ -29,7 +29,7 @@ class Reshape(Case):
 
     def torch_call(self, values, compiled):
         out = values["out"].view(values["x"].shape)
-        return lambda: out.copy_(values["x"])
+        return None if compiled else lambda: out.copy_(values["x"])
 
 
 def cases(device):

@@ -3,7 +3,7 @@
 """softmax and softmax_grad."""
 import torch
 
-from .common import NAMES, Case, compiled_gradient, count
+from .common import NAMES, Case, compile_once, count
 
 
 def formula(x, axis):
@@ -49,11 +49,11 @@ class Softmax(Case):
         v, axis = values, self.axis
         if not self.is_gradient():
             if compiled:
-                function = compiled_gradient(formula, self.name())
+                function = compile_once(formula, self.name())
                 return lambda: function(v["x"], axis)
             return lambda: torch.softmax(v["x"], axis, out=v["out"])
         if compiled:
-            function = compiled_gradient(gradient_formula, self.name())
+            function = compile_once(gradient_formula, self.name())
             return lambda: function(v["out"], v["out_grad"], axis)
         return lambda: torch.ops.aten._softmax_backward_data(v["out_grad"], v["out"], axis % len(self.x),
                                                              NAMES[self.dtype])

@@ -3,7 +3,7 @@
 """sum, mean and their gradients."""
 import torch
 
-from .common import NAMES, Case, count
+from .common import NAMES, Case, compile_once, count
 
 
 class Sums(Case):
@@ -46,7 +46,13 @@ class Sums(Case):
         v = values
         if not self.is_gradient():
             function = torch.mean if self.op == "mean" else torch.sum
+            if compiled:
+                function = compile_once(function, self.name())
+                return lambda: function(v["x"], self.axis)
             return lambda: function(v["x"], self.axis, out=v["out"])
+        if compiled:
+            function = compile_once(lambda out_grad: (self.spread(out_grad) / self.divisor).contiguous(), self.name())
+            return lambda: function(v["out_grad"])
         if self.op == "sum_grad":
             return lambda: v["x_grad"].copy_(self.spread(v["out_grad"]))
         return lambda: torch.div(self.spread(v["out_grad"]), self.divisor, out=v["x_grad"])

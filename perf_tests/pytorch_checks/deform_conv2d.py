@@ -5,7 +5,8 @@
 torchvision's operator and its gradients by autograd are computed in float64 from the same elements; every element of
 portops' results must agree with them up to a few roundings of its type, relative to the sum of the magnitudes of its
 terms. Deterministic calls must give the same bits twice. The first grid is one of attributes, with the rest drawn at
-random; the second is one of the rest.
+random; the second is one of the rest. The third one has shapes that go ways of their own: depthwise, few channels,
+many groups, many output channels, many images.
 
 Where derivatives by the offset jump, at whole positions, the same elements may mean different neighbours in float32 and
 float64. Random offsets are rounded so that a position is exact in both and never whole. `whole` offsets are all whole:
@@ -33,6 +34,10 @@ GROUPS = ((1, 1), (2, 1), (1, 2), (4, 4), (2, 4))  # and deformable groups
 # The extents of x, and the channels of out.
 SIZES = (((2, 8, 9, 16), 12), ((1, 64, 20, 33), 96), ((3, 40, 17, 15), 24), ((5, 16, 14, 14), 8),
          ((1, 128, 19, 34), 128))
+# The extents of x, the channels of out, the kernel, groups and deformable groups.
+WAYS = (((2, 32, 13, 14), 32, (3, 3), 32, 1), ((2, 24, 9, 11), 24, (5, 5), 24, 24), ((1, 3, 20, 31), 3, (1, 1), 3, 1),
+        ((2, 1, 19, 23), 1, (1, 1), 1, 1), ((2, 3, 20, 30), 32, (3, 3), 1, 1), ((2, 256, 9, 10), 256, (3, 3), 16, 16),
+        ((1, 64, 12, 13), 192, (3, 3), 1, 1), ((1, 96, 12, 13), 256, (3, 3), 1, 1), ((20, 16, 6, 7), 24, (3, 3), 1, 1))
 SPREADS = {"small": 0.5, "medium": 3.0, "large": 30.0, "whole": 3.0}
 LAYOUTS = ("contiguous", "channels last", "strided", "transposed")
 STEPS = (64, 2, 1)  # im2col_step
@@ -76,6 +81,10 @@ def variants():
         yield shape, draw.choice(list(SPREADS)), draw.choice(LAYOUTS), draw.choice(STEPS)
     for size, mask, bias, offsets, layout in itertools.product(SIZES, (True, False), (True, False), SPREADS, LAYOUTS):
         yield Shape("", *size, mask=mask, bias=bias), offsets, layout, draw.choice(STEPS)
+    for (x, out_channels, kernel, *groups), mask, layout in itertools.product(WAYS, (True, False), LAYOUTS):
+        padding = tuple(extent // 2 for extent in kernel)
+        shape = Shape("", x, out_channels, kernel, (1, 1), padding, (1, 1), *groups, mask, draw.random() < 0.5)
+        yield shape, draw.choice(list(SPREADS)), layout, draw.choice(STEPS)
 
 
 def arguments(op, shape, dtype, device, offsets):

@@ -26,7 +26,7 @@ from pytorch_cases.common import NAMES, laid_out
 from .common import Check, layouts_of
 
 OPERATORS = ("p_norm", "p_norm_grad")
-ORDERS = (0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 2.3, -1.0, -2.0, math.inf, -math.inf)
+ORDERS = (0.0, 1.0, 2.0, 3.0, 4.0, 0.5, 1.5, 2.5, 2.3, -1.0, -2.0, math.inf, -math.inf)
 SHAPES = ((), (1,), (0,), (7,), (250,), (1000003,),
           (1, 250), (250, 1), (0, 5), (5, 0), (33, 250), (2, 1000003), (1000003, 2),
           (1, 1, 250), (2, 0, 5), (13, 250, 7), (40, 3, 250), (250, 3, 40),

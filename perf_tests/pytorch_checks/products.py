@@ -33,16 +33,16 @@ class ProductsCheck(Check):
             bound = bound + 2 * SUMMING[actual.dtype] * (expected.abs() + magnitude * 1e-3) + 2.0**-25
         self.judge(name, actual, expected, ~((actual.double() - expected).abs() <= bound))
 
-    def compare(self, name, op, function, operands, attributes, layout):
+    def compare(self, name, op, function, operands, attributes, layout, inner):
+        """`inner` products, and a bias where there is one, are the terms of an element of the result."""
         wide = {key: value.double().requires_grad_() for key, value in operands.items()}
         sizes = {key: value.detach().abs().requires_grad_() for key, value in wide.items()}
         expected, magnitude = function(**wide), function(**sizes)
         like = next(iter(operands.values()))
-        terms = operands["x"].numel() + 2
         if self.wants(f"{op} {name}"):
             out = poison(expected.shape, like, layout)
             if self.run(f"{op} {name}", op, {**operands, **attributes, "out": out}):
-                self.judge_products(f"{op} {name}", out, expected.detach(), magnitude.detach(), terms)
+                self.judge_products(f"{op} {name}", out, expected.detach(), magnitude.detach(), inner + 1)
         if self.wants(f"{op}_grad {name}"):
             out_grad = torch.randn(expected.shape, device=like.device).to(like.dtype)
             results = torch.autograd.grad(expected, list(wide.values()), out_grad.double())
@@ -51,7 +51,9 @@ class ProductsCheck(Check):
             given = {key: value for key, value in operands.items() if key != "bias"}
             if self.run(f"{op}_grad {name}", f"{op}_grad", {**given, **attributes, "out_grad": out_grad, **grads}):
                 for key, result, bound in zip(grads, results, bounds):
-                    self.judge_products(f"{op}_grad {name} {key}", grads[key], result, bound, terms + out_grad.numel())
+                    products = out_grad.numel() * (1 if key == "bias_grad" else inner)
+                    self.judge_products(f"{op}_grad {name} {key}", grads[key], result, bound,
+                                        products // max(result.numel(), 1))
 
     def all(self, device):
         for dtype, (x, y) in itertools.product(NAMES, PRODUCTS):
@@ -62,11 +64,12 @@ class ProductsCheck(Check):
                     operands = dict(zip("xy", (laid_out(each, layout) for each in given)))
                     attributes = {"transpose_x": transpose_x, "transpose_y": transpose_y}
                     self.compare(f"{dtype} {list(x)} {list(y)} {transpose_x} {transpose_y} {layout}", "matmul",
-                                 functools.partial(product, **attributes), operands, attributes, layout)
+                                 functools.partial(product, **attributes), operands, attributes, layout,
+                                 x[-1])
         for dtype, (x, outputs), layout in itertools.product(NAMES, LAYERS, layouts_of(2)):
             shapes = {"x": x, "weight": (x[-1], outputs), "bias": (outputs,)}
             operands = {name: laid_out(torch.randn(shape, device=device).to(NAMES[dtype]),
                                        layout if layout in layouts_of(len(shape)) else "contiguous")
                         for name, shape in shapes.items()}
             self.compare(f"{dtype} {list(x)} {outputs} {layout}", "linear", lambda x, weight, bias: x @ weight + bias,
-                         operands, {}, layout)
+                         operands, {}, layout, x[-1])

@@ -3,21 +3,34 @@
 #include "all_families.hpp"
 
 #include <portops/core/runtime.hpp>
+#include <portops/ops/adam.hpp>
 #include <portops/ops/add.hpp>
+#include <portops/ops/batch_norm.hpp>
+#include <portops/ops/clip.hpp>
 #include <portops/ops/concat.hpp>
 #include <portops/ops/conv2d.hpp>
+#include <portops/ops/count_nonfinite.hpp>
 #include <portops/ops/cross_entropy_with_softmax.hpp>
 #include <portops/ops/deform_conv2d.hpp>
+#include <portops/ops/divide.hpp>
+#include <portops/ops/dropout.hpp>
 #include <portops/ops/embedding.hpp>
 #include <portops/ops/embedding_sparse_gradient.hpp>
+#include <portops/ops/full_like.hpp>
+#include <portops/ops/gelu.hpp>
+#include <portops/ops/hard_sigmoid.hpp>
+#include <portops/ops/hard_swish.hpp>
+#include <portops/ops/layer_norm.hpp>
 #include <portops/ops/lerp.hpp>
 #include <portops/ops/linear.hpp>
 #include <portops/ops/matmul.hpp>
 #include <portops/ops/mean.hpp>
 #include <portops/ops/merge_rows.hpp>
 #include <portops/ops/momentum.hpp>
+#include <portops/ops/multiply.hpp>
 #include <portops/ops/p_norm.hpp>
 #include <portops/ops/pool2d.hpp>
+#include <portops/ops/relu.hpp>
 #include <portops/ops/reshape.hpp>
 #include <portops/ops/sequence_concat.hpp>
 #include <portops/ops/sequence_expand.hpp>
@@ -26,13 +39,21 @@
 #include <portops/ops/sequence_reverse.hpp>
 #include <portops/ops/sequence_softmax.hpp>
 #include <portops/ops/sequence_unpad.hpp>
+#include <portops/ops/sgd.hpp>
+#include <portops/ops/sigmoid.hpp>
+#include <portops/ops/silu.hpp>
+#include <portops/ops/slice.hpp>
 #include <portops/ops/softmax.hpp>
 #include <portops/ops/sparse_adam.hpp>
 #include <portops/ops/sparse_momentum.hpp>
 #include <portops/ops/sparse_sgd.hpp>
 #include <portops/ops/split.hpp>
+#include <portops/ops/subtract.hpp>
 #include <portops/ops/sum.hpp>
+#include <portops/ops/tanh.hpp>
 #include <portops/ops/trace.hpp>
+#include <portops/ops/transpose.hpp>
+#include <portops/ops/update_loss_scale.hpp>
 
 #include <limits>
 
@@ -51,6 +72,8 @@ double pattern(std::int64_t i, int salt) { return static_cast<double>((i * 37 + 
 
 AllFamilies::AllFamilies(const Context& ctx, int salt) : salt_(salt) {
   make_elementwise(ctx);
+  make_activations(ctx);
+  make_norms(ctx);
   make_lists(ctx);
   make_products(ctx);
   make_convolutions(ctx, "f32.", ElementType::f32);
@@ -64,6 +87,8 @@ Levels AllFamilies::make_levels() { return Levels::from_lengths(lengths); }
 
 void AllFamilies::call(const Context& ctx, const Levels& levels) const {
   call_elementwise(ctx);
+  call_activations(ctx);
+  call_norms(ctx);
   call_lists(ctx);
   call_products(ctx);
   call_convolutions(ctx, "f32.");
@@ -136,7 +161,14 @@ void AllFamilies::make_elementwise(const Context& ctx) {
   for (const char* name : {"lerp_row", "add_row", "p1.7", "mean"}) output(ctx, name, {301});
   output(ctx, "lerp_column", {257, 1});
   for (const char* name : {"p2", "pinf"}) output(ctx, name, {257});
-  output(ctx, "reshape", {301, 257});
+  for (const char* name : {"subtract", "subtract_x", "multiply", "multiply_x", "divide", "divide_x", "dropout",
+                           "dropout_x", "full_like", "slice_x"}) {
+    output(ctx, name, {257, 301});
+  }
+  for (const char* name : {"subtract_row", "multiply_row", "divide_row"}) output(ctx, name, {301});
+  output(ctx, "slice", {128, 301});
+  for (const char* name : {"reshape", "transpose"}) output(ctx, name, {301, 257});
+  output(ctx, "transpose_x", {257, 301});
   for (const char* name : {"pool_max", "pool_avg"}) output(ctx, name, {1, 1, 129, 151});
   output(ctx, "pool_index", {1, 1, 129, 151}, ElementType::i64);
   for (const char* name : {"pool_max_x", "pool_avg_x"}) output(ctx, name, {1, 1, 257, 301});
@@ -154,6 +186,20 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   lerp_grad(ctx, at("x"), at("row"), at("column"), at("out_grad"), at("lerp_x"), at("lerp_row"), at("lerp_column"));
   portops::add(ctx, at("x"), at("row"), at("add"));
   add_grad(ctx, at("x"), at("row"), at("out_grad"), at("add_x"), at("add_row"));
+  subtract(ctx, at("x"), at("row"), at("subtract"));
+  subtract_grad(ctx, at("x"), at("row"), at("out_grad"), at("subtract_x"), at("subtract_row"));
+  multiply(ctx, at("x"), at("row"), at("multiply"));
+  multiply_grad(ctx, at("x"), at("row"), at("out_grad"), at("multiply_x"), at("multiply_row"));
+  divide(ctx, at("x"), at("row"), at("divide"));
+  divide_grad(ctx, at("x"), at("row"), at("out_grad"), at("divide_x"), at("divide_row"));
+  dropout(ctx, at("x"), at("dropout"), {.seed = 7});
+  dropout_grad(ctx, at("out_grad"), at("dropout_x"), {.seed = 7});
+  full_like(ctx, at("x"), 0.25, at("full_like"));
+  const SliceParams every_other{.axes = {0}, .starts = {1}, .ends = {257}, .strides = {2}};
+  slice(ctx, at("x"), at("slice"), every_other);
+  slice_grad(ctx, at("x"), at("slice"), at("slice_x"), every_other);
+  transpose(ctx, at("x"), at("transpose"), {{1, 0}});
+  transpose_grad(ctx, at("x"), at("transpose"), at("transpose_x"), {{1, 0}});
   reshape(ctx, at("x"), at("reshape"), {.shape = {301, 257}});
   trace(ctx, at("x"), at("trace"));
   trace_grad(ctx, at("x"), at("trace"), at("trace_x"));
@@ -183,15 +229,81 @@ void AllFamilies::call_elementwise(const Context& ctx) const {
   p_norm_grad(ctx, at("x"), at("pinf"), at("p2"), at("pinf_x"), {.porder = infinity});
 }
 
+void AllFamilies::make_activations(const Context& ctx) {
+  for (const char* name : {"relu", "clip", "gelu", "silu", "sigmoid", "tanh", "hard_sigmoid", "hard_swish"}) {
+    output(ctx, std::string("act.") + name, {257, 301});
+    output(ctx, std::string("act.") + name + "_x", {257, 301});
+  }
+}
+
+void AllFamilies::call_activations(const Context& ctx) const {
+  const TensorRef &x = at("x"), &out_grad = at("out_grad");
+  relu(ctx, x, at("act.relu"));
+  relu_grad(ctx, at("act.relu"), out_grad, at("act.relu_x"));
+  clip(ctx, x, at("act.clip"), {.min = -1.0, .max = 2.0});
+  clip_grad(ctx, x, out_grad, at("act.clip_x"), {.min = -1.0, .max = 2.0});
+  gelu(ctx, x, at("act.gelu"));
+  gelu_grad(ctx, x, out_grad, at("act.gelu_x"), {.approximate = "tanh"});
+  silu(ctx, x, at("act.silu"));
+  silu_grad(ctx, x, out_grad, at("act.silu_x"));
+  sigmoid(ctx, x, at("act.sigmoid"));
+  sigmoid_grad(ctx, at("act.sigmoid"), out_grad, at("act.sigmoid_x"));
+  tanh(ctx, x, at("act.tanh"));
+  tanh_grad(ctx, at("act.tanh"), out_grad, at("act.tanh_x"));
+  hard_sigmoid(ctx, x, at("act.hard_sigmoid"));
+  hard_sigmoid_grad(ctx, at("act.hard_sigmoid"), out_grad, at("act.hard_sigmoid_x"));
+  hard_swish(ctx, x, at("act.hard_swish"));
+  hard_swish_grad(ctx, x, out_grad, at("act.hard_swish_x"));
+}
+
+// --- normalisation -----------------------------------------------------------------------------------------
+
+void AllFamilies::make_norms(const Context& ctx) {
+  for (const char* name : {"layer_scale", "layer_shift"}) input(ctx, name, {301});
+  for (const char* name : {"layer_norm", "layer_norm_x"}) output(ctx, name, {257, 301});
+  for (const char* name : {"layer_mean", "layer_inv_std"}) output(ctx, name, {257});
+  for (const char* name : {"layer_scale_grad", "layer_shift_grad"}) output(ctx, name, {301});
+  input(ctx, "images", {4, 7, 40, 50});
+  for (const char* name : {"batch_scale", "batch_shift", "running_mean"}) input(ctx, name, {7});
+  for (const char* name : {"batch_norm", "batch_norm_x", "batch_norm_test"}) output(ctx, name, {4, 7, 40, 50});
+  for (const char* name :
+       {"batch_mean", "batch_inv_std", "mean_out", "variance_out", "batch_scale_grad", "batch_shift_grad"}) {
+    output(ctx, name, {7});
+  }
+}
+
+void AllFamilies::call_norms(const Context& ctx) const {
+  const LayerNormParams layer{.scale = at("layer_scale"), .bias = at("layer_shift")};
+  layer_norm(ctx, at("x"), at("layer_norm"), at("layer_mean"), at("layer_inv_std"), layer);
+  layer_norm_grad(ctx, at("x"), at("layer_mean"), at("layer_inv_std"), at("out_grad"), at("layer_norm_x"),
+                  at("layer_scale_grad"), at("layer_shift_grad"), layer);
+  BatchNormParams batch{.scale = at("batch_scale"), .bias = at("batch_shift")};
+  batch_norm(ctx, at("images"), at("running_mean"), at("running_mean"), at("batch_norm"), at("batch_mean"),
+             at("batch_inv_std"), at("mean_out"), at("variance_out"), batch);
+  batch_norm_grad(ctx, at("images"), at("batch_mean"), at("batch_inv_std"), at("batch_norm"), at("batch_norm_x"),
+                  at("batch_scale_grad"), at("batch_shift_grad"), batch);
+  batch.is_test = true;
+  batch_norm(ctx, at("images"), at("mean_out"), at("batch_inv_std"), at("batch_norm_test"), {}, {}, {}, {}, batch);
+}
+
 // --- lists -------------------------------------------------------------------------------------------------
 
 void AllFamilies::make_lists(const Context& ctx) {
   for (const char* part : {"a", "b", "c"}) {
     input(ctx, part, {40, 17});
+    output(ctx, std::string("square_") + part, {40, 17});
     output(ctx, std::string("part_") + part, {40, 17});
   }
   for (const char* moment : {"a_moment", "b_moment", "c_moment"}) output(ctx, moment, {40, 17});
-  for (const char* stepped : {"a_stepped", "b_stepped", "c_stepped"}) output(ctx, stepped, {40, 17});
+  for (const char* stepped : {"a_stepped", "b_stepped", "c_stepped", "a_sgd", "b_sgd", "c_sgd", "a_adam", "b_adam",
+                              "c_adam", "a_adam1", "b_adam1", "c_adam1", "a_adam2", "b_adam2", "c_adam2"}) {
+    output(ctx, stepped, {40, 17});
+  }
+  output(ctx, "nonfinite", {}, ElementType::i64);
+  input(ctx, "loss_scale", {});
+  index_input(ctx, "good_steps", {}, 5);
+  for (const char* scale : {"scale_out", "grad_scale"}) output(ctx, scale, {});
+  for (const char* number : {"good_steps_out", "skip"}) output(ctx, number, {}, ElementType::i64);
   output(ctx, "concat", {40, 51});
   output(ctx, "split_grad", {40, 51});
 }
@@ -206,6 +318,18 @@ void AllFamilies::call_lists(const Context& ctx) const {
   const std::vector<TensorRef> moments{at("a_moment"), at("b_moment"), at("c_moment")};
   const std::vector<TensorRef> stepped{at("a_stepped"), at("b_stepped"), at("c_stepped")};
   momentum(ctx, x, parts, x, 0.25, stepped, moments, {}, {.use_nesterov = true});
+  const std::vector<TensorRef> descended{at("a_sgd"), at("b_sgd"), at("c_sgd")};
+  count_nonfinite(ctx, parts, at("nonfinite"));
+  const TensorRef counts[] = {at("nonfinite")};
+  update_loss_scale(ctx, at("loss_scale"), at("good_steps"), counts, at("scale_out"), at("good_steps_out"),
+                    at("grad_scale"), at("skip"));
+  sgd(ctx, x, parts, 0.25, descended, {}, {.grad_scale = at("grad_scale"), .skip = at("skip")});
+  const std::vector<TensorRef> adam_out{at("a_adam"), at("b_adam"), at("c_adam")};
+  const std::vector<TensorRef> first{at("a_adam1"), at("b_adam1"), at("c_adam1")};
+  const std::vector<TensorRef> second{at("a_adam2"), at("b_adam2"), at("c_adam2")};
+  const std::vector<TensorRef> squares{at("square_a"), at("square_b"), at("square_c")};
+  for (std::size_t i = 0; i < squares.size(); ++i) multiply(ctx, x[i], x[i], squares[i]);
+  adam(ctx, x, parts, x, squares, 1e-3, 0.9, 0.999, adam_out, first, second, {}, {}, {});
 }
 
 // --- products ----------------------------------------------------------------------------------------------

@@ -38,12 +38,16 @@ class AllFamilies {
   void output(const Context& ctx, const std::string& name, const Extents& extents, ElementType type = ElementType::f32);
 
   void make_elementwise(const Context& ctx);
+  void make_activations(const Context& ctx);
+  void make_norms(const Context& ctx);
   void make_lists(const Context& ctx);
   void make_products(const Context& ctx);
   void make_convolutions(const Context& ctx, const std::string& prefix, ElementType type);
   void make_sequences(const Context& ctx);
   void make_sparse_rows(const Context& ctx);
   void call_elementwise(const Context& ctx) const;
+  void call_activations(const Context& ctx) const;
+  void call_norms(const Context& ctx) const;
   void call_lists(const Context& ctx) const;
   void call_products(const Context& ctx) const;
   void call_convolutions(const Context& ctx, const std::string& prefix) const;

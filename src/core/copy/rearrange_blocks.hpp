@@ -25,13 +25,14 @@ class RearrangeBlocks {
   static constexpr int blocks = 4;
   std::int64_t first_team = 0;
 
-  /// Whether both sides have neighbours, along different axes, both axes are long enough for it, and loads are as wide
-  /// as the block, or wide enough to keep the memory busy.
+  /// Whether both sides have neighbours, along different axes, both axes are long enough for it, loads are as wide as
+  /// the block, or wide enough to keep the memory busy, and stores are no single elements, which lie a block apart.
   static bool suits(const Rearrangement& what) {
     constexpr int enough = 32, size = sizeof(From), enough_bytes = std::min(8, from_side * size);
     return what.rows >= enough && what.width >= enough &&
            ((what.from.x == 1 && what.to.row == 1) || (what.from.row == 1 && what.to.x == 1)) &&
-           widest_pack<from_side>(what, what.from, sizeof(From), what.from.x == 1) * size >= enough_bytes;
+           widest_pack<from_side>(what, what.from, sizeof(From), what.from.x == 1) * size >= enough_bytes &&
+           widest_pack<to_side>(what, what.to, sizeof(To), what.to.x == 1) > 1;
   }
 
   explicit RearrangeBlocks(const Rearrangement& what)

@@ -4,9 +4,11 @@
 
 #include "core/copy/copy_words.hpp"
 #include "core/copy/copy_words_host.hpp"
+#include "core/copy/permute_tiles.hpp"
 #include "core/copy/rearrange.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"
+#include "core/lanes/gpu_teams.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -41,23 +43,51 @@ std::optional<Rearrangement> as_rearrangement(const CopyPlan& plan) {
   return result;
 }
 
+/// Whether a GPU takes it by blocks or lines, whose threads take neighbours.
+bool has_long_lines(const Rearrangement& what) {
+  constexpr int long_line = 32;
+  return std::min(what.rows, what.columns()) >= long_line;
+}
+
+/// On a GPU, where neighbours lie along different axes. Returns whether it could.
+template <Backend B, class Word>
+bool turn(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
+  std::optional<Rearrangement> what = as_rearrangement(plan);
+  if (what) what->balance();
+  if (what && has_long_lines(*what)) {
+    rearrange<B, Word, Word>(ctx, labels.turned, *what);
+    return true;
+  }
+  using Tiles = PermuteTiles<Word>;
+  // Smaller ones where there are few, so that all multiprocessors have some.
+  const std::int64_t most =
+      std::clamp<std::int64_t>(plan.size / gpu_teams_at_once, Tiles::most_words / 4, Tiles::most_words);
+  const std::optional<TilePermutation> tiles = make_tile_permutation(plan, static_cast<int>(most));
+  if (tiles) launch_by_teams<B>(ctx, labels.turned, Tiles(plan, *tiles));
+  return tiles.has_value();
+}
+
 template <Backend B, class Word>
 void copy_words(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
-  if constexpr (sizeof(Word) <= 8) {
-    if (std::optional<Rearrangement> what = as_rearrangement(plan)) {
-      if constexpr (B == Backend::cuda) what->balance();
-      return rearrange<B, Word, Word>(ctx, labels.turned, *what);
-    }
-  }
   const std::string& label = plan.same_axes ? labels.words : labels.gather;
-  if constexpr (B != Backend::cuda) {
-    launch_by_items<B>(ctx, label, CopyWordsHost<Word>(plan));
-  } else if (!plan.same_axes) {
-    launch_by_items<B>(ctx, label, CopyWords<Word, false, std::int64_t>(plan));
-  } else if (plan.is_small()) {
-    launch_by_items<B>(ctx, label, CopyWords<Word, true, int>(plan));
+  if constexpr (B == Backend::cuda) {
+    if constexpr (sizeof(Word) <= 8) {
+      if (turn<B, Word>(ctx, labels, plan)) return;
+    }
+    if (!plan.same_axes) {
+      launch_by_items<B>(ctx, label, CopyWords<Word, false, std::int64_t>(plan));
+    } else if (plan.is_small()) {
+      launch_by_items<B>(ctx, label, CopyWords<Word, true, int>(plan));
+    } else {
+      launch_by_items<B>(ctx, label, CopyWords<Word, true, std::int64_t>(plan));
+    }
   } else {
-    launch_by_items<B>(ctx, label, CopyWords<Word, true, std::int64_t>(plan));
+    if constexpr (sizeof(Word) <= 8) {
+      if (const std::optional<Rearrangement> what = as_rearrangement(plan)) {
+        return rearrange<B, Word, Word>(ctx, labels.turned, *what);
+      }
+    }
+    launch_by_items<B>(ctx, label, CopyWordsHost<Word>(plan));
   }
 }
 

@@ -74,14 +74,16 @@ bool has_small_indices(const Loop& loop) {
   });
 }
 
-/// Whether a GPU should find elements of inputs by their positions although tiles would serve the loop: of 16-bit
-/// types, rows that are no whole packs beside inputs with neighbours in every row, which miss these rows' alignment.
-/// All that tiles could do is to take elements one by one. (Of wider types these are half as many, and folded rows are
-/// quicker.)
+/// Whether a GPU should find elements of inputs by their positions although tiles would serve the loop: short rows that
+/// are no whole packs all together, which folded into long rows leave one without; and, of 16-bit types, rows that are
+/// no whole packs beside inputs with neighbours in every row, which miss these rows' alignment. All that tiles could do
+/// is to take elements one by one. (Of wider types these are half as many, and folded rows are quicker.)
 bool gathers_well(const Loop& loop, Backend backend) {
-  if (backend != Backend::cuda || size_of(loop.type) > 2 || loop.rank == 0) return false;
-  if (!has_small_indices(loop) || !reads_in_order(loop)) return false;
+  if (backend != Backend::cuda || loop.rank == 0 || !has_small_indices(loop) || !reads_in_order(loop)) return false;
   const int last = loop.rank - 1, pack = tile_shape(backend, loop.type).pack;
+  constexpr std::int64_t short_row = 64;
+  if (loop.rank == 2 && loop.extent[last] < short_row && loop.size() % pack != 0) return true;
+  if (size_of(loop.type) > 2) return false;
   if (loop.extent[last] < pack || loop.extent[last] % pack == 0) return false;
   return std::all_of(loop.operand.begin(), loop.operand.begin() + loop.inputs, [&](const LoopOperand& operand) {
     return operand.data == nullptr || operand.stride[last] != 0 || is_single(loop, operand);

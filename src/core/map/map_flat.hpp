@@ -59,7 +59,7 @@ class MapFlat {
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     if constexpr (B == Backend::cuda) {
-      if (item < runs_) {
+      if (gpu_run > 1 && item < runs_) {
         // A warp's packs lie side by side.
         map_packs_apart<gpu_run>(head_ + ((item & ~std::int64_t{warp - 1}) * gpu_run + (item & (warp - 1))) * pack);
       } else if (item < runs_ + single_packs_) {
@@ -139,8 +139,12 @@ class MapFlat {
       for (int k = 0; k < inputs; ++k) {
         if (operand_[k].access > FlatAccess::packs) load_by_row(operand_[k], offset[k], in[k]);
       }
-    } else if (B == Backend::cuda && form == FlatForm::elements && N == pack && small_) {
-      gather_pack(static_cast<int>(at), in);
+    } else if constexpr (B == Backend::cuda && form == FlatForm::elements) {
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access != FlatAccess::gathered) load(k, at, in[k]);
+      }
+      N == pack&& small_ ? gather_pack(static_cast<int>(at), in) : gather_far(at, in);
     } else {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
@@ -164,7 +168,7 @@ class MapFlat {
       for (int i = 0; i < N; ++i) values[i] = value;
       return;
     }
-    if constexpr (form == FlatForm::elements) {
+    if constexpr (B != Backend::cuda && form == FlatForm::elements) {
       if (operand.access == FlatAccess::gathered) return gather(k, at, values);
     }
     if (N == pack && (form != FlatForm::elements || operand.access == FlatAccess::packs)) {
@@ -222,10 +226,6 @@ class MapFlat {
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void gather_pack(int at, A (&in)[inputs][N]) const {
     if constexpr (form == FlatForm::elements) {
-      PORTOPS_UNROLL
-      for (int k = 0; k < inputs; ++k) {
-        if (operand_[k].access != FlatAccess::gathered) load(k, at, in[k]);
-      }
       const int extent = static_cast<int>(stride_.extent[rank_ - 1]);
       RowPlace place;
       locate_row(at, place);
@@ -275,24 +275,38 @@ class MapFlat {
     });
   }
 
-  /// Of rows that are shorter than a pack: the next row is found by an addition, as long as the axis before has one.
+  /// Of rows that are shorter than a pack. Of two axes the place of each element is found by a division; else the next
+  /// row by an addition, as long as the axis before has one.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void gather_short_rows(int at, RowPlace place, A (&in)[inputs][N]) const {
     const int last = rank_ - 1, extent = static_cast<int>(stride_.extent[last]);
     T elements[inputs][N];
-    PORTOPS_UNROLL
-    for (int i = 0; i < N; ++i) {
+    if (rank_ == 2) {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) {
         if (operand_[k].access != FlatAccess::gathered) continue;
-        elements[k][i] = operand_[k].data[place.offset[k] + place.along * static_cast<int>(stride_.of[k][last])];
+        const int row_stride = static_cast<int>(stride_.of[k][0]), stride = static_cast<int>(stride_.of[k][1]);
+        PORTOPS_UNROLL
+        for (int i = 0; i < N; ++i) {
+          const int row = static_cast<int>(stride_.divisor[1].quotient(static_cast<std::uint32_t>(at + i)));
+          elements[k][i] = operand_[k].data[row * row_stride + (at + i - row * extent) * stride];
+        }
       }
-      if (++place.along < extent || i + 1 == N) continue;
-      place.along = 0;
-      if (last > 0 && ++place.row < static_cast<int>(stride_.extent[last - 1])) {
-        add_steps(place.offset, last - 1, 1);
-      } else {
-        locate_row(at + i + 1, place);
+    } else {
+      PORTOPS_UNROLL
+      for (int i = 0; i < N; ++i) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < inputs; ++k) {
+          if (operand_[k].access != FlatAccess::gathered) continue;
+          elements[k][i] = operand_[k].data[place.offset[k] + place.along * static_cast<int>(stride_.of[k][last])];
+        }
+        if (++place.along < extent || i + 1 == N) continue;
+        place.along = 0;
+        if (last > 0 && ++place.row < static_cast<int>(stride_.extent[last - 1])) {
+          add_steps(place.offset, last - 1, 1);
+        } else {
+          locate_row(at + i + 1, place);
+        }
       }
     }
     PORTOPS_UNROLL
@@ -303,34 +317,59 @@ class MapFlat {
     }
   }
 
-  /// Reads elements by their positions, which are worked out anew wherever a row of the last axis starts.
+  /// Reads elements of all inputs by their positions, which are worked out anew wherever a row of the last axis starts.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void gather_far(std::int64_t at, A (&in)[inputs][N]) const {
+    std::int64_t offset[inputs];
+    std::int64_t left = 0;
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) {
+      if (left == 0) left = locate(at + i, offset);
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) {
+        if (operand_[k].access != FlatAccess::gathered) continue;
+        in[k][i] = static_cast<A>(operand_[k].data[offset[k]]);
+        offset[k] += stride_.of[k][rank_ - 1];
+      }
+      --left;
+    }
+  }
+
+  /// The same of one input, on hosts.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void gather(int k, std::int64_t at, A (&values)[N]) const {
     const T* from = operand_[k].data;
     std::int64_t left = 0;
-    PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) {
-      if (left == 0) from = operand_[k].data + locate(k, at + i, left);
+      if (left == 0) {
+        std::int64_t offset[inputs];
+        left = locate(at + i, offset);
+        from = operand_[k].data + offset[k];
+      }
       values[i] = static_cast<A>(*from);
       from += stride_.of[k][rank_ - 1];
       --left;
     }
   }
 
-  /// The operand's offset at element `at`; `left` becomes the number of elements to the end of the row.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(int k, std::int64_t at, std::int64_t& left) const {
-    std::int64_t offset = 0;
+  /// The inputs' offsets at element `at`. Returns the number of elements to the end of its row.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(std::int64_t at, std::int64_t (&offset)[inputs]) const {
+    PORTOPS_UNROLL
+    for (int k = 0; k < inputs; ++k) offset[k] = 0;
+    std::int64_t left = 0;
+    PORTOPS_NO_UNROLL
     for (int axis = rank_ - 1; axis >= 0; --axis) {
       const std::int64_t extent = stride_.extent[axis];
       const std::int64_t outer = axis == 0            ? 0
                                  : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
                                                       : at / extent;
       const std::int64_t along = at - outer * extent;
-      offset += along * stride_.of[k][axis];
+      PORTOPS_UNROLL
+      for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
       if (axis == rank_ - 1) left = extent - along;
       at = outer;
     }
-    return offset;
+    return left;
   }
 
   F f_;

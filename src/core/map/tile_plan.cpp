@@ -3,9 +3,9 @@
 #include "core/map/tile_plan.hpp"
 
 #include "core/lanes/gpu_teams.hpp"
+#include "core/lanes/power_of_two.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -47,11 +47,6 @@ constexpr int most_lanes_along = 128;
 constexpr int least_lanes_along = 4;
 /// Shorter rows are not worth a GPU's tiles.
 constexpr std::int64_t gpu_least_columns = 32;
-
-int power_of_two_at_least(std::int64_t value, int most) {
-  if (value >= most) return most;
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
-}
 
 bool moves(const LoopOperand& operand, int axis) { return operand.stride[axis] != 0; }
 

@@ -25,6 +25,7 @@ class ReduceAlong {
   ReduceAlong(const F& f, const ReducePlan& plan, Partial<A>* partials)
       : f_(f),
         rows_(plan, partials),
+        dense_end_(end_of_dense_rows(plan)),
         groups_(plan.kept * plan.parts()),
         lane_bits_(std::countr_zero(static_cast<unsigned>(plan.lanes))) {}
 
@@ -43,7 +44,8 @@ class ReduceAlong {
     const T* const x = rows_.x.data + (active ? rows_.axes.kept_offset(rows_.x, group) : 0);
     const auto join_group = [this](A value, const auto& join) { return join_over_lanes(value, lanes(), join); };
     const int lane = static_cast<int>(thread) & (lanes() - 1);
-    const Partial<A> value = reduce(x, range, rows_.columns_before(group), lane, active, join_group);
+    const int before = active ? rows_.columns_before(group) : 0;
+    const Partial<A> value = reduce(x, range, before, lane, active, join_group);
     if (active && lane == 0) {
       rows_.out.data[rows_.axes.kept_offset(rows_.out, group)] = static_cast<T>(f_.finish(value));
     }
@@ -74,6 +76,18 @@ class ReduceAlong {
 
  private:
   static constexpr int widest_pack = reduce_along_pack_bytes / static_cast<int>(sizeof(T));
+
+  /// Where x's rows end, if they follow each other without gaps: packs before it can be read though they are of two
+  /// rows. Else nothing is before it.
+  static const T* end_of_dense_rows(const ReducePlan& plan) {
+    const ReducePlan::Operand& x = plan.operand[reduction_x];
+    std::int64_t dense = plan.columns;
+    for (int axis = plan.kept_rank - 1; axis >= 0; --axis) {
+      if (x.stride[axis] != dense) return nullptr;
+      dense *= plan.extent[axis];
+    }
+    return reinterpret_cast<const T*>(x.data) + dense;
+  }
 
   /// Whether rows of such packs may be shifted.
   template <class Access>
@@ -145,8 +159,10 @@ class ReduceAlong {
       const int column = first + b * step;
       if (column >= end) continue;
       const T* const from = Access::at(row, column, rows_.x.column_stride);
-      if (!can_shift<Access> || !rows_.shifted || (column >= begin && column + Access::width <= end)) {
+      const bool is_whole = !can_shift<Access> || !rows_.shifted || (column >= begin && column + Access::width <= end);
+      if (is_whole || from + Access::width <= dense_end_) {
         Access::load(loaded[b], from, rows_.x.column_stride, Access::count(rows_.pack));
+        if (!is_whole) keep_columns(loaded[b], begin - column, end - column);
       } else {
         PORTOPS_UNROLL
         for (int i = 0; i < Access::width; ++i) {
@@ -158,6 +174,15 @@ class ReduceAlong {
     for (int b = 0; b < batch; ++b) {
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) sums[i] = f_.add(sums[i], static_cast<A>(loaded[b][i]));
+    }
+  }
+
+  /// Of a pack's elements those in [begin, end); the others add nothing.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void keep_columns(Word<T, N>& word, int begin, int end) const {
+    PORTOPS_UNROLL
+    for (int i = 0; i < N; ++i) {
+      if (i < begin || i >= end) word.set(i, static_cast<T>(f_.fill()));
     }
   }
 
@@ -194,6 +219,7 @@ class ReduceAlong {
 
   F f_;
   ReduceRows<T> rows_;
+  const T* dense_end_;
   std::int64_t groups_;
   int lane_bits_;
 };

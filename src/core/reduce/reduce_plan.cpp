@@ -3,6 +3,7 @@
 #include "core/reduce/reduce_plan.hpp"
 
 #include "core/lanes/gpu_teams.hpp"
+#include "core/lanes/power_of_two.hpp"
 #include "core/reduce/close_rows.hpp"
 
 #include <algorithm>
@@ -28,11 +29,6 @@ constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_colu
 /// Threads of which more would only wait, where each result had 32.
 constexpr std::int64_t enough_threads = std::int64_t{1} << 18;
 constexpr int warp = 32;
-
-int power_of_two_at_least(std::int64_t value, int most) {
-  if (value >= most) return most;
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
-}
 
 void set_axes(ReducePlan& plan, const Loop& loop) {
   const int last = loop.rank - 1;
@@ -82,11 +78,14 @@ std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t
 /// The most bytes of a row that is taken in tiles.
 constexpr std::int64_t most_close_bytes = reduce_tile_bytes / 64;
 
-/// Where rows too long for tiles are no whole packs: has them shifted.
+/// Where rows too long for tiles are no whole packs: has them shifted, if packs that divide them are narrow, or rows so
+/// long that what their ends take is little. (Others are read as fast, by fewer instructions.)
 void shift_long_rows(ReducePlan& plan, ElementType type) {
+  constexpr std::int64_t narrow_pack_bytes = 2, long_row_bytes = 1 << 16;
   const auto size = static_cast<std::int64_t>(size_of(type));
   ReducePlan::Operand& x = plan.operand[reduction_x];
   if (plan.direction != Direction::along || plan.runs > 1 || x.column_stride != 1) return;
+  if (plan.pack * size > narrow_pack_bytes && plan.columns * size < long_row_bytes) return;
   if (plan.pack * size == reduce_along_pack_bytes || plan.columns * size <= most_close_bytes) return;
   plan.shifted = true;
   plan.pack = reduce_along_pack_bytes / static_cast<int>(size);
@@ -102,6 +101,13 @@ void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
   plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
   if (plan.kept * warp < enough_threads && packs >= batch * reduce_along_threads) {
     plan.lanes = reduce_along_threads;
+  }
+  if (plan.shifted && plan.lanes <= warp) {
+    // Their first and last packs take longest: lanes that have as many packs as the others of their row.
+    const auto idle = [&](int lanes) { return ceil_div(packs, lanes) * lanes - packs; };
+    for (int lanes = plan.lanes / 2; lanes >= few_lanes && plan.kept * lanes >= enough_threads; lanes /= 2) {
+      if (idle(lanes) < idle(plan.lanes)) plan.lanes = lanes;
+    }
   }
   const int groups = reduce_along_threads / plan.lanes;
   const std::int64_t step = plan.lanes * plan.pack;

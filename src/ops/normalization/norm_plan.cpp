@@ -3,10 +3,10 @@
 #include "ops/normalization/norm_plan.hpp"
 
 #include "core/lanes/gpu_teams.hpp"
+#include "core/lanes/power_of_two.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <vector>
 
 namespace portops::impl {
@@ -15,11 +15,6 @@ namespace {
 /// Teams that keep a GPU busy until the last one: results are cut into parts where there are fewer.
 constexpr std::int64_t enough_teams = 1024, wanted_teams = 2048;
 constexpr int warp = 32;
-
-int power_of_two_at_least(std::int64_t value, int least, int most) {
-  const std::int64_t clamped = std::clamp<std::int64_t>(value, least, most);
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(clamped)));
-}
 
 /// Whether images, `least_images` or more so that what columns leave is little beside them, consist of planes that
 /// follow each other in memory and would be read by narrow packs, or in pieces of less than a few lines of memory.
@@ -135,7 +130,7 @@ NormPlan make_norm_plan(const Loop& loop, int inputs, Backend backend) {
   plan.row_packs = plan.rows.columns / plan.rows.pack;
   plan.terms = plan.rows.runs * plan.row_packs;
   const int batch = std::max(norm_values(static_cast<int>(size_of(loop.type))) / plan.rows.pack, 1);
-  plan.threads = power_of_two_at_least(ceil_div(plan.terms, batch), warp, norm_most_threads);
+  plan.threads = std::max(power_of_two_at_least(ceil_div(plan.terms, batch), norm_most_threads), warp);
   const std::int64_t wanted = plan.rows.kept < enough_teams ? ceil_div(wanted_teams, plan.rows.kept) : 1;
   const std::int64_t step = std::int64_t{plan.threads} * batch;
   const std::int64_t chain = backend == Backend::cuda ? norm_chain : norm_host_chain;

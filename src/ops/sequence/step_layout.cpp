@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/step_layout.hpp"
 
+#include "core/lanes/power_of_two.hpp"
+
 #include <algorithm>
+#include <bit>
 
 namespace portops::impl {
 namespace {
 
 constexpr int most_lanes = 32;
 
-int lanes_of(const StepColumns& columns) {
-  const std::int64_t packs = std::max<std::int64_t>(columns.columns / columns.pack, 1);
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(packs, most_lanes))));
-}
+int lanes_of(const StepColumns& columns) { return power_of_two_at_least(columns.columns / columns.pack, most_lanes); }
 
 /// Removes axes of extent 1, and merges those that all operands step over alike.
 void merge_axes(StepLayout& layout) {
@@ -103,9 +103,7 @@ StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int6
   const int lanes = lanes_of(columns);
   // Where rows are short, neighbouring rows are to be read by neighbouring threads.
   const std::int64_t of_thread = lanes < 8 ? 2 : rows_of_thread;
-  const auto wanted =
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(mean_rows, of_thread), 1)));
-  const int slots = static_cast<int>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(step_threads / lanes)));
+  const int slots = power_of_two_at_least(ceil_div(mean_rows, of_thread), step_threads / lanes);
   lane_bits_ = std::countr_zero(static_cast<unsigned>(lanes));
   group_bits_ = lane_bits_ + std::countr_zero(static_cast<unsigned>(slots));
   column_blocks_ = ceil_div(columns_, static_cast<std::int64_t>(lanes) * pack_);

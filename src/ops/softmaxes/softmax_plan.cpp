@@ -3,9 +3,9 @@
 #include "ops/softmaxes/softmax_plan.hpp"
 
 #include "core/lanes/gpu_teams.hpp"
+#include "core/lanes/power_of_two.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace portops::impl {
@@ -29,10 +29,6 @@ constexpr std::int64_t wanted_teams = 1024;
 constexpr std::int64_t host_few_columns = 64;
 /// So many rows keep all cores of a host busy.
 constexpr std::int64_t host_many_rows = 64;
-
-int power_of_two_at_least(std::int64_t value, int most) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
-}
 
 /// The packs of a row by which a GPU's lanes take it.
 struct RowPacks {

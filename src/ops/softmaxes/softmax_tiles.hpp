@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/spaces.hpp"
+#include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/reduce/rows.hpp"
@@ -17,6 +18,7 @@ namespace portops::impl {
 /// The same as SoftmaxAlong for short rows that lie one behind the other in memory, where packs of a row would be
 /// narrow: a team copies a tile of rows into its scratch, by packs that may reach from a row into the next one. There a
 /// group of lanes takes each row, each lane every lanes-th column, and results go to memory as the rows came from it.
+/// Of many rows that one thread can keep several of, it takes these one after the other.
 template <Backend B, class T, class F>
 class SoftmaxTiles {
  public:
@@ -39,6 +41,8 @@ class SoftmaxTiles {
     for (int k = 0; k < F::inputs; ++k) in_packs_[k] = has_packs(rows.in[k]);
     const std::int64_t lanes = ceil_div(columns_, most_numbers);
     lane_bits_ = std::bit_width(static_cast<unsigned>(lanes - 1));
+    rounds_ = static_cast<int>(
+        std::clamp<std::int64_t>(kept_ / (threads * 2 * gpu_teams_at_once), 1, std::max(most_numbers / columns_, 1)));
   }
 
   std::int64_t teams() const { return ceil_div(kept_, tile_rows()); }
@@ -51,15 +55,48 @@ class SoftmaxTiles {
     const int rows = kept_ - first_row < tile_rows() ? static_cast<int>(kept_ - first_row) : tile_rows();
     const std::int64_t start = first_row * columns_;
     const int elements = rows * columns_;
-    const int row = team.team_rank() >> lane_bits_, lane = team.team_rank() & (lanes() - 1);
-    const bool finishes = row < rows && lane == 0;
-    const SoftmaxRow of_row = rows_.row(first_row + (row < rows ? row : 0), 0, 0);
-    auto asked = ask(rows_.f, of_row, finishes);
+    const int lane = team.team_rank() & (lanes() - 1);
+    const auto row_at = [&](int row) { return rows_.row(first_row + (row < rows ? row : 0), 0, 0); };
+    const auto finishes = [&](int row) { return row < rows && lane == 0; };
+    int row = team.team_rank() >> lane_bits_;
+    auto asked = ask(rows_.f, row_at(row), finishes(row));
     load(tile, start, elements, team.team_rank());
-    ask_more(rows_.f, of_row, finishes, asked);
+    ask_more(rows_.f, row_at(row), finishes(row), asked);
     team.team_barrier();
+    PORTOPS_NO_UNROLL
+    for (int round = 0; round < rounds_; ++round) {
+      take(tile, row, row < rows, lane, row_at(row), asked, finishes(row));
+      if (round + 1 == rounds_) break;
+      row += threads >> lane_bits_;
+      asked = ask(rows_.f, row_at(row), finishes(row));
+      ask_more(rows_.f, row_at(row), finishes(row), asked);
+    }
+    if constexpr (F::writes) {
+      team.team_barrier();
+      store(tile, start, elements, team.team_rank());
+    }
+  }
 
-    const int count = row < rows ? ((columns_ - lane - 1) >> lane_bits_) + 1 : 0;
+ private:
+  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
+  static constexpr int most_lanes = 32;
+  /// Numbers that a thread has of an input. As few lanes as can have a row share it: what they do besides is the same
+  /// for one number.
+  static constexpr int most_numbers = softmax_kept_numbers(sizeof(T)) / F::inputs;
+  /// Packs of an input that a thread copies.
+  static constexpr int batch = most_numbers / pack;
+  static_assert(most_numbers % pack == 0);
+
+  /// Scratch is aligned to half a pack.
+  struct Halves {
+    Word<T, pack / 2> half[2];
+  };
+
+  /// A row of the tile, if it exists: in scratch, where results replace the first input.
+  template <class Asked>
+  KOKKOS_FORCEINLINE_FUNCTION void take(T* tile, int row, bool is_row, int lane, const SoftmaxRow& of_row, Asked& asked,
+                                        bool finishes) const {
+    const int count = is_row ? ((columns_ - lane - 1) >> lane_bits_) + 1 : 0;
     T* const own = tile + row * columns_ + lane;
     A numbers[F::inputs][most_numbers];
     const auto exists = [&](int i) { return i < count; };
@@ -82,25 +119,8 @@ class SoftmaxTiles {
         if (i % softmax_some == 0 && !exists(i)) break;
         if (exists(i)) own[i << lane_bits_] = static_cast<T>(numbers[0][i]);
       }
-      team.team_barrier();
-      store(tile, start, elements, team.team_rank());
     }
   }
-
- private:
-  static constexpr int pack = gpu_pack_bytes / static_cast<int>(sizeof(T));
-  static constexpr int most_lanes = 32;
-  /// Numbers that a thread has of an input. As few lanes as can have a row share it: what they do besides is the same
-  /// for one number.
-  static constexpr int most_numbers = softmax_kept_numbers(sizeof(T)) / F::inputs;
-  /// Packs of an input that a thread copies.
-  static constexpr int batch = most_numbers / pack;
-  static_assert(most_numbers % pack == 0);
-
-  /// Scratch is aligned to half a pack.
-  struct Halves {
-    Word<T, pack / 2> half[2];
-  };
 
   /// Whether packs of tiles are aligned: the rows of a tile are a multiple of eight.
   template <class E>
@@ -109,7 +129,7 @@ class SoftmaxTiles {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
-  KOKKOS_FORCEINLINE_FUNCTION int tile_rows() const { return threads >> lane_bits_; }
+  KOKKOS_FORCEINLINE_FUNCTION int tile_rows() const { return (threads >> lane_bits_) * rounds_; }
   KOKKOS_FORCEINLINE_FUNCTION int tile_elements() const { return tile_rows() * columns_; }
 
   /// Copies the tile's elements of all inputs into scratch.
@@ -166,6 +186,7 @@ class SoftmaxTiles {
   std::int64_t kept_;
   int columns_;
   int lane_bits_;
+  int rounds_;  ///< in which a group of lanes takes its rows
 };
 
 }  // namespace portops::impl

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/all_families.hpp"
 #include "support/kokkos_events.hpp"
 
 #include <portops/ops/add.hpp>
@@ -130,6 +131,19 @@ TYPED_TEST(CallContractTest, labels_every_kernel_and_allocation) {
     allocates = allocates || !allocations.empty();
   }
   EXPECT_TRUE(allocates) << "the sums of broadcast operands need a temporary";
+}
+
+TYPED_TEST(CallContractTest, holds_for_every_operator) {
+  const AllFamilies families(this->ctx, 3);
+  const Levels levels = AllFamilies::make_levels();
+  families.call(this->ctx, levels);  // what is made once is not a call's
+  Kokkos::fence();
+  const auto events = events_of([&] { families.call(this->ctx, levels); });
+  for (const Event& fence : of_kind(events, Kind::fence)) ADD_FAILURE() << "fences: " << fence.name;
+  for (const Event& copy : of_kind(events, Kind::copy)) ADD_FAILURE() << "copies: " << copy.name;
+  for (const Event& kernel : of_kind(events, Kind::kernel)) {
+    EXPECT_EQ(kernel.device, tools::device_id(this->space)) << kernel.name;
+  }
 }
 
 TYPED_TEST(CallContractTest, never_fences_and_copies_nothing) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/lanes/exponential.hpp"
+#include "core/lanes/reciprocal.hpp"
 #include "ops/activations/activation.hpp"
 #include "ops/activations/tanh/tanh_kernels.hpp"
 
@@ -15,6 +16,7 @@ struct Tanh {
 
   KOKKOS_FORCEINLINE_FUNCTION static A value(A x) {
     const A m = exp_minus_one<T>(A(-2) * Kokkos::abs(x));
+    if constexpr (sizeof(T) == 2) return Kokkos::copysign(m * reciprocal(A(2) + m), x);
     return Kokkos::copysign(m / (A(2) + m), x);
   }
   KOKKOS_FORCEINLINE_FUNCTION static A gradient(A out, A out_grad) { return out_grad * Kokkos::fma(-out, out, A(1)); }

@@ -50,6 +50,8 @@ bool are_planes(const ConvolutionTensors& t) {
 bool is_ieee_f32(const Context& ctx, ElementType type) { return type == ElementType::f32 && ctx.math() == Math::ieee; }
 /// Of these, extents below this one leave tiles of products mostly empty.
 constexpr std::int64_t least_of_f32 = 64;
+/// The same of the products of groups, of any type.
+constexpr std::int64_t least_of_group = 16;
 
 /// Elements from an image to the next; 0 where there is one.
 std::int64_t image_distance(const TensorRef& tensor) { return tensor.extent(0) > 1 ? tensor.stride(0) : 0; }
@@ -95,6 +97,7 @@ bool is_pointwise(const Windows& w) {
 bool suits_products(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
   if (ctx.backend() != Backend::cuda || !is_pointwise(windows)) return false;
   const std::int64_t m = windows.group_out_channels(), k = windows.group_channels();
+  if (windows.groups > 1 && std::min(m, k) < least_of_group) return false;
   if (is_ieee_f32(ctx, t.x.type()) && std::min({m, k, windows.pixels()}) < least_of_f32) return false;
   const bool is_matrix = has_rows(windows, t.weight) || has_exchanged_rows(windows, t.weight);
   return is_matrix && (are_pixels(t) || are_planes(t));

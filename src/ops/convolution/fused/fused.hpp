@@ -53,6 +53,13 @@ inline bool fills_chunks(const Windows& windows, ElementType type) {
   return run * 2 >= ceil_div(run, chunk) * chunk;
 }
 
+/// Whether these fill them well enough for the path, whose blocks work on zeros otherwise: half of them or, where
+/// finding and reading a sample takes most of the time, 16 channels.
+inline bool has_long_runs(const Windows& windows, const ConvolutionTensors& tensors) {
+  constexpr std::int64_t least_sampled = 16;
+  return fills_chunks(windows, tensors.x.type()) || (tensors.offset && windows.channel_run() >= least_sampled);
+}
+
 /// Whether this build, the context's device and the call allow it.
 bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 

@@ -4,10 +4,10 @@
 
 #include "core/check/check.hpp"
 #include "core/lanes/gpu_teams.hpp"
+#include "core/lanes/power_of_two.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -24,10 +24,6 @@ constexpr std::int64_t longest_shifted_row = std::int64_t{1} << 18;
 constexpr std::int64_t enough_rows = 64;
 /// Of a host: rows that are enough for its threads, and columns that stay in a cache of each.
 constexpr std::int64_t host_rows = 64, host_columns = 1 << 15, host_rows_of_item = 16;
-
-int power_of_two_at_least(std::int64_t value, int most) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(value, 1, most))));
-}
 
 /// Rows that a team adds up where columns have a kernel of their own: enough teams for a GPU, but not for few rows
 /// each.

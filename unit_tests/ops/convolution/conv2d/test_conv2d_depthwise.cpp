@@ -65,6 +65,13 @@ TEST_P(Conv2dDepthwiseTest, equals_the_reference_for_every_window) {
   }
 }
 
+TEST_P(Conv2dDepthwiseTest, equals_the_reference_for_windows_of_one_tap) {
+  for (const std::int64_t channels : {1, 6, 31, 32, 70}) {
+    check({.images = 3, .channels = channels, .height = 9, .width = 11, .kernel = {1, 1}});
+    check({.channels = channels, .height = 9, .width = 40, .kernel = {1, 1}, .padding = {1, 2}, .dilation = {2, 3}});
+  }
+}
+
 TEST_P(Conv2dDepthwiseTest, equals_the_reference_for_every_number_of_channels) {
   // Around packs of 2 and 8 channels and blocks of 32 and 64.
   for (const std::int64_t channels : {1, 2, 7, 24, 31, 33, 64, 70, 80, 130}) {

@@ -42,6 +42,9 @@ const std::vector<DeformConv2dCase> cases{
     // A part of one chunk.
     {.images = 2, .channels = 8, .height = 12, .width = 20, .out_channels = 70},
     {.images = 1, .channels = 27, .height = 12, .width = 20, .out_channels = 130, .deformable_groups = 1},
+    // Runs of 16 channels and a few more.
+    {.images = 2, .channels = 64, .height = 9, .out_channels = 64, .groups = 4, .deformable_groups = 4},
+    {.images = 1, .channels = 96, .height = 9, .out_channels = 24, .groups = 2, .deformable_groups = 4},
     // Padded runs of channels: more of them than images, and less.
     {.images = 2, .channels = 240, .height = 4, .out_channels = 24, .groups = 6, .deformable_groups = 6},
     {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4, .deformable_groups = 2}};

@@ -290,6 +290,32 @@ TEST_P(MatmulTest, follows_the_formula_for_nan_and_inf) {
   }
 }
 
+/// Where tensor cores take f32 as three bf16 numbers: as the page says of numbers below 2^-110, and of large ones.
+TEST_P(MatmulTest, keeps_its_error_near_the_ends_of_the_range_of_f32) {
+  need_type<float>();
+  constexpr std::int64_t rows = 132, inner = 516, columns = 68;
+  for (const auto& [of_x, of_y] : {std::pair{0x1p-122, 1.0}, {0x1p-108, 0x1p-12}, {0x1p+127, 0x1p-24}}) {
+    MatmulProblem<float> problem(ctx, {rows, inner}, {inner, columns});
+    problem.x.fill([&](std::int64_t i) { return of_x * (static_cast<double>(i * 37 % 1009) / 1009.0 - 0.4); });
+    problem.y.fill([&](std::int64_t i) { return of_y * (static_cast<double>(i * 53 % 997) / 997.0 - 0.6); });
+    matmul(ctx, problem.x, problem.y, problem.out);
+    problem.out.download();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        double sum = 0.0, magnitude = 0.0, absolute = 0.0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const double a = problem.x[i * inner + k], b = problem.y[k * columns + j];
+          sum += a * b;
+          magnitude += std::abs(a * b);
+          absolute += 0x1p-134 * (std::abs(a) + std::abs(b));
+        }
+        const double tolerance = 3.0 * inner * 0x1p-24 * magnitude + absolute + inner * 0x1p-149;
+        ASSERT_NEAR(problem.out[i * columns + j], sum, tolerance) << of_x << ", " << i << ", " << j;
+      }
+    }
+  }
+}
+
 TEST_P(MatmulTest, gives_the_same_bits_again_in_deterministic_mode) {
   const Context deterministic = Context(ctx).deterministic(true);
   for_each_type([&]<class T>() {

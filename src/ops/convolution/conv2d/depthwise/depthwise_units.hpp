@@ -16,15 +16,19 @@
 
 namespace portops::impl {
 
-/// Whether windows are K × K, of those that kernels are made for.
+/// Whether windows are K × K, of those that kernels are made for. One tap with strides leaves out pixels of x, which
+/// its gradient's blocks do not.
 inline bool has_depthwise_window(const Windows& w) {
-  return w.kernel_height == w.kernel_width && (w.kernel_width == 3 || w.kernel_width == 5 || w.kernel_width == 7);
+  if (w.kernel_height != w.kernel_width) return false;
+  if (w.kernel_width == 1) return w.stride_y == 1 && w.stride_x == 1;
+  return w.kernel_width == 3 || w.kernel_width == 5 || w.kernel_width == 7;
 }
 
 /// Calls action.operator()<K>() for such windows.
 template <class Action>
 void with_depthwise_window(const Windows& w, const Action& action) {
   switch (w.kernel_width) {
+    case 1: return action.template operator()<1>();
     case 3: return action.template operator()<3>();
     case 5: return action.template operator()<5>();
     default: return action.template operator()<7>();
@@ -65,9 +69,10 @@ struct DepthwiseCall {
   }
   /// Whether sums of windows of K × K go by DepthwiseTiles, where pixels share what they read: where channels are
   /// neighbours, or windows of planes so large, and elements so small, that these are worth turning. Small elements
-  /// that few windows share are read faster in strips.
+  /// that few windows share are read faster in strips, and so is what none share.
   static constexpr bool prefers_tiles(int K, int step, bool has_channels_last, std::size_t element_bytes) {
     const bool is_small = element_bytes == 2;
+    if (K == 1) return false;
     return has_channels_last ? !(is_small && K == 3 && step == 2) : is_small && K == 5 && step == 1;
   }
   bool goes_by_tiles(std::size_t element_bytes) const {

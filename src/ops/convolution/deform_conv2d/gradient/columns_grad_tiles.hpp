@@ -30,12 +30,13 @@ class ColumnsGradTiles {
   static constexpr int blocks = 3;
   std::int64_t first_team = 0;
 
-  /// Whether the step is one that it can take, and that fills its chunks. It reads a pixel of x for samples outside
-  /// too.
+  /// Whether the step is one that it can take, and that fills enough of its chunks. It reads a pixel of x for samples
+  /// outside too.
   static bool suits(const Windows& windows) {
+    constexpr std::int64_t least_run = 16;
     const std::int64_t run = windows.channel_run();
     constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-    return size <= 4 && windows.area() > 0 && run % vector == 0 && 2 * run >= chunk &&
+    return size <= 4 && windows.area() > 0 && run % vector == 0 && run >= least_run &&
            windows.pixels() * windows.column() * size / vector_bytes < UINT32_MAX && windows.area() < INT32_MAX &&
            windows.taps() < INT32_MAX;
   }
