@@ -25,4 +25,5 @@ def cases(device):
     # Shapes that nobody looked at while the kernels were made.
     return listed + [Multiply(op, t, *shapes) for op in ("multiply", "multiply_grad")
                      for t, shapes in (("f32", ((4097, 777), (4097, 1))), ("f16", ((33, 65, 1023), (65, 1))),
-                                       ("f32", ((5, 3, 640, 480), (5, 1, 640, 480))))]
+                                       ("f32", ((5, 3, 640, 480), (5, 1, 640, 480))), ("f16", ((4100001, 3), (3,))),
+                                       ("f16", ((3000000, 6), (3000000, 1))))]

@@ -282,8 +282,8 @@ TEST_P(MapPlanTest, gathers_operands_where_rows_are_too_short_for_tiles) {
 
 TEST_P(MapPlanTest, gathers_short_rows_that_are_no_whole_packs_all_together) {
   if (backend() != Backend::cuda) GTEST_SKIP() << "a rule of GPUs";
-  EXPECT_TRUE(impl::is_flat(loop({10001, 7}, {7}, {}, {10001, 7}), backend()));
-  EXPECT_FALSE(impl::is_flat(loop({10000, 7}, {7}, {}, {10000, 7}), backend())) << "folded into long rows";
+  EXPECT_TRUE(impl::is_flat(loop({10001, 7}, {10001, 7}, {7}, {10001, 7}), backend()));
+  EXPECT_FALSE(impl::is_flat(loop({10000, 7}, {10000, 7}, {7}, {10000, 7}), backend())) << "folded into long rows";
 }
 
 TEST_P(MapPlanTest, goes_by_rows_where_a_pack_takes_one_value_or_one_pack_of_what_is_broadcast) {
