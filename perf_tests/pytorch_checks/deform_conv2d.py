@@ -4,7 +4,8 @@
 
 torchvision's operator and its gradients by autograd are computed in float64 from the same elements; every element of
 portops' results must agree with them up to a few roundings of its type, relative to the sum of the magnitudes of its
-terms. Deterministic calls must give the same bits twice. The first grid is one of attributes, with the rest drawn at
+terms, or to a few halves of what lies between two numbers below the normal ones: gradients of columns are rounded to the
+type before they meet differences of samples. Deterministic calls must give the same bits twice. The first grid is one of attributes, with the rest drawn at
 random; the second is one of the rest. The third one has shapes that go ways of their own: depthwise, few channels,
 many groups, many output channels, many images.
 
@@ -111,7 +112,9 @@ class DeformConv2dCheck(Check):
         outputs = self.outputs_of(name, op, values, expected, layout)
         for out, actual in outputs.items():
             errors = relative_errors(actual, expected[out], sums[out])
-            self.judge(f"{name}: {out}", actual, expected[out], ~(errors <= tolerance))
+            info = torch.finfo(actual.dtype)
+            near = (actual.double() - expected[out]).abs() <= 8 * (info.smallest_normal * info.eps / 2)
+            self.judge(f"{name}: {out}", actual, expected[out], ~((errors <= tolerance) | near))
         if mode.deterministic:
             for out, again in self.outputs_of(name, op, values, expected, layout).items():
                 self.judge(f"{name}: {out} again", again, outputs[out], again != outputs[out])

@@ -44,11 +44,15 @@ std::int64_t volume_of(const Axes& axes, int rank) {
 }
 
 /// Sets the distances in a tile's scratch, and returns the words that it takes. Neighbours in `from`, which lie along
-/// `fastest`, meet in different banks: an odd number of words of 4 bytes, or more, lies between them.
+/// `fastest`, meet in different banks: an odd number of words of 4 bytes, or more, lies between them, unless that takes
+/// much more room; then two at most meet.
 std::int64_t lay_out_scratch(Axes& axes, int rank, int fastest, int word_bytes) {
   std::int64_t pitch = 1;
   for (int i = 0; i < rank; ++i) {
-    if (i == fastest && i > 0) pitch = word_bytes == 2 ? 2 * ((pitch + 1) / 2 | 1) : pitch | 1;
+    if (i == fastest && i > 0) {
+      const std::int64_t padded = word_bytes == 2 ? 2 * ((pitch + 1) / 2 | 1) : pitch | 1;
+      if (padded <= most_scratch(pitch)) pitch = padded;
+    }
     axes[i].scratch = static_cast<int>(pitch);
     pitch *= axes[i].tile;
   }
@@ -86,16 +90,12 @@ std::optional<TilePermutation> make_tile_permutation(const CopyPlan& plan, int m
   // The longest lines whose box fits.
   const Axes whole = result.axis;
   Axes& axes = result.axis;
-  const auto fits = [&] {
-    if (volume_of(axes, rank) > most) return false;
-    return lay_out_scratch(axes, rank, result.in_from[0], plan.word_bytes) <= most_scratch(most);
-  };
   for (std::int64_t line = 64;; line /= 2) {
     if (line * plan.word_bytes < least_line_bytes) return {};
     axes = whole;
     lengthen(axes, in_to, rank, line);
     lengthen(axes, result.in_from, rank, line);
-    if (fits()) break;
+    if (volume_of(axes, rank) <= most) break;
   }
   // What is left of the room makes the shorter lines longer.
   for (;;) {
@@ -109,7 +109,7 @@ std::optional<TilePermutation> make_tile_permutation(const CopyPlan& plan, int m
       lengthen(axes, from_first ? in_to : result.in_from, rank, 2 * std::max(of_from, of_to));
     }
     if (volume_of(axes, rank) == volume) break;
-    if (!fits()) {
+    if (volume_of(axes, rank) > most) {
       axes = before;
       break;
     }
