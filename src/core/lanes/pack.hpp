@@ -170,20 +170,6 @@ KOKKOS_INLINE_FUNCTION void copy_pack(A (&values)[N], const A* from) {
   }
 }
 
-/// Writes 16 bytes of a GPU's memory by one instruction, whatever lies between the numbers' computations: nvcc takes
-/// such a store apart where one of them branches, as a division does.
-template <class T, int N>
-KOKKOS_FORCEINLINE_FUNCTION void store_at_once(T* to, const Pack<T, N>& pack) {
-#if defined(__CUDA_ARCH__)
-  const auto words = Kokkos::bit_cast<uint4>(pack);
-  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(words.x),
-               "r"(words.y), "r"(words.z), "r"(words.w)
-               : "memory");
-#else
-  *reinterpret_cast<Pack<T, N>*>(to) = pack;
-#endif
-}
-
 /// Writes a whole pack of neighbours, each element rounded once. For a GPU `to` must be aligned to 16 bytes.
 template <Backend B, class T, int N>
 KOKKOS_INLINE_FUNCTION void store_pack(T* to, const Arithmetic<T> (&values)[N], [[maybe_unused]] bool streaming) {
@@ -191,10 +177,27 @@ KOKKOS_INLINE_FUNCTION void store_pack(T* to, const Arithmetic<T> (&values)[N], 
     Pack<T, N> result;
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) result.element[i] = static_cast<T>(values[i]);
-    store_at_once(to, result);
+    *reinterpret_cast<Pack<T, N>*>(to) = result;
   } else {
     KOKKOS_IF_ON_HOST((host::store<T, N>(to, values, streaming);))
   }
+}
+
+/// The same of a GPU by one instruction, whatever lies between the numbers' computations: nvcc takes such a store apart
+/// where one of them branches, as a division does, and each sector of memory is then written several times.
+template <class T, int N>
+KOKKOS_FORCEINLINE_FUNCTION void store_pack_at_once(T* to, const Arithmetic<T> (&values)[N]) {
+#if defined(__CUDA_ARCH__)
+  Pack<T, N> rounded;
+  PORTOPS_UNROLL
+  for (int i = 0; i < N; ++i) rounded.element[i] = static_cast<T>(values[i]);
+  const auto words = Kokkos::bit_cast<uint4>(rounded);
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(words.x),
+               "r"(words.y), "r"(words.z), "r"(words.w)
+               : "memory");
+#else
+  store_pack<Backend::cuda, T, N>(to, values, false);
+#endif
 }
 
 /// Writes the first `count` elements of a pack, each `stride` from the last.

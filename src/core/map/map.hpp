@@ -40,7 +40,7 @@ inline unsigned inputs_in_packs_of(const TilePlan& plan, int inputs) {
 /// F is a functor `void operator()(const A (&in)[inputs], A (&out)[outputs]) const` on numbers of type Arithmetic<T>,
 /// with the constants `inputs`, `outputs` and `sums`, which says whether outputs may be summed. It may name the sets of
 /// inputs that deserve a kernel of their own, `inputs_in_packs`: see input_set.hpp, which has the usual ones. And it
-/// may say that it `computes_long`: see map_flat.hpp.
+/// may say that it `computes_long`, and that it `branches`: see map_flat.hpp.
 template <Backend B, class T, class F>
 void map(const Context& ctx, const MapLabels& labels, const F& f, const Loop& loop) {
   if (loop.size() == 0) {

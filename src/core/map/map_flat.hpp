@@ -14,6 +14,10 @@ namespace portops::impl {
 template <class F>
 inline constexpr bool computes_long = requires { requires F::computes_long; };
 
+/// Whether a functor says that it computes by branches: see store_pack_at_once().
+template <class F>
+inline constexpr bool branches = requires { requires F::branches; };
+
 /// outputs = f(inputs) over a FlatPlan.
 ///
 /// The first work items take a run of packs each (one or two on a GPU, more on a host). What is left are the packs
@@ -26,8 +30,9 @@ class MapFlat {
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int inputs = F::inputs;
   static constexpr int operands = inputs + F::outputs;
-  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow. 0: as it comes.
-  static constexpr int blocks = form != FlatForm::elements && operands <= 4 ? 8 : 0;
+  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if
+  /// registers allow, or three, whose threads find elements by positions. 0: as it comes.
+  static constexpr int blocks = form == FlatForm::elements ? 3 : operands <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
       : f_(f),
@@ -183,6 +188,7 @@ class MapFlat {
     if (operand.access == FlatAccess::none) return;
     if constexpr (N == pack) {
       if (form != FlatForm::elements || operand.access == FlatAccess::packs) {
+        if constexpr (B == Backend::cuda && branches<F>) return store_pack_at_once(operand.data + at, values);
         return store_pack<B, T, N>(operand.data + at, values, streaming_);
       }
     }

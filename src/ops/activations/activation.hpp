@@ -20,6 +20,7 @@ struct Activation {
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
   static constexpr bool computes_long = true;
+  static constexpr bool branches = true;
 
   Function function = {};
 
@@ -34,6 +35,7 @@ struct ActivationGrad {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  static constexpr bool branches = true;
 
   Function function = {};
 

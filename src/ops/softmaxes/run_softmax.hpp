@@ -71,8 +71,12 @@ void run_softmax(const Context& ctx, const SoftmaxLabels& labels, const F& f, co
   SoftmaxRows<T, F> rows(f, plan, static_cast<typename F::State*>(states));
   rows.streaming = streaming;
   if constexpr (B == Backend::cuda) {
-    using Tiles = SoftmaxTiles<B, T, F>;
-    if (Tiles::suits(plan)) return launch_by_teams<B>(ctx, labels.tiles, Tiles(rows, plan));
+    using Tiles = SoftmaxTiles<B, T, F, false>;
+    using TilesOfSeveral = SoftmaxTiles<B, T, F, true>;
+    if (Tiles::suits(plan)) {
+      return Tiles::rounds(plan) > 1 ? launch_by_teams<B>(ctx, labels.tiles, TilesOfSeveral(rows, plan))
+                                     : launch_by_teams<B>(ctx, labels.tiles, Tiles(rows, plan));
+    }
   }
   if (F::collects && plan.parts() > 1) {
     rows.pass = SoftmaxPass::states;

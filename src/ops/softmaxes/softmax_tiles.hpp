@@ -18,8 +18,8 @@ namespace portops::impl {
 /// The same as SoftmaxAlong for short rows that lie one behind the other in memory, where packs of a row would be
 /// narrow: a team copies a tile of rows into its scratch, by packs that may reach from a row into the next one. There a
 /// group of lanes takes each row, each lane every lanes-th column, and results go to memory as the rows came from it.
-/// Of many rows that one thread can keep several of, it takes these one after the other.
-template <Backend B, class T, class F>
+/// Of many rows that one thread can keep several of, it takes these one after the other (`takes_several`).
+template <Backend B, class T, class F, bool takes_several>
 class SoftmaxTiles {
  public:
   using A = Arithmetic<T>;
@@ -41,8 +41,13 @@ class SoftmaxTiles {
     for (int k = 0; k < F::inputs; ++k) in_packs_[k] = has_packs(rows.in[k]);
     const std::int64_t lanes = ceil_div(columns_, most_numbers);
     lane_bits_ = std::bit_width(static_cast<unsigned>(lanes - 1));
-    rounds_ = static_cast<int>(
-        std::clamp<std::int64_t>(kept_ / (threads * 2 * gpu_teams_at_once), 1, std::max(most_numbers / columns_, 1)));
+    rounds_ = takes_several ? rounds(plan) : 1;
+  }
+
+  /// How many rows a thread takes.
+  static int rounds(const ReducePlan& plan) {
+    const std::int64_t kept = plan.kept / (threads * 2 * gpu_teams_at_once);
+    return static_cast<int>(std::clamp<std::int64_t>(kept, 1, std::max<std::int64_t>(most_numbers / plan.columns, 1)));
   }
 
   std::int64_t teams() const { return ceil_div(kept_, tile_rows()); }
@@ -63,13 +68,17 @@ class SoftmaxTiles {
     load(tile, start, elements, team.team_rank());
     ask_more(rows_.f, row_at(row), finishes(row), asked);
     team.team_barrier();
-    PORTOPS_NO_UNROLL
-    for (int round = 0; round < rounds_; ++round) {
+    if constexpr (takes_several) {
+      PORTOPS_NO_UNROLL
+      for (int round = 0; round < rounds_; ++round) {
+        take(tile, row, row < rows, lane, row_at(row), asked, finishes(row));
+        if (round + 1 == rounds_) break;
+        row += threads >> lane_bits_;
+        asked = ask(rows_.f, row_at(row), finishes(row));
+        ask_more(rows_.f, row_at(row), finishes(row), asked);
+      }
+    } else {
       take(tile, row, row < rows, lane, row_at(row), asked, finishes(row));
-      if (round + 1 == rounds_) break;
-      row += threads >> lane_bits_;
-      asked = ask(rows_.f, row_at(row), finishes(row));
-      ask_more(rows_.f, row_at(row), finishes(row), asked);
     }
     if constexpr (F::writes) {
       team.team_barrier();
@@ -129,7 +138,7 @@ class SoftmaxTiles {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int lanes() const { return 1 << lane_bits_; }
-  KOKKOS_FORCEINLINE_FUNCTION int tile_rows() const { return (threads >> lane_bits_) * rounds_; }
+  KOKKOS_FORCEINLINE_FUNCTION int tile_rows() const { return (threads >> lane_bits_) * (takes_several ? rounds_ : 1); }
   KOKKOS_FORCEINLINE_FUNCTION int tile_elements() const { return tile_rows() * columns_; }
 
   /// Copies the tile's elements of all inputs into scratch.

@@ -13,6 +13,7 @@ struct Divide {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
   static constexpr bool sums = false;
+  static constexpr bool branches = true;
   /// x or y alone, or both: the operands have their places, whichever is broadcast.
   static constexpr std::array inputs_in_packs{InputSet{0}, InputSet{1}, InputSet{0, 1}};
 
@@ -27,6 +28,7 @@ struct DivideGradX {
   static constexpr int inputs = 2;
   static constexpr int outputs = 1;
   static constexpr bool sums = true;
+  static constexpr bool branches = true;
 
   template <class A>
   KOKKOS_FUNCTION void operator()(const A (&in)[inputs], A (&out)[outputs]) const {
