@@ -30,8 +30,8 @@ class MapFlat {
   static constexpr int pack = tile_shape(B, ElementTypeOf<T>::value).pack;
   static constexpr int inputs = F::inputs;
   static constexpr int operands = inputs + F::outputs;
-  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if
-  /// registers allow, or three, whose threads find elements by positions. 0: as it comes.
+  /// Teams that should fit a GPU's multiprocessor at once: all that it can hold, if registers allow; three where
+  /// threads find elements by positions. 0: as it comes.
   static constexpr int blocks = form == FlatForm::elements ? 3 : operands <= 4 ? 8 : 0;
 
   MapFlat(const F& f, const FlatPlan& plan)
@@ -149,7 +149,11 @@ class MapFlat {
       for (int k = 0; k < inputs; ++k) {
         if (operand_[k].access != FlatAccess::gathered) load(k, at, in[k]);
       }
-      N == pack&& small_ ? gather_pack(static_cast<int>(at), in) : gather_far(at, in);
+      if (small_ && N == pack) {
+        gather_pack(static_cast<int>(at), in);
+      } else {
+        gather_far(at, in);
+      }
     } else {
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) load(k, at, in[k]);
