@@ -334,7 +334,14 @@ class MapFlat {
     std::int64_t left = 0;
     PORTOPS_UNROLL
     for (int i = 0; i < N; ++i) {
-      if (left == 0) left = locate(at + i, offset);
+      if (left == 0) {
+        PORTOPS_UNROLL
+        for (int k = 0; k < inputs; ++k) offset[k] = 0;
+        left = locate(at + i, [&](int axis, std::int64_t along) {
+          PORTOPS_UNROLL
+          for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
+        });
+      }
       PORTOPS_UNROLL
       for (int k = 0; k < inputs; ++k) {
         if (operand_[k].access != FlatAccess::gathered) continue;
@@ -352,9 +359,8 @@ class MapFlat {
     std::int64_t left = 0;
     for (int i = 0; i < N; ++i) {
       if (left == 0) {
-        std::int64_t offset[inputs];
-        left = locate(at + i, offset);
-        from = operand_[k].data + offset[k];
+        from = operand_[k].data;
+        left = locate(at + i, [&](int axis, std::int64_t along) { from += along * stride_.of[k][axis]; });
       }
       values[i] = static_cast<A>(*from);
       from += stride_.of[k][rank_ - 1];
@@ -362,10 +368,10 @@ class MapFlat {
     }
   }
 
-  /// The inputs' offsets at element `at`. Returns the number of elements to the end of its row.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(std::int64_t at, std::int64_t (&offset)[inputs]) const {
-    PORTOPS_UNROLL
-    for (int k = 0; k < inputs; ++k) offset[k] = 0;
+  /// Calls visit(axis, position along it) for each axis of element `at`. Returns the number of elements to the end of
+  /// its row.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t locate(std::int64_t at, const Visit& visit) const {
     std::int64_t left = 0;
     PORTOPS_NO_UNROLL
     for (int axis = rank_ - 1; axis >= 0; --axis) {
@@ -374,8 +380,7 @@ class MapFlat {
                                  : size_ <= INT32_MAX ? stride_.divisor[axis].quotient(static_cast<std::uint32_t>(at))
                                                       : at / extent;
       const std::int64_t along = at - outer * extent;
-      PORTOPS_UNROLL
-      for (int k = 0; k < inputs; ++k) offset[k] += along * stride_.of[k][axis];
+      visit(axis, along);
       if (axis == rank_ - 1) left = extent - along;
       at = outer;
     }
