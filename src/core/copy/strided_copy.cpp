@@ -43,18 +43,14 @@ std::optional<Rearrangement> as_rearrangement(const CopyPlan& plan) {
   return result;
 }
 
-/// Whether a GPU takes it by blocks or lines, whose threads take neighbours.
-bool has_long_lines(const Rearrangement& what) {
-  constexpr int long_line = 32;
-  return std::min(what.rows, what.columns()) >= long_line;
-}
-
 /// On a GPU, where neighbours lie along different axes. Returns whether it could.
 template <Backend B, class Word>
 bool turn(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
   std::optional<Rearrangement> what = as_rearrangement(plan);
   if (what) what->balance();
-  if (what && has_long_lines(*what)) {
+  // Blocks and lines, whose threads take neighbours on both sides.
+  constexpr int long_line = 32;
+  if (what && std::min(what->rows, what->columns()) >= long_line) {
     rearrange<B, Word, Word>(ctx, labels.turned, *what);
     return true;
   }
