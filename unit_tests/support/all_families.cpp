@@ -265,7 +265,7 @@ void AllFamilies::make_norms(const Context& ctx) {
   for (const char* name : {"layer_scale_grad", "layer_shift_grad"}) output(ctx, name, {301});
   input(ctx, "images", {4, 7, 40, 50});
   for (const char* name : {"batch_scale", "batch_shift", "running_mean"}) input(ctx, name, {7});
-  for (const char* name : {"batch_norm", "batch_norm_x", "batch_norm_test"}) output(ctx, name, {4, 7, 40, 50});
+  for (const char* name : {"batch_norm", "batch_norm_x"}) output(ctx, name, {4, 7, 40, 50});
   for (const char* name :
        {"batch_mean", "batch_inv_std", "mean_out", "variance_out", "batch_scale_grad", "batch_shift_grad"}) {
     output(ctx, name, {7});
@@ -277,13 +277,11 @@ void AllFamilies::call_norms(const Context& ctx) const {
   layer_norm(ctx, at("x"), at("layer_norm"), at("layer_mean"), at("layer_inv_std"), layer);
   layer_norm_grad(ctx, at("x"), at("layer_mean"), at("layer_inv_std"), at("out_grad"), at("layer_norm_x"),
                   at("layer_scale_grad"), at("layer_shift_grad"), layer);
-  BatchNormParams batch{.scale = at("batch_scale"), .bias = at("batch_shift")};
+  const BatchNormParams batch{.scale = at("batch_scale"), .bias = at("batch_shift")};
   batch_norm(ctx, at("images"), at("running_mean"), at("running_mean"), at("batch_norm"), at("batch_mean"),
              at("batch_inv_std"), at("mean_out"), at("variance_out"), batch);
   batch_norm_grad(ctx, at("images"), at("batch_mean"), at("batch_inv_std"), at("batch_norm"), at("batch_norm_x"),
                   at("batch_scale_grad"), at("batch_shift_grad"), batch);
-  batch.is_test = true;
-  batch_norm(ctx, at("images"), at("mean_out"), at("batch_inv_std"), at("batch_norm_test"), {}, {}, {}, {}, batch);
 }
 
 // --- lists -------------------------------------------------------------------------------------------------
