@@ -13,8 +13,6 @@ using Axis = TilePermutation::Axis;
 using Axes = std::array<Axis, max_rank>;
 using Order = std::array<int, max_rank>;
 
-std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Words of a line of a tile: neighbours, as far as the tile has all of the faster axes.
 std::int64_t line_of(const Axes& axes, const Order& order, int rank) {
   std::int64_t line = 1;
@@ -31,8 +29,8 @@ void lengthen(Axes& axes, const Order& order, int rank, std::int64_t words) {
   std::int64_t line = 1;
   for (int i = 0; i < rank && line < words; ++i) {
     Axis& axis = axes[order[i]];
-    const std::int64_t wanted = std::min(axis.extent, ceil_of(words, line));
-    if (wanted > axis.tile) axis.tile = static_cast<int>(ceil_of(axis.extent, axis.extent / wanted));
+    const std::int64_t wanted = std::min(axis.extent, ceil_div(words, line));
+    if (wanted > axis.tile) axis.tile = static_cast<int>(ceil_div(axis.extent, axis.extent / wanted));
     line *= axis.tile;
     if (axis.tile < axis.extent) return;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/copy/copy_plan.hpp"
+#include "core/lanes/tile_shape.hpp"
 #include "core/types/tensor_ref.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ struct TilePermutation {
     std::int64_t from = 0, to = 0;
     int scratch = 0;
 
-    std::int64_t tiles() const { return (extent + tile - 1) / tile; }
+    std::int64_t tiles() const { return ceil_div(extent, tile); }
   };
 
   int rank = 0;
