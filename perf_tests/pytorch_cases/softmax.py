@@ -62,7 +62,8 @@ class Softmax(Case):
 def cases(device):
     shapes = (((16384, 4096),), ((65536, 1000),), ((4096, 32000),), ((1 << 20, 50),), ((16, 21, 512, 512), 1),
               ((4, 1 << 22),),
-              # Short rows; the last two were not looked at while threads took several.
-              ((5333333, 3),), ((8000000, 2),), ((3000001, 6),), ((1500000, 11),))
+              # Short rows; the last four were not looked at while threads took several.
+              ((5333333, 3),), ((8000000, 2),), ((3000001, 6),), ((1500000, 11),), ((1000000, 16),), ((500000, 32),),
+              ((3333337, 4),), ((2500001, 5),), ((555555, 28),), ((222223, 72),))
     types = ("f32",) if device == "cpu" else NAMES
     return [Softmax(op, dtype, *shape) for dtype in types for shape in shapes for op in ("softmax", "softmax_grad")]

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/copy/strided_copy.hpp"
 
+#include "core/copy/copy_to_packs.hpp"
 #include "core/copy/copy_words.hpp"
 #include "core/copy/copy_words_host.hpp"
-#include "core/copy/permute_tiles.hpp"
 #include "core/copy/rearrange.hpp"
 #include "core/exec/dispatch.hpp"
 #include "core/exec/launch.hpp"
-#include "core/lanes/gpu_teams.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -43,9 +42,9 @@ std::optional<Rearrangement> as_rearrangement(const CopyPlan& plan) {
   return result;
 }
 
-/// On a GPU, where neighbours lie along different axes. Returns whether it could.
+/// On a GPU, of words of 2, 4 or 8 bytes. Returns whether it could.
 template <Backend B, class Word>
-bool turn(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
+bool copy_whole_packs(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
   std::optional<Rearrangement> what = as_rearrangement(plan);
   if (what) what->balance();
   // Blocks and lines, whose threads take neighbours on both sides.
@@ -54,13 +53,12 @@ bool turn(const Context& ctx, const CopyLabels& labels, const CopyPlan& plan) {
     rearrange<B, Word, Word>(ctx, labels.turned, *what);
     return true;
   }
-  using Tiles = PermuteTiles<Word>;
-  // Smaller ones where there are few, so that all multiprocessors have some.
-  const std::int64_t most =
-      std::clamp<std::int64_t>(plan.size / gpu_teams_at_once, Tiles::most_words / 4, Tiles::most_words);
-  const std::optional<TilePermutation> tiles = make_tile_permutation(plan, static_cast<int>(most));
-  if (tiles) launch_by_teams<B>(ctx, labels.turned, Tiles(plan, *tiles));
-  return tiles.has_value();
+  using Packs = CopyToPacks<Word, int>;
+  using PacksOfLarge = CopyToPacks<Word, std::int64_t>;
+  if (!Packs::suits(plan)) return false;
+  plan.is_small() ? launch_by_items<B>(ctx, labels.packs, Packs(plan))
+                  : launch_by_items<B>(ctx, labels.packs, PacksOfLarge(plan));
+  return true;
 }
 
 template <Backend B, class Word>
@@ -68,7 +66,7 @@ void copy_words(const Context& ctx, const CopyLabels& labels, const CopyPlan& pl
   const std::string& label = plan.same_axes ? labels.words : labels.gather;
   if constexpr (B == Backend::cuda) {
     if constexpr (sizeof(Word) <= 8) {
-      if (turn<B, Word>(ctx, labels, plan)) return;
+      if (copy_whole_packs<B, Word>(ctx, labels, plan)) return;
     }
     if (!plan.same_axes) {
       launch_by_items<B>(ctx, label, CopyWords<Word, false, std::int64_t>(plan));

@@ -14,11 +14,13 @@ struct CopyLabels {
   explicit CopyLabels(const std::string& op)
       : words("portops::" + op + "::copy[words]"),
         gather("portops::" + op + "::copy[gather]"),
-        turned("portops::" + op + "::copy[turned]") {}
+        turned("portops::" + op + "::copy[turned]"),
+        packs("portops::" + op + "::copy[packs]") {}
 
   std::string words;
   std::string gather;
   std::string turned;
+  std::string packs;
 };
 
 /// Enqueues the copy, in one kernel. No bit of an element changes.

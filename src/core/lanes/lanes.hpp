@@ -69,9 +69,12 @@ KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
   if constexpr (N == 1) {
     return values[0];
   } else {
-    A half[N / 2];
+    constexpr int first_half = (N + 1) / 2;
+    A half[first_half];
     PORTOPS_UNROLL
-    for (int i = 0; i < N / 2; ++i) half[i] = join(values[i], values[i + N / 2]);
+    for (int i = 0; i < first_half; ++i) {
+      half[i] = i + first_half < N ? join(values[i], values[i + first_half]) : values[i];
+    }
     return join_array(half, join);
   }
 }

@@ -15,10 +15,8 @@ constexpr int warp = 32;
 /// Threads that lie side by side where columns and rows are many: few, so that a team has more rows under way, and
 /// keeps more of them in registers.
 constexpr int softmax_down_lanes = 32;
-/// Packs of a row that a lane takes where rows are short, and the fewest lanes that lie side by side then: a row's
-/// bytes in one access of theirs are a line of memory.
+/// Packs of all inputs that a lane takes where rows are short: fewer leave too little under way.
 constexpr int few_packs = 4;
-constexpr int few_lanes = 8;
 /// Threads that share a row which is cut into parts, and those that hosts' orders of additions go by.
 constexpr int lanes_of_part = 256;
 /// Threads that keep a GPU busy.
@@ -46,8 +44,7 @@ void cut_rows(ReducePlan& plan, int inputs, int element_bytes, bool keeps_long_r
   const auto [packs, pack_bytes] = packs_of_row(plan, element_bytes);
   const int batch = softmax_along_batch(pack_bytes, element_bytes, inputs);
   const int most_lanes = softmax_most_lanes(element_bytes, keeps_long_rows);
-  plan.lanes =
-      std::max(power_of_two_at_least(ceil_div(packs, few_packs), warp), power_of_two_at_least(packs, few_lanes));
+  plan.lanes = power_of_two_at_least(ceil_div(packs * inputs, few_packs), warp);
   if (packs > batch * warp) plan.lanes = power_of_two_at_least(ceil_div(packs, batch), most_lanes);
   plan.part_runs = plan.runs;
   plan.part_columns = plan.columns;
@@ -148,6 +145,13 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use) {
 
 bool has_shifted_rows(const ReducePlan& plan, int element_bytes) {
   return plan.pack * element_bytes < reduce_along_pack_bytes && plan.runs == 1;
+}
+
+bool rows_are_neighbours(const ReducePlan& plan, int operands) {
+  if (plan.direction != Direction::along || plan.runs > 1 || plan.kept_rank > 1) return false;
+  return std::all_of(plan.operand.begin(), plan.operand.begin() + operands, [&](const auto& operand) {
+    return (operand.column_stride == 1 || plan.columns == 1) && (operand.stride[0] == plan.columns || plan.kept == 1);
+  });
 }
 
 bool has_few_rows(const ReducePlan& plan) {

@@ -55,6 +55,8 @@ ReducePlan make_softmax_plan(const Loop& loop, Backend backend, RowUse use = Row
 /// Whether a GPU's packs of rows begin where those of one long row would, as rows are no whole packs of the widest
 /// access. By extents alone: it decides what is added to what.
 bool has_shifted_rows(const ReducePlan& plan, int element_bytes);
+/// Whether rows that are walked along lie one behind the other in memory, those of the first so many operands.
+bool rows_are_neighbours(const ReducePlan& plan, int operands);
 /// Whether the rows that are walked down are so few.
 bool has_few_rows(const ReducePlan& plan);
 /// Whether a GPU's threads can keep all of a row, if packs of all operands are read at once.

@@ -5,6 +5,7 @@
 #include "core/exec/spaces.hpp"
 #include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/lanes.hpp"
+#include "core/lanes/scratch_word.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "core/reduce/rows.hpp"
 #include "ops/softmaxes/softmax_numbers.hpp"
@@ -28,12 +29,8 @@ class SoftmaxTiles {
   static constexpr int blocks = sizeof(T) == 8 ? 2 : 4;
 
   static bool suits(const ReducePlan& plan) {
-    if (plan.direction != Direction::along || plan.parts() > 1 || plan.runs > 1 || plan.kept_rank > 1) return false;
-    if (plan.pack == pack || plan.columns > most_lanes * most_numbers) return false;
-    constexpr int operands = F::inputs + (F::writes ? 1 : 0);
-    return std::all_of(plan.operand.begin(), plan.operand.begin() + operands, [&](const auto& operand) {
-      return (operand.column_stride == 1 || plan.columns == 1) && (operand.stride[0] == plan.columns || plan.kept == 1);
-    });
+    return plan.parts() == 1 && plan.pack != pack && plan.columns <= most_lanes * most_numbers &&
+           rows_are_neighbours(plan, F::inputs + (F::writes ? 1 : 0));
   }
 
   SoftmaxTiles(const SoftmaxRows<T, F>& rows, const ReducePlan& plan)
@@ -96,11 +93,6 @@ class SoftmaxTiles {
   static constexpr int batch = most_numbers / pack;
   static_assert(most_numbers % pack == 0);
 
-  /// Scratch is aligned to half a pack.
-  struct Halves {
-    Word<T, pack / 2> half[2];
-  };
-
   /// A row of the tile, if it exists: in scratch, where results replace the first input.
   template <class Asked>
   KOKKOS_FORCEINLINE_FUNCTION void take(T* tile, int row, bool is_row, int lane, const SoftmaxRow& of_row, Asked& asked,
@@ -161,7 +153,7 @@ class SoftmaxTiles {
       for (int b = 0; b < batch; ++b) {
         const int at = (b * threads + thread) * pack;
         if (in_packs_[k] && at + pack <= elements) {
-          *reinterpret_cast<Halves*>(to + at) = Kokkos::bit_cast<Halves>(words[k][b]);
+          *reinterpret_cast<ScratchWord<T, pack>*>(to + at) = words[k][b];
         }
       }
       PORTOPS_NO_UNROLL
@@ -176,8 +168,8 @@ class SoftmaxTiles {
     for (int b = 0; b < batch; ++b) {
       const int at = (b * threads + thread) * pack;
       if (out_packs_ && at + pack <= elements) {
-        const Halves halves = *reinterpret_cast<const Halves*>(tile + at);
-        ColumnAccess<pack, true>::store(to + at, Kokkos::bit_cast<Word<T, pack>>(halves), 1, pack);
+        const Word<T, pack> word = *reinterpret_cast<const ScratchWord<T, pack>*>(tile + at);
+        ColumnAccess<pack, true>::store(to + at, word, 1, pack);
       }
     }
     PORTOPS_NO_UNROLL

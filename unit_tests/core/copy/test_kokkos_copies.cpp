@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/copy/copy_to_packs.hpp"
 #include "core/copy/copy_words.hpp"
-#include "core/copy/permute_tiles.hpp"
 #include "ops/trace/fill_diagonals.hpp"
 
 #include <gtest/gtest.h>
@@ -98,33 +98,15 @@ void copy_as_on_gpu(const impl::CopyPlan& plan, bool narrow) {
   }
 }
 
-/// The threads of each team one after the other, from barrier to barrier.
-template <class Word>
-void permute_as_on_gpu(const impl::CopyPlan& plan, const impl::TilePermutation& tiles) {
-  using Kernel = impl::PermuteTiles<Word>;
-  const Kernel kernel(plan, tiles);
-  const auto teams = static_cast<std::uint32_t>(kernel.teams());
-  std::vector<Word> scratch(kernel.scratch_bytes() / sizeof(Word) / 2);
-  for (std::uint32_t team = 0; team < teams; ++team) {
-    auto place = kernel.locate(team);
-    std::vector<typename Kernel::Part> parts;
-    for (int thread = 0; thread < Kernel::threads; ++thread) parts.emplace_back(kernel, thread, place);
-    for (std::uint32_t tile = team; tile < kernel.tiles(); tile += teams) {
-      const auto next = kernel.locate(tile + teams);
-      for (const auto& part : parts) part.put(scratch.data());
-      for (auto& part : parts) {
-        if (tile + teams < kernel.tiles()) part.load(next);
-        part.write(scratch.data(), place);
-      }
-      place = next;
-    }
-  }
+template <class Word, class Index>
+void copy_to_packs(const impl::CopyPlan& plan) {
+  run_items(impl::CopyToPacks<Word, Index>(plan));
 }
-void permute_as_on_gpu(const impl::CopyPlan& plan, const impl::TilePermutation& tiles) {
+void copy_to_packs(const impl::CopyPlan& plan, bool narrow) {
   switch (plan.word_bytes) {
-    case 2: return permute_as_on_gpu<std::uint16_t>(plan, tiles);
-    case 4: return permute_as_on_gpu<std::uint32_t>(plan, tiles);
-    default: return permute_as_on_gpu<std::uint64_t>(plan, tiles);
+    case 2: return narrow ? copy_to_packs<std::uint16_t, int>(plan) : copy_to_packs<std::uint16_t, std::int64_t>(plan);
+    case 4: return narrow ? copy_to_packs<std::uint32_t, int>(plan) : copy_to_packs<std::uint32_t, std::int64_t>(plan);
+    default: return narrow ? copy_to_packs<std::uint64_t, int>(plan) : copy_to_packs<std::uint64_t, std::int64_t>(plan);
   }
 }
 
@@ -175,31 +157,30 @@ TYPED_TEST(GpuCopiesTest, copy_elements_in_their_order) {
   EXPECT_GT(gathers, 10);
 }
 
-TYPED_TEST(GpuCopiesTest, permute_axes_by_tiles) {
+TYPED_TEST(GpuCopiesTest, copy_to_packs_in_both_orders) {
   std::mt19937 engine(3);
   const auto number = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); };
-  int permutations = 0, many_tiles = 0;
-  for (int call = 0; call < 400; ++call) {
+  int copies = 0, copies_in_rows = 0;
+  for (int call = 0; call < 600; ++call) {
     const int rank = number(2, 5);
-    constexpr int longest[] = {0, 0, 300, 40, 14, 9};
+    constexpr int longest[] = {0, 0, 2000, 100, 24, 10};
     std::vector<std::int64_t> extents(static_cast<std::size_t>(rank));
-    for (std::int64_t& extent : extents) extent = number(1, longest[rank]);
+    for (std::int64_t& extent : extents) extent = number(1, number(0, 1) == 0 ? 5 : longest[rank]);
     const Extents both(std::span<const std::int64_t>{extents});
     HostTensor<TypeParam> from(both, engine, false), to(both, engine, true);
     from.number_elements();
     const impl::CopyPlan plan = impl::make_copy_plan(from.ref(), to.ref());
-    if (plan.word_bytes > 8) continue;
-    const auto tiles = impl::make_tile_permutation(plan, 1 << number(9, 11));
-    if (!tiles) continue;
-    ++permutations;
-    many_tiles += tiles->tiles() > 264 ? 1 : 0;
+    using Kernel = impl::CopyToPacks<TypeParam, int>;
+    if (plan.word_bytes > 8 || !Kernel::suits(plan)) continue;
+    ++copies;
+    copies_in_rows += Kernel(plan).takes_rows() ? 1 : 0;
     std::vector<TypeParam> expected = to.memory();
     for (std::int64_t i = 0; i < both.product(); ++i) expected[to.at(i)] = from[i];
-    permute_as_on_gpu(plan, *tiles);
+    copy_to_packs(plan, call % 2 == 0);
     ASSERT_EQ(to.memory(), expected) << from.describe() << " to " << to.describe();
   }
-  EXPECT_GT(permutations, 50);
-  EXPECT_GT(many_tiles, 0);
+  EXPECT_GT(copies, 100);
+  EXPECT_GT(copies_in_rows, 10);
 }
 
 TYPED_TEST(GpuCopiesTest, fill_all_but_diagonals_with_zeros) {
