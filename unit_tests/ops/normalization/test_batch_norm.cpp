@@ -1,110 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "norm_reference.hpp"
+#include "batch_norm_call.hpp"
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
 #include "support/sanitized.hpp"
 
 #include <portops/core/registry.hpp>
-#include <portops/ops/batch_norm.hpp>
 
 #include <cmath>
 
 namespace portops::test {
 namespace {
 
-NormShape shape_of(const Extents& extents, int axis) {
-  NormShape shape;
-  shape.groups = shape.parameters = extents[axis];
-  const std::int64_t size = extents.product();
-  shape.group_size = size / std::max<std::int64_t>(shape.groups, 1);
-  std::int64_t inner = 1;
-  for (int k = axis + 1; k < extents.rank(); ++k) inner *= extents[k];
-  for (std::int64_t i = 0; i < size; ++i) {
-    shape.group_of.push_back(i / inner % shape.groups);
-    shape.parameter_of.push_back(shape.group_of.back());
-  }
-  return shape;
-}
-
-/// A call's tensors. P is the type of scale and bias.
 template <class T, class P = T>
-struct Call {
-  using S = SumsOf<T>;
-
-  Call(const Context& context, const Extents& extents, const std::string& layout_name,
-       Layout x_layout = Layout::contiguous, Layout layout = Layout::contiguous)
-      : ctx(context), shape(shape_of(extents, layout_name == "NCHW" ? 1 : extents.rank() - 1)) {
-    x = TestTensor<T>(ctx, extents, x_layout);
-    for (TestTensor<T>* tensor : {&out, &out_grad, &x_grad}) *tensor = TestTensor<T>(ctx, extents, layout);
-    for (TestTensor<S>* tensor : {&mean, &variance, &saved_mean, &saved_inv_std}) {
-      *tensor = TestTensor<S>(ctx, {shape.groups}, layout);
-    }
-    for (TestTensor<P>* tensor : {&scale, &bias, &scale_grad, &bias_grad}) {
-      *tensor = TestTensor<P>(ctx, {shape.groups}, layout);
-    }
-    x.fill_randomly(1);
-    scale.fill_randomly(2, 0.25, 2.0);
-    bias.fill_randomly(3);
-    out_grad.fill_randomly(4);
-    mean.fill_randomly(5);
-    variance.fill_randomly(6, 0.5, 2.0);
-    params = {.scale = scale, .bias = bias, .data_layout = layout_name};
-  }
-
-  /// The running statistics are written in place.
-  void forward() {
-    const TensorRef none;
-    batch_norm(ctx, x, mean, variance, out, saved_mean, saved_inv_std, params.is_test ? none : mean.ref(),
-               params.is_test ? none : variance.ref(), params);
-  }
-  void backward() {
-    batch_norm_grad(ctx, x, saved_mean, saved_inv_std, out_grad, x_grad, scale_grad, bias_grad, params);
-  }
-
-  void check(const std::string& what) {
-    NormReference expected;
-    const std::vector<double> mean_before = values_of(mean), variance_before = values_of(variance);
-    forward();
-    const std::vector<double> weights = values_of(scale);
-    normalize_plainly<T>(expected, shape, values_of(x), weights, values_of(bias), params.epsilon);
-    expect_near(saved_mean, expected.mean, what + " saved_mean");
-    expect_near(saved_inv_std, expected.inv_std, what + " saved_inv_std");
-    expect_near(out, expected.out, what + " out");
-    Expected running_mean = expected.mean, running_variance = expected.variance;
-    const auto n = static_cast<double>(shape.group_size);
-    for (std::size_t c = 0; c < mean_before.size(); ++c) {
-      const auto update = [&](double before, double& value, double& error, double by) {
-        value = params.momentum * before + (1.0 - params.momentum) * value * by;
-        error = 2.0 * error + norm_error<T>() * std::abs(value);
-      };
-      update(mean_before[c], running_mean.value[c], running_mean.error[c], 1.0);
-      update(variance_before[c], running_variance.value[c], running_variance.error[c], n / (n - 1.0));
-    }
-    expect_near(mean, running_mean, what + " mean_out");
-    expect_near(variance, running_variance, what + " variance_out");
-    backward();
-    differentiate_plainly<T, P>(expected, shape, values_of(x), values_of(saved_mean), values_of(saved_inv_std), weights,
-                                values_of(out_grad));
-    expect_near(x_grad, expected.x_grad, what + " x_grad");
-    expect_near(scale_grad, expected.scale_grad, what + " scale_grad");
-    expect_near(bias_grad, expected.bias_grad, what + " bias_grad");
-  }
-
-  Context ctx;
-  NormShape shape;
-  TestTensor<T> x, out, out_grad, x_grad;
-  TestTensor<S> mean, variance, saved_mean, saved_inv_std;
-  TestTensor<P> scale, bias, scale_grad, bias_grad;
-  BatchNormParams params;
-};
+using Call = BatchNormCall<T, P>;
 
 class BatchNormTest : public OnEveryBackend {
  protected:
   template <class T, class P = T>
   void check(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
-             Layout layout = Layout::contiguous) {
-    Call<T, P>(ctx, extents, layout_name, x_layout, layout).check(extents.to_string() + " " + layout_name);
+             Layout layout = Layout::contiguous, bool is_test = false) {
+    Call<T, P> call(ctx, extents, layout_name, x_layout, layout);
+    call.params.is_test = is_test;
+    call.check(extents.to_string() + " " + layout_name);
+  }
+  template <class T, class P = T>
+  void check_by_running(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
+                        Layout layout = Layout::contiguous) {
+    check<T, P>(extents, layout_name, x_layout, layout, true);
   }
 };
 
@@ -244,31 +167,179 @@ TEST_P(BatchNormTest, takes_parameters_of_the_type_of_sums) {
 TEST_P(BatchNormTest, normalises_by_running_statistics) {
   for_each_type([&]<class T>() {
     for (const std::string name : {"NCHW", "NHWC"}) {
-      for (const Extents& extents : {Extents{3, 6, 5, 8}, Extents{1, 7}}) {
+      for (const Layout layout : all_layouts) {
+        for (const Layout other : all_layouts) check_by_running<T>({3, 6, 5, 8}, name, layout, other);
+        check_by_running<T, SumsOf<T>>({4, 16, 5, 8}, name, layout, Layout::every_other);
+        if (HasFailure()) return;
+      }
+      for (const Extents& extents :
+           {Extents{1, 7}, Extents{70, 9}, Extents{5, 300}, Extents{4000, 33}, Extents{3, 64, 130},
+            Extents{2, 5, 3, 4, 6}, Extents{2, 3, 2048}, Extents{5, 2, 1032}, Extents{40, 6, 7, 7}, Extents{2, 1, 1}}) {
+        check_by_running<T>(extents, name);
+        check_by_running<T, SumsOf<T>>(extents, name);
+      }
+    }
+    check_by_running<T>({40, 6, 7, 7}, "NCHW", Layout::padded, Layout::contiguous);
+    check_by_running<T>({40, 6, 16, 16}, "NCHW", Layout::padded, Layout::padded);
+  });
+}
+
+// Where the mean is given it is exact, and costs out none of its digits: folded into the bias it would.
+TEST_P(BatchNormTest, keeps_its_digits_where_a_running_mean_is_large) {
+  for_each_type([&]<class T>() {
+    const double larger = std::is_same_v<T, double> ? 1e12 : std::is_same_v<T, f16> ? 6e4 : 1e6;
+    const double spread = sizeof(T) == 2 ? 30.0 : 3.0;  // elements that 16 bits can tell apart near 1e4
+    for (const double offset : {1e4, -1e4, larger}) {
+      for (const std::string name : {"NCHW", "NHWC"}) {
+        Call<T> call(ctx, {3, 5, 7, 9}, name);
+        call.params.is_test = true;
+        Random random(7);
+        call.x.fill([&](std::int64_t) { return offset + random.uniform(-spread, spread); });
+        call.mean.fill([&](std::int64_t c) { return offset + 0.37 * static_cast<double>(c); });
+        call.check(name + " " + std::to_string(offset));
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, takes_running_variances_of_every_size) {
+  for_each_type([&]<class T>() {
+    using S = SumsOf<T>;
+    const double variances[] = {0.0,  std::numeric_limits<S>::denorm_min(), 1e-30, 1e-12, 1.0,
+                                1e30, std::numeric_limits<S>::max()};
+    for (const double epsilon : {1e-5, 1e-30, 0.0}) {
+      for (const std::string name : {"NCHW", "NHWC"}) {
+        Call<T, S> call(ctx, name == "NCHW" ? Extents{3, 7, 9} : Extents{3, 9, 7}, name);
+        call.params.is_test = true;
+        call.params.epsilon = epsilon;
+        call.mean.fill([](std::int64_t c) { return 0.25 * static_cast<double>(c); });
+        call.variance.fill([&](std::int64_t c) { return variances[c]; });
+        call.x.fill([&](std::int64_t i) {  // some of them the mean itself: 0 / 0 without variance and epsilon
+          const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
+          return call.mean[c] + static_cast<double>(i % 4 - 1);
+        });
+        call.check(name + " " + std::to_string(epsilon));
+      }
+    }
+  });
+}
+
+// In out and x_grad; sums have them in their channel.
+TEST_P(BatchNormTest, nan_and_inf_stay_in_their_elements_by_running_statistics) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Extents& extents : {Extents{3, 6, 5, 8}, Extents{40, 6, 7, 7}, Extents{2, 3, 2056}}) {
         Call<T> call(ctx, extents, name);
         call.params.is_test = true;
-        call.forward();
-        call.backward();
-        for (TestTensor<T>* tensor : {&call.out, &call.x_grad, &call.scale_grad}) tensor->download();
-        call.saved_mean.download();
-        call.saved_inv_std.download();
-        std::vector<double> of_scale(static_cast<std::size_t>(call.shape.groups));
-        for (std::int64_t i = 0; i < call.x.size(); ++i) {
-          const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
-          const double inv_std = 1.0 / std::sqrt(call.variance[c] + 1e-5),
-                       normal = (call.x[i] - call.mean[c]) * inv_std;
-          const double out = normal * call.scale[c] + call.bias[c];
-          ASSERT_NEAR(call.out[i], out, norm_error<T>() * (std::abs(normal) * 2 + 2) + rounded<T>(out));
-          const double x_grad = call.out_grad[i] * inv_std * call.scale[c];
-          ASSERT_NEAR(call.x_grad[i], x_grad, norm_error<T>() * std::abs(x_grad) + rounded<T>(x_grad));
-          of_scale[static_cast<std::size_t>(c)] += call.out_grad[i] * normal;
-        }
-        for (std::int64_t c = 0; c < call.shape.groups; ++c) {
-          ASSERT_EQ(call.saved_mean[c], call.mean[c]);
-          const double expected = of_scale[static_cast<std::size_t>(c)];
-          ASSERT_NEAR(call.scale_grad[c], expected, norm_error<T>() * 1000 + rounded<T>(expected));
+        const double factors[] = {1.5, -0.5, 0.0};
+        call.scale.fill([&](std::int64_t c) { return factors[c % 3]; });
+        const double numbers[] = {nan, inf, -inf};
+        const auto scatter = [&](TestTensor<T>& tensor, std::int64_t first) {
+          const std::vector<double> plain = values_of(tensor);
+          tensor.fill([&](std::int64_t i) {
+            const bool is_one = i % 101 == first;
+            return is_one ? numbers[i / 101 % 3] : plain[static_cast<std::size_t>(i)];
+          });
+        };
+        scatter(call.x, 7);
+        scatter(call.out_grad, 50);
+        call.check(extents.to_string() + " " + name);
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, nan_and_inf_of_running_statistics_stay_in_their_channel) {
+  for_each_type([&]<class T>() {
+    const double means[] = {0.5, nan, inf, -inf, 0.25, 1.0, -1.0, 2.0};
+    const double variances[] = {1.0, 0.5, 1.0, 2.0, nan, inf, -1.0, 1.5};
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Extents& extents : {Extents{3, 8, 5, 8}, Extents{2, 8, 2056}, Extents{40, 8, 7, 7}}) {
+        const Extents last{extents[0], extents.product() / extents[0] / 8, 8};
+        Call<T> call(ctx, name == "NCHW" ? extents : last, name);
+        call.params.is_test = true;
+        call.mean.fill([&](std::int64_t c) { return means[c]; });
+        call.variance.fill([&](std::int64_t c) { return variances[c]; });
+        call.check(extents.to_string() + " " + name);
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, goes_without_scale_and_bias) {
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const bool is_test : {false, true}) {
+        for (const int which : {0, 1, 2}) {
+          Call<T> call(ctx, {9, 6, 5, 8}, name);
+          call.params.is_test = is_test;
+          if (which != 0) call.params.scale = {};
+          if (which != 1) call.params.bias = {};
+          call.check(name);
+          // Gradients that are wanted alone have the bits that they have together.
+          call.params.scale = call.scale;
+          call.params.bias = call.bias;
+          call.backward();
+          TestTensor<T> alone(ctx, call.x.extents()), of_scale(ctx, {call.shape.groups}),
+              of_bias(ctx, {call.shape.groups});
+          const auto differentiate = [&](const TensorRef& x_grad, const TensorRef& scale_grad, const TensorRef& bias) {
+            batch_norm_grad(ctx, call.x, call.saved_mean, call.saved_inv_std, call.out_grad, x_grad, scale_grad, bias,
+                            call.params);
+          };
+          differentiate(alone, {}, {});
+          differentiate({}, of_scale, {});
+          differentiate({}, {}, of_bias);
+          expect_same_bits(alone, call.x_grad, "x_grad alone");
+          expect_same_bits(of_scale, call.scale_grad, "scale_grad alone");
+          expect_same_bits(of_bias, call.bias_grad, "bias_grad alone");
         }
       }
+    }
+  });
+}
+
+// 16-bit x has them in f32, of which the smallest updates ask more digits than x has.
+TEST_P(BatchNormTest, weighs_running_statistics_by_momentum) {
+  for_each_type([&]<class T>() {
+    for (const double momentum : {0.0, 0.1, 0.999, 1.0}) {
+      for (const bool from_nothing : {false, true}) {  // then what is added shows in every digit
+        for (const Extents& extents : {Extents{5, 6, 7}, Extents{2, 6}}) {
+          for (const Layout layout : all_layouts) {
+            Call<T> call(ctx, extents, "NCHW", Layout::contiguous, layout);
+            call.params.momentum = momentum;
+            Random random(7);
+            call.x.fill([&](std::int64_t) { return random.uniform(1.0, 3.0); });
+            if (from_nothing) call.mean.fill([](std::int64_t) { return 0.0; });
+            if (from_nothing) call.variance.fill([](std::int64_t) { return 0.0; });
+            call.check(extents.to_string() + " momentum " + std::to_string(momentum));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(BatchNormTest, gives_running_statistics_one_by_one_and_leaves_those_before) {
+  for_each_type([&]<class T>() {
+    for (const double momentum : {0.0, 0.9, 1.0}) {
+      using S = SumsOf<T>;
+      Call<T> call(ctx, {5, 6, 7}, "NCHW");
+      call.params.momentum = momentum;
+      const Expected mean = exactly(values_of(call.mean)), variance = exactly(values_of(call.variance));
+      TestTensor<S> means(ctx, {6}), variances(ctx, {6}), mean_alone(ctx, {6}), variance_alone(ctx, {6});
+      call.forward(means, variances);
+      call.forward(mean_alone, {});
+      call.forward({}, variance_alone);
+      expect_near(call.mean, mean, "mean");
+      expect_near(call.variance, variance, "variance");
+      expect_same_bits(mean_alone, means, "mean_out alone");
+      expect_same_bits(variance_alone, variances, "variance_out alone");
+      if (momentum == 0.0) expect_same_bits(means, call.saved_mean, "a mean that replaces");
+      if (momentum == 1.0) expect_near(means, mean, "a mean that stays");
+      if (momentum == 1.0) expect_near(variances, variance, "a variance that stays");
+      call.forward();
+      expect_same_bits(call.mean, means, "mean_out in place");
+      expect_same_bits(call.variance, variances, "variance_out in place");
     }
   });
 }
@@ -276,17 +347,18 @@ TEST_P(BatchNormTest, normalises_by_running_statistics) {
 TEST_P(BatchNormTest, is_computed_in_place) {
   for_each_type([&]<class T>() {
     for (const std::string name : {"NCHW", "NHWC"}) {
-      Call<T> call(ctx, {40, 8, 5, 33}, name);
-      call.forward();
-      call.backward();
-      batch_norm_grad(ctx, call.x, call.saved_mean, call.saved_inv_std, call.out_grad, call.out_grad, call.scale_grad,
-                      call.bias_grad, call.params);
-      batch_norm(ctx, call.x, call.mean, call.variance, call.x, call.saved_mean, call.saved_inv_std, {}, {},
-                 call.params);
-      for (TestTensor<T>* tensor : {&call.x, &call.out, &call.x_grad, &call.out_grad}) tensor->download();
-      for (std::int64_t i = 0; i < call.x.size(); ++i) {
-        ASSERT_TRUE(same_bits(call.x.element(i), call.out.element(i))) << i;
-        ASSERT_TRUE(same_bits(call.out_grad.element(i), call.x_grad.element(i))) << i;
+      for (const bool is_test : {false, true}) {
+        for (const Layout layout : {Layout::contiguous, Layout::reversed, Layout::padded}) {
+          Call<T> call(ctx, {40, 8, 5, 33}, name, layout, layout);
+          call.params.is_test = is_test;
+          call.run();
+          batch_norm_grad(ctx, call.x, call.saved_mean, call.saved_inv_std, call.out_grad, call.out_grad,
+                          call.scale_grad, call.bias_grad, call.params);
+          batch_norm(ctx, call.x, call.mean, call.variance, call.x, call.saved_mean, call.saved_inv_std, {}, {},
+                     call.params);
+          expect_same_bits(call.x, call.out, name + " x");
+          expect_same_bits(call.out_grad, call.x_grad, name + " out_grad");
+        }
       }
     }
   });
@@ -338,6 +410,12 @@ TEST_P(BatchNormTest, follows_the_formula_for_equal_elements_nan_and_inf) {
       });
       call.forward();
       call.out.download();
+      for (auto* statistics : {&call.saved_inv_std, &call.mean, &call.variance}) statistics->download();
+      for (std::int64_t c = 0; c < 4; ++c) {
+        ASSERT_EQ(std::isnan(call.saved_inv_std[c]), c < 3) << c;
+        ASSERT_EQ(std::isfinite(call.mean[c]), c == 3) << c;
+        ASSERT_EQ(std::isfinite(call.variance[c]), c == 3) << c;
+      }
       for (std::int64_t i = 0; i < call.x.size(); ++i) {
         const std::int64_t c = call.shape.group_of[static_cast<std::size_t>(i)];
         ASSERT_EQ(std::isnan(call.out[i]), c < 3) << i;
@@ -350,23 +428,25 @@ TEST_P(BatchNormTest, follows_the_formula_for_equal_elements_nan_and_inf) {
 }
 
 TEST_P(BatchNormTest, gives_the_same_bits_on_every_run_and_in_both_modes) {
-  for (const std::string name : {"NCHW", "NHWC"}) {
-    Call<float> call(ctx, {9, 6, 150, 33}, name), again(ctx, {9, 6, 150, 33}, name);
-    call.forward();
-    call.backward();
-    for (TestTensor<float>* tensor : {&call.out, &call.x_grad, &call.scale_grad}) tensor->download();
-    for (int run = 0; run < 4; ++run) {
-      again.ctx = Context(ctx).deterministic(run % 2 == 1);
-      again.forward();
-      again.backward();
-      for (TestTensor<float>* tensor : {&again.out, &again.x_grad, &again.scale_grad}) tensor->download();
-      for (std::int64_t i = 0; i < call.out.size(); ++i) {
-        ASSERT_TRUE(same_bits(again.out.element(i), call.out.element(i)));
-        ASSERT_TRUE(same_bits(again.x_grad.element(i), call.x_grad.element(i)));
+  skip_where_sanitized();
+  for_each_type([&]<class T>() {
+    for (const std::string name : {"NCHW", "NHWC"}) {
+      for (const Extents& extents : {Extents{9, 6, 150, 33}, Extents{70, 6, 7, 7}, Extents{4001, 40}}) {
+        for (const bool is_test : {false, true}) {
+          Call<T> call(ctx, extents, name);
+          call.params.is_test = is_test;
+          call.run();
+          for (int run = 0; run < 4; ++run) {
+            Call<T> again(Context(ctx).deterministic(run % 2 == 1), extents, name);
+            again.params.is_test = is_test;
+            again.run();
+            again.expect_same_bits_as(call, extents.to_string() + " " + name);
+            if (HasFailure()) return;
+          }
+        }
       }
-      for (std::int64_t i = 0; i < call.scale.size(); ++i) ASSERT_EQ(again.scale_grad[i], call.scale_grad[i]);
     }
-  }
+  });
 }
 
 TEST_P(BatchNormTest, gradients_agree_with_central_differences) {
@@ -390,20 +470,32 @@ TEST_P(BatchNormTest, gradients_agree_with_central_differences) {
 }
 
 TEST_P(BatchNormTest, accepts_tensors_without_elements) {
-  Call<float> none(ctx, {0, 3, 5}, "NCHW"), no_channels(ctx, {4, 0}, "NCHW");
-  const std::vector<double> before = values_of(none.mean);
-  none.forward();
-  none.backward();
-  none.mean.download();
-  none.saved_inv_std.download();
-  none.scale_grad.download();
-  for (std::int64_t c = 0; c < 3; ++c) {
-    EXPECT_EQ(none.mean[c], before[static_cast<std::size_t>(c)]);
-    EXPECT_TRUE(std::isnan(none.saved_inv_std[c]));
-    EXPECT_EQ(none.scale_grad[c], 0.0);
-  }
-  no_channels.forward();
-  no_channels.backward();
+  for_each_type([&]<class T>() {
+    using S = SumsOf<T>;
+    for (const auto& [extents, name] :
+         {std::pair(Extents{0, 3, 5}, "NCHW"), {Extents{4, 3, 0}, "NCHW"}, {Extents{0, 5, 3}, "NHWC"}}) {
+      Call<T> none(ctx, extents, name);
+      none.params.is_test = true;
+      none.check("by running statistics");
+      none.params.is_test = false;
+      const Expected zeros(3), mean = exactly(values_of(none.mean)), variance = exactly(values_of(none.variance));
+      TestTensor<S> mean_out(ctx, {3}), variance_out(ctx, {3});
+      none.forward(mean_out, variance_out);
+      none.run();
+      expect_near(none.mean, mean, "mean in place");
+      expect_near(none.variance, variance, "variance in place");
+      expect_near(mean_out, mean, "mean_out");
+      expect_near(variance_out, variance, "variance_out");
+      expect_near(none.saved_mean, zeros, "saved_mean");
+      expect_near(none.saved_inv_std, exactly({nan, nan, nan}), "saved_inv_std");
+      expect_near(none.scale_grad, zeros, "scale_grad");
+      expect_near(none.bias_grad, zeros, "bias_grad");
+    }
+    Call<T> no_channels(ctx, {4, 0}, "NCHW");
+    no_channels.run();
+    no_channels.params.is_test = true;
+    no_channels.run();
+  });
 }
 
 TEST_P(BatchNormTest, takes_its_temporaries_from_a_workspace_that_is_lent) {
@@ -455,23 +547,36 @@ TEST_P(BatchNormTest, a_call_by_name_computes_what_the_function_computes) {
 }
 
 TEST_P(BatchNormTest, refuses_wrong_calls) {
-  Call<float> call(ctx, {3, 4}, "NCHW"), one(ctx, {1, 4}, "NCHW");
+  Call<float> call(ctx, {3, 4}, "NCHW"), one(ctx, {1, 4}, "NCHW"), pixel(ctx, {1, 1, 1, 4}, "NHWC");
   const auto refused = [&](const BatchNormParams& params, const std::string& message) {
-    expect_error(
-        [&] {
-          batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, call.mean,
-                     {}, params);
-        },
-        "portops::batch_norm: " + message);
+    call.params = params;
+    expect_error([&] { call.forward(call.mean, {}); }, "portops::batch_norm: " + message);
   };
   refused({.data_layout = "NDHWC"}, "data_layout is 'NDHWC', expected NCHW or NHWC");
   refused({.epsilon = -1.0}, "epsilon is -1, expected a finite number that is not negative");
   refused({.momentum = inf}, "momentum is inf, expected a finite number");
   refused({.is_test = true}, "mean_out is given, but is_test leaves the running statistics as they are");
   refused({.scale = TestTensor<float>(ctx, {3})}, "scale has extents [3], expected [4] (the channels of x)");
+  call.params = {.is_test = true};
+  expect_error([&] { call.forward({}, call.variance); },
+               "portops::batch_norm: variance_out is given, but is_test leaves the running statistics as they are");
+  call.params = {};
   expect_error(
       [&] { one.forward(); },
       "portops::batch_norm: x has extents [1, 4], expected more than one value per channel, as is_test is false");
+  expect_error([&] { pixel.forward(); },
+               "portops::batch_norm: x has extents [1, 1, 1, 4], expected more than one value per channel, as is_test "
+               "is false");
+  if (has_type<f16>()) {
+    Call<f16> half(ctx, {3, 4}, "NCHW");
+    expect_error([&] { half.forward(half.scale, {}); },
+                 "portops::batch_norm: mean_out has element type f16, expected f32");
+  }
+  expect_error(
+      [&] {
+        batch_norm_grad(ctx, call.x, call.saved_mean, call.saved_inv_std, call.out_grad, {}, call.scale_grad, {});
+      },
+      "portops::batch_norm_grad: scale_grad is wanted, but there is no scale");
   expect_error(
       [&] {
         batch_norm(ctx, call.x, call.mean, call.variance, call.out, call.saved_mean, call.saved_inv_std, call.variance,

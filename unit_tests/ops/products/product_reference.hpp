@@ -44,38 +44,38 @@ double error_bound(Bound bound, std::int64_t terms) {
   return bound == Bound::tree ? (is_wide ? 1e-12 : 2e-6) : of_chain;
 }
 
-/// That a result is as near to the reference as is promised.
+/// What products of operands that are rounded to tf32 may be off besides: 2^-11 for each of the two.
 template <class T>
-void expect_near(TestTensor<T>& result, const ReferenceProduct& expected, Bound bound, const std::string& what) {
+double rounding_of_operands(const Context& ctx) {
+  return may_round_operands<T>(ctx) ? 0x1p-10 : 0.0;
+}
+
+/// That a result is as near to the reference as is promised; of_operands is relative to the magnitudes too.
+template <class T>
+void expect_near(TestTensor<T>& result, const ReferenceProduct& expected, Bound bound, const std::string& what,
+                 double of_operands = 0.0) {
   result.download();
   const double last = sizeof(T) == 2 ? 1.01 * rounding<T>() : 0.0;
   const std::int64_t size = result.size();
   for (std::int64_t i = 0; i < size; ++i) {
     const auto k = static_cast<std::size_t>(i);
     const auto value = static_cast<double>(expected.value[k]);
-    const double tolerance = error_bound<T>(bound, expected.terms[k]) * expected.magnitude[k] + last * std::abs(value) +
-                             (std::is_same_v<T, f16> ? 0x1p-25 : 0.0);
+    const double of_sum = error_bound<T>(bound, expected.terms[k]) + of_operands;
+    const double tolerance =
+        of_sum * expected.magnitude[k] + last * std::abs(value) + (std::is_same_v<T, f16> ? 0x1p-25 : 0.0);
     if (std::abs(result[i] - value) <= tolerance) continue;
     ADD_FAILURE() << what << "[" << i << "] is " << result[i] << ", expected " << value << " within " << tolerance;
     return;
   }
 }
 
-/// The contexts whose products go different ways: the context itself, in deterministic mode, portops' own products,
-/// and those of Kokkos Kernels.
-inline std::vector<Context> contexts_of_products(const Context& ctx) {
-  std::vector<Context> all{ctx, Context(ctx).deterministic(true), Context(ctx).products(Products::own)};
-  if (has_kokkos_kernels) all.push_back(with_kokkos_kernels(ctx));
-  return all;
-}
-
+/// That two results have the same bits.
 template <class T>
-bool has_products_of(const Context& ctx) {
-  return sizeof(T) > 2 || ctx.products() != Products::kokkos_kernels;
-}
-
-inline std::string describe(const Context& ctx) {
-  return "products " + std::string(name_of(ctx.products())) + (ctx.deterministic() ? ", deterministic" : "");
+void expect_same(TestTensor<T>& a, TestTensor<T>& b, const std::string& what) {
+  a.download();
+  b.download();
+  const std::int64_t size = a.size();
+  for (std::int64_t i = 0; i < size; ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << what << "[" << i << "]";
 }
 
 }  // namespace portops::test

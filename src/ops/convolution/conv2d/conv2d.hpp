@@ -45,9 +45,10 @@ struct Conv2dParams {
 /// with G = groups. All have one element type, f64, f32, f16 or bf16, and any strides; on GPUs x is read fastest where
 /// its channels, unless they are few, are neighbours in memory (channels last).
 ///
-/// Sums are accumulated in f32 (f64 for f64) and rounded once. With f32 operands, Math::tf32 lets the products round
-/// pixels and weights to tf32. An Inf among the products gives Inf or NaN. Tensors without elements are valid, but the
-/// window has at least one tap: without channels, out is the bias.
+/// Sums are accumulated in f32 (f64 for f64) and rounded once; docs/reference/conv2d.md has the bounds of their errors.
+/// With f32 operands, Math::tf32 lets products leave pixels and weights 11 significant bits, rounded or cut off. An Inf
+/// among the products gives Inf or NaN. Tensors without elements are valid, but the window has at least one tap: without
+/// channels, out is the bias.
 ///
 /// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run and for any number
 /// of threads. With Products::kokkos_kernels the products have the error of that library, and no such bits: see

@@ -42,8 +42,8 @@ struct LayerNormParams {
 /// of out is within 2e-6 · (|out − bias| + |bias|) + 1.2e-7 · (|mean| · inv_std + 1) · |scale| (f64: 1e-12 and
 /// 2.3e-16), and one rounding of the 16-bit types. Squares of distances must not overflow. Sums go by trees of fixed
 /// shape: the same bits on every run and for any number of threads, whether the context asks for it or not. Where what
-/// is normalised together has a NaN or an Inf, all of it is NaN, and so is its inv_std. Equal elements give bias. Of no
-/// elements the mean is 0, and inv_std NaN. Tensors without elements are valid.
+/// is normalised together has a NaN or an Inf, all of it is NaN, and so is its inv_std. Equal elements give bias (NaN
+/// where epsilon is 0). Of no elements the mean is 0, and inv_std NaN. Tensors without elements are valid.
 ///
 /// Throws portops::Error, before anything is enqueued, when begin_norm_axis or epsilon is out of range, a tensor has
 /// other extents or element types, is empty (not given) or lies where the context's backend cannot reach it, an output

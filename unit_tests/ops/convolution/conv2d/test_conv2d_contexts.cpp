@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/same_results.hpp"
 #include "support/lent_memory.hpp"
-#include "support/products.hpp"
 #include "support/sanitized.hpp"
 
 // conv2d and its gradient with every kind of context.
@@ -88,6 +87,17 @@ TEST_P(Conv2dContextsTest, products_of_kokkos_kernels) {
       }
     }
   });
+}
+
+/// Of long sums over channels, over pixels and over images, of a stride and of groups.
+TEST_P(Conv2dContextsTest, keep_the_bounds_of_errors_whatever_the_operands) {
+  for (const Conv2dCase& c : {Conv2dCase{.images = 1, .channels = 128, .height = 6, .out_channels = 10},
+                              Conv2dCase{.images = 1, .channels = 10, .height = 6, .out_channels = 128},
+                              Conv2dCase{.images = 12, .channels = 2, .height = 30, .width = 33, .out_channels = 3},
+                              Conv2dCase{.images = 500, .channels = 6, .height = 3, .width = 3, .out_channels = 3},
+                              Conv2dCase{.channels = 96, .stride = {2, 1}, .groups = 2, .has_bias = false}}) {
+    check_bounds(ctx, c);
+  }
 }
 
 TEST_P(Conv2dContextsTest, refuse_products_that_there_are_not) {

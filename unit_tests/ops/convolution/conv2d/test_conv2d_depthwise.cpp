@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/depthwise/depthwise.hpp"
 #include "ops/convolution/same_results.hpp"
 #include "support/sanitized.hpp"
@@ -243,6 +243,24 @@ TEST_P(Conv2dDepthwiseTest, does_not_drift_over_constant_data) {
       problem.check(ctx);
       problem.check_grad(ctx);
     });
+  }
+}
+
+TEST_P(Conv2dDepthwiseTest, keeps_the_bounds_of_errors_whatever_the_operands) {
+  // In strips, and in tiles.
+  for (const auto& [channels, extent] : {std::pair{3, 60}, {32, 18}}) {
+    for (const std::set<std::string>& last : {std::set<std::string>{}, {"x", "out", "x_grad", "out_grad"}}) {
+      const Conv2dCase c{.channels = channels,
+                         .height = extent,
+                         .width = extent + 3,
+                         .out_channels = channels,
+                         .kernel = {7, 7},
+                         .padding = {3, 3},
+                         .groups = channels,
+                         .channels_last = last};
+      check(c);
+      check_bounds(ctx, c);
+    }
   }
 }
 

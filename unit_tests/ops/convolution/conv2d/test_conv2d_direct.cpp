@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/direct/direct.hpp"
 #include "ops/convolution/same_results.hpp"
 #include "support/sanitized.hpp"
@@ -275,6 +275,17 @@ TEST_P(Conv2dDirectTest, does_not_drift_over_constant_data) {
       }
     }
   });
+}
+
+TEST_P(Conv2dDirectTest, keeps_the_bounds_of_errors_whatever_the_operands) {
+  // In vectors of positions, of output channels, and depthwise.
+  for (const Conv2dCase& c :
+       {Conv2dCase{.images = 1, .channels = 150, .height = 8, .width = 16, .out_channels = 4},
+        Conv2dCase{.images = 1, .channels = 150, .height = 4, .width = 5, .out_channels = 32},
+        Conv2dCase{.images = 1, .channels = 10, .height = 60, .width = 62, .out_channels = 10, .groups = 10}}) {
+    check({c});
+    check_bounds(ctx, c);
+  }
 }
 
 // The host backends of a build have different numbers of threads.

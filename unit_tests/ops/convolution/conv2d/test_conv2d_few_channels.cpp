@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/few_channels/few_channels.hpp"
 #include "ops/convolution/conv2d/few_channels/from_few_plan.hpp"
 
@@ -85,6 +85,12 @@ TEST_P(Conv2dFewChannelsTest, elements_that_are_not_finite_reach_the_pixels_of_t
       problem.check_grad(ctx);
     }
   });
+}
+
+TEST_P(Conv2dFewChannelsTest, gradients_keep_the_bounds_of_errors_whatever_the_operands) {
+  const Conv2dCase c{.images = 128, .channels = 1, .height = 6, .width = 5, .out_channels = 72};
+  check(c);
+  check_bounds(ctx, c, conv2d_gradients);
 }
 
 /// An image to 8 channels by 12 taps, which go in tiles in both layouts.
@@ -266,6 +272,17 @@ TEST_P(Conv2dFromFewTest, sums_do_not_drift_over_constant_data) {
     problem.fill_with_constants();
     problem.run_grad(ctx);
     problem.expect_sums_of_constants(2e-6);
+  }
+}
+
+TEST_P(Conv2dFromFewTest, keeps_the_bounds_of_errors_whatever_the_operands) {
+  for (const bool last : {false, true}) {
+    Conv2dCase c = twelve_taps;
+    c.images = 9;
+    c.height = 40;
+    check(c);
+    if (last) c.channels_last = {"out", "out_grad"};
+    check_bounds(ctx, c);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 
 #include <array>
@@ -87,6 +87,13 @@ TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_number_
       }
     }
   });
+}
+
+TEST_P(Conv2dPatchesTest, weight_gradients_keep_the_bounds_of_errors_whatever_the_operands) {
+  const Conv2dCase c{
+      .images = 265, .channels = 8, .height = 8, .width = 9, .out_channels = 16, .channels_last = all_last};
+  for_each_multiplied_type([&]<class T>() { check<T>(c); });
+  check_bounds(ctx, c, {"weight_grad", "bias_grad"});
 }
 
 TEST_P(Conv2dPatchesTest, weight_gradients_equal_the_reference_for_every_window) {

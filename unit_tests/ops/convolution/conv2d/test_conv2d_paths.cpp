@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/conv2d_convolution.hpp"
 #include "ops/convolution/conv2d/conv2d_rules.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
@@ -82,13 +82,34 @@ void check_path_on(const Context& ctx, const std::vector<Conv2dCase>& all, const
   }
 }
 
+/// That the path keeps the bounds of errors whatever the operands, by all ways of products.
+template <class Path>
+void check_bounds_of_path_on(const Context& ctx, const Conv2dCase& c, const Path& path) {
+  for_each_operands(ctx, c, {"out"}, [&]<class T>(Conv2dProblem<T>& problem, const auto& expected) {
+    // Made to multiply columns, GPUs do so by a library.
+    const double of_columns = ctx.backend() == Backend::cuda ? error_of_chains<T>(terms_of(c, "out")) : 0.0;
+    for (const Context& context : contexts_of_products(ctx)) {
+      if (!has_products_of<T>(context) || asks_in_vain<T>(context)) continue;
+      SCOPED_TRACE(describe(context));
+      problem.poison("out");
+      path(context, problem.windows(), tensors_of(problem), 1);
+      problem.expect("out", expected.at("out"), conv2d_bound<T>(context, c, "out") + of_columns);
+    }
+  });
+}
+
+/// A long inner axis.
+const Conv2dCase long_sums{.images = 1, .channels = 128, .height = 6, .out_channels = 10};
+
 TEST_P(Conv2dPathsTest, columns_in_memory_equal_the_reference) {
   check_path_on(ctx, cases, impl::convolve_by_im2col<Operator>);
+  check_bounds_of_path_on(ctx, long_sums, impl::convolve_by_im2col<Operator>);
 }
 
 TEST_P(Conv2dPathsTest, tiles_equal_the_reference) {
   if (ctx.backend() == Backend::cuda) GTEST_SKIP() << "a path of hosts";
   check_path_on(ctx, cases, impl::convolve_by_tiles<Operator>);
+  check_bounds_of_path_on(ctx, long_sums, impl::convolve_by_tiles<Operator>);
 }
 
 TEST_P(Conv2dPathsTest, strips_and_pixels_equal_the_reference) {
@@ -98,15 +119,16 @@ TEST_P(Conv2dPathsTest, strips_and_pixels_equal_the_reference) {
       {.channels = 6, .out_channels = 12, .padding = {4, 5}, .groups = 6},
       {.channels = 9, .out_channels = 9, .groups = 9, .channels_last = {"x", "out"}},
       {.channels = 4, .width = 300, .out_channels = 5, .kernel = {1, 7}, .dilation = {1, 2}}};
-  check_path_on(
-      ctx, few,
-      [](const Context& on, const impl::Windows& windows, const impl::ConvolutionTensors& tensors, std::int64_t) {
-        if (on.backend() == Backend::cuda) {
-          impl::convolve_by_pixels<Operator>(on, windows, tensors);
-        } else {
-          impl::convolve_by_strips<Operator>(on, windows, tensors);
-        }
-      });
+  const auto path = [](const Context& on, const impl::Windows& windows, const impl::ConvolutionTensors& tensors,
+                       std::int64_t) {
+    if (on.backend() == Backend::cuda) {
+      impl::convolve_by_pixels<Operator>(on, windows, tensors);
+    } else {
+      impl::convolve_by_strips<Operator>(on, windows, tensors);
+    }
+  };
+  check_path_on(ctx, few, path);
+  check_bounds_of_path_on(ctx, {.channels = 3, .height = 12, .out_channels = 16, .kernel = {7, 7}}, path);
 }
 
 TEST_P(Conv2dPathsTest, products_of_tensors_as_they_lie_equal_the_reference) {
@@ -134,27 +156,48 @@ TEST_P(Conv2dPathsTest, products_of_tensors_as_they_lie_equal_the_reference) {
   }
 }
 
+/// That all forms of the fused path are as near to what is expected as tolerance(context) says. Returns how many.
+template <class T, class Tolerance>
+int check_fused_on(const Context& ctx, Conv2dProblem<T>& problem, const std::vector<Sum>& expected,
+                   const Tolerance& tolerance) {
+  const impl::ConvolutionTensors tensors = tensors_of(problem);
+  const impl::Windows windows = problem.windows();
+  int fused = 0;
+  for (const Math math : {Math::ieee, Math::tf32}) {
+    const Context with_math = Context(ctx).math(math);
+    if (!impl::can_fuse(with_math, windows, tensors)) continue;
+    for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), {windows, tensors})) {
+      SCOPED_TRACE(text_of(form));
+      problem.poison("out");
+      impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
+      problem.expect("out", expected, tolerance(with_math));
+      ++fused;
+    }
+  }
+  return fused;
+}
+
 TEST_P(Conv2dPathsTest, fused_in_every_form_equals_the_reference) {
   if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
   int fused = 0;
   for (const Conv2dCase& c : cases) {
     for_each_type([&]<class T>() {
       Conv2dProblem<T> problem(ctx, c);
-      const impl::ConvolutionTensors tensors = tensors_of(problem);
-      const impl::Windows windows = problem.windows();
-      const std::vector<Sum> expected = problem.expected("out");
-      for (const Math math : {Math::ieee, Math::tf32}) {
-        const Context with_math = Context(ctx).math(math);
-        if (!impl::can_fuse(with_math, windows, tensors)) continue;
-        const bool rounds = math == Math::tf32 && std::is_same_v<T, float>;
-        for (const impl::FusedForm& form : impl::fused_forms(with_math, Operator::fused(), {windows, tensors})) {
-          SCOPED_TRACE(text_of(form));
-          problem.poison("out");
-          impl::convolve_fused(with_math, Operator::fused(), windows, tensors, form);
-          problem.expect("out", expected, rounds ? 0x1p-10 : Conv2dProblem<T>::default_tolerance);
-          ++fused;
-        }
-      }
+      fused += check_fused_on(ctx, problem, problem.expected("out"), [](const Context& context) {
+        return may_round_operands<T>(context) ? 0x1p-10 : Conv2dProblem<T>::default_tolerance;
+      });
+    });
+  }
+  if (fused == 0) GTEST_SKIP() << "no device that can";
+}
+
+TEST_P(Conv2dPathsTest, fused_in_every_form_keeps_the_bounds_of_errors_whatever_the_operands) {
+  if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
+  int fused = 0;
+  for (const Conv2dCase& c : {cases[0], cases[8], cases[12]}) {
+    for_each_operands(ctx, c, {"out"}, [&]<class T>(Conv2dProblem<T>& problem, const auto& expected) {
+      fused += check_fused_on(ctx, problem, expected.at("out"),
+                              [&](const Context& context) { return conv2d_bound<T>(context, c, "out"); });
     });
   }
   if (fused == 0) GTEST_SKIP() << "no device that can";

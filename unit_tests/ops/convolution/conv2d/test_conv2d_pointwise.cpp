@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/pointwise.hpp"
 
 #include <array>
@@ -29,6 +29,23 @@ TEST_P(Conv2dPointwiseTest, gradients_of_windows_that_are_pixels_equal_the_refer
         c.layouts["weight"] = layout;
         for_each_type([&]<class T>() { Conv2dProblem<T>(ctx, c).check_grad(ctx); });
       }
+    }
+  }
+}
+
+TEST_P(Conv2dPointwiseTest, keeps_the_bounds_of_errors_whatever_the_operands) {
+  // Long sums over channels, and over output channels; over pixels and over images.
+  for (const auto& [images, channels, out_channels, height] :
+       std::vector<std::array<std::int64_t, 4>>{{1, 1200, 64, 2}, {1, 64, 1200, 2}, {2, 64, 64, 16}, {60, 64, 64, 1}}) {
+    for (const std::set<std::string>& last : {std::set<std::string>{}, {"x", "out", "x_grad", "out_grad"}}) {
+      check_bounds(ctx, {.images = images,
+                         .channels = channels,
+                         .height = height,
+                         .width = 8,
+                         .out_channels = out_channels,
+                         .kernel = {1, 1},
+                         .padding = {0, 0},
+                         .channels_last = last});
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "conv2d_reference.hpp"
+#include "conv2d_bounds.hpp"
 #include "ops/convolution/conv2d/weight_grad_by_products.hpp"
 #include "support/sanitized.hpp"
 
@@ -116,6 +116,13 @@ TEST_P(Conv2dTapsTest, sums_do_not_drift_over_constant_data) {
     problem.run_grad(Context(ctx).math(math));
     problem.expect_sums_of_constants(math == Math::tf32 ? 0x1p-10 : 2 * Conv2dProblem<float>::default_tolerance);
   }
+}
+
+TEST_P(Conv2dTapsTest, weight_gradients_keep_the_bounds_of_errors_whatever_the_operands) {
+  const Conv2dCase c{
+      .images = 3, .channels = 32, .height = 20, .width = 21, .out_channels = 16, .channels_last = all_last};
+  check(c);
+  check_bounds(ctx, c, {"weight_grad", "bias_grad"});
 }
 
 TEST_P(Conv2dTapsTest, weight_gradients_equal_the_reference_of_groups) {

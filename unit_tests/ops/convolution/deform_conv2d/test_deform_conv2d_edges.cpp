@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "deform_conv2d_reference.hpp"
+#include "support/products.hpp"
 
 // Tensors without elements, positions on and beyond the borders, NaN, Inf, and many samples of one pixel.
 
@@ -9,17 +10,38 @@ namespace {
 
 class DeformConv2dEdgesTest : public OnEveryBackend {
  protected:
-  /// Both operators, in both modes.
-  template <class T>
-  void check(DeformConv2dProblem<T>& problem) {
-    const DeformConv2dResults results = problem.expected();
-    for (const bool deterministic : {false, true}) {
-      problem.run(Context(ctx).deterministic(deterministic));
-      problem.run_grad(Context(ctx).deterministic(deterministic));
-      for (const auto& [name, sums] : results) {
-        if (problem.refs.at(name)) problem.expect(name, sums);
-      }
+  /// Calls action(context) for all ways of products that the type has.
+  template <class T, class Action>
+  void for_each_context(const Action& action) {
+    for (const Context& context : contexts_of_products(ctx)) {
+      if (!has_products_of<T>(context) || asks_in_vain<T>(context)) continue;
+      SCOPED_TRACE(describe(context));
+      action(context);
     }
+  }
+
+  /// Fills all results with NaN, so that what is not written shows.
+  template <class T>
+  static void poison(DeformConv2dProblem<T>& problem) {
+    for (auto& [name, tensor] : problem.tensors) {
+      if (deform_conv2d_results.contains(name)) tensor.fill([](std::int64_t) { return nan; });
+    }
+  }
+
+  /// Both operators, by all ways of products; and what else holds of the results of each.
+  template <class T>
+  void check(DeformConv2dProblem<T>& problem, const std::function<void()>& check_results = [] {}) {
+    const DeformConv2dResults results = problem.expected();
+    for_each_context<T>([&](const Context& context) {
+      poison(problem);
+      problem.run(context);
+      problem.run_grad(context);
+      const double tolerance = may_round_operands<T>(context) ? cut_to_tf32 : DeformConv2dProblem<T>::default_tolerance;
+      for (const auto& [name, sums] : results) {
+        if (problem.refs.at(name)) problem.expect(name, sums, tolerance);
+      }
+      check_results();
+    });
   }
   /// The same of all element types.
   void check(const DeformConv2dCase& c) {
@@ -98,10 +120,11 @@ TEST_P(DeformConv2dEdgesTest, samples_outside_are_0_whatever_the_image_holds) {
         const std::int64_t windows = problem.shape.windows(0) * problem.shape.windows(1);
         problem.fill("offset", [&](std::int64_t i) { return (i / windows % 2 == 1) == across ? far : 0.25; });
         problem.fill("x", [&](std::int64_t) { return nan; });
-        check(problem);
-        for (const std::string name : {"x_grad", "offset_grad", "weight_grad", "mask_grad"}) {
-          expect_all(problem, name, 0.0);
-        }
+        check(problem, [&] {
+          for (const std::string name : {"x_grad", "offset_grad", "weight_grad", "mask_grad"}) {
+            expect_all(problem, name, 0.0);
+          }
+        });
       }
     }
   });
@@ -139,12 +162,11 @@ TEST_P(DeformConv2dEdgesTest, derivatives_on_pixels_are_those_to_the_next_ones) 
     problem.fill("x", [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; });
     problem.fill("offset", [](std::int64_t) { return 0.0; });
     for (const std::string name : {"weight", "out_grad"}) problem.fill(name, [](std::int64_t) { return 1.0; });
-    problem.run_grad(ctx);
-    TestTensor<T>& offset_grad = problem.tensors.at("offset_grad");
-    offset_grad.download();
+    const TestTensor<T>& offset_grad = problem.tensors.at("offset_grad");
     const std::vector<double> expected{1.0, 4.0, 23.0, -2.0, -8.0, -32.0, 3.0, 5.0, -9.0, 6.0, 24.0, -32.0};
-    for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(offset_grad[static_cast<std::int64_t>(i)], expected[i]) << i;
-    problem.expect("x_grad", problem.expected({"x_grad"}).at("x_grad"));
+    check(problem, [&] {
+      for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(offset_grad[static_cast<std::int64_t>(i)], expected[i]) << i;
+    });
   });
 }
 
@@ -163,16 +185,17 @@ TEST_P(DeformConv2dEdgesTest, offsets_that_are_nan_give_nan_where_they_are_used)
             const bool beside = (plane == 5 && window == 10) || (plane == 4 && window == 20);
             return down || across ? nan : beside ? other : fractional_offset<T>(i);
           });
-          check(problem);
           const TestTensor<T>&out = problem.tensors.at("out"), &offset_grad = problem.tensors.at("offset_grad");
-          for (const std::int64_t window : {10, 20, 30}) EXPECT_TRUE(std::isnan(out[window])) << window;
-          EXPECT_FALSE(std::isnan(out[11]));
-          for (const std::int64_t plane : {4, 5}) {
-            EXPECT_TRUE(std::isnan(offset_grad[plane * windows + 10]));
-            EXPECT_TRUE(std::isnan(offset_grad[plane * windows + 20]));
-          }
           const TestTensor<T>& x_grad = problem.tensors.at("x_grad");
-          for (std::int64_t i = 0; i < x_grad.extents().product(); ++i) ASSERT_FALSE(std::isnan(x_grad[i])) << i;
+          check(problem, [&] {
+            for (const std::int64_t window : {10, 20, 30}) EXPECT_TRUE(std::isnan(out[window])) << window;
+            EXPECT_FALSE(std::isnan(out[11]));
+            for (const std::int64_t plane : {4, 5}) {
+              EXPECT_TRUE(std::isnan(offset_grad[plane * windows + 10]));
+              EXPECT_TRUE(std::isnan(offset_grad[plane * windows + 20]));
+            }
+            for (std::int64_t i = 0; i < x_grad.extents().product(); ++i) ASSERT_FALSE(std::isnan(x_grad[i])) << i;
+          });
         }
       }
     }
@@ -187,16 +210,17 @@ TEST_P(DeformConv2dEdgesTest, pixels_that_are_nan_or_infinite_concern_those_that
         const std::int64_t at = (1 * 4 + 2) * 63 + pixel;  // of image 1, channel 2
         const std::vector<double> values = problem.inputs.at("x");
         problem.fill("x", [&](std::int64_t i) { return i == at ? special : values[static_cast<std::size_t>(i)]; });
-        check(problem);
         const TestTensor<T>&out = problem.tensors.at("out"), &x_grad = problem.tensors.at("x_grad");
-        bool is_used = false;
-        for (std::int64_t i = 0; i < out.extents().product(); ++i) {
-          const bool may_use = i / 63 / 6 == 1 && i / 63 % 6 >= 3;  // the same image and group
-          ASSERT_TRUE(may_use || std::isfinite(out[i])) << i;
-          is_used = is_used || !std::isfinite(out[i]);
-        }
-        EXPECT_TRUE(is_used);
-        for (std::int64_t i = 0; i < x_grad.extents().product(); ++i) ASSERT_TRUE(std::isfinite(x_grad[i])) << i;
+        check(problem, [&] {
+          bool is_used = false;
+          for (std::int64_t i = 0; i < out.extents().product(); ++i) {
+            const bool may_use = i / 63 / 6 == 1 && i / 63 % 6 >= 3;  // the same image and group
+            ASSERT_TRUE(may_use || std::isfinite(out[i])) << i;
+            is_used = is_used || !std::isfinite(out[i]);
+          }
+          EXPECT_TRUE(is_used);
+          for (std::int64_t i = 0; i < x_grad.extents().product(); ++i) ASSERT_TRUE(std::isfinite(x_grad[i])) << i;
+        });
       }
     }
   });
@@ -206,11 +230,11 @@ TEST_P(DeformConv2dEdgesTest, a_mask_of_zeros_leaves_the_bias_and_a_gradient) {
   for_each_type([&]<class T>() {
     DeformConv2dProblem<T> problem(ctx, {.groups = 2});
     problem.fill("mask", [](std::int64_t) { return 0.0; });
-    check(problem);
-    for (const std::string name : {"x_grad", "offset_grad", "weight_grad"}) expect_all(problem, name, 0.0);
     problem.fill("bias", [](std::int64_t) { return -0.75; });
-    problem.run(ctx);
-    expect_all(problem, "out", -0.75);
+    check(problem, [&] {
+      for (const std::string name : {"x_grad", "offset_grad", "weight_grad"}) expect_all(problem, name, 0.0);
+      expect_all(problem, "out", -0.75);
+    });
   });
 }
 
@@ -236,11 +260,14 @@ TEST_P(DeformConv2dEdgesTest, results_that_the_type_cannot_hold_are_infinite) {
   problem.fill("x", [](std::int64_t) { return 6e4; });
   problem.fill("offset", [](std::int64_t) { return 0.0; });
   for (const std::string name : {"weight", "out_grad"}) problem.fill(name, [](std::int64_t) { return 1.0; });
-  problem.run(ctx);
-  problem.run_grad(ctx);
-  expect_all(problem, "out", inf);
-  expect_all(problem, "weight_grad", inf);
-  expect_all(problem, "x_grad", 6.0);
+  for_each_context<f16>([&](const Context& context) {
+    poison(problem);
+    problem.run(context);
+    problem.run_grad(context);
+    expect_all(problem, "out", inf);
+    expect_all(problem, "weight_grad", inf);
+    expect_all(problem, "x_grad", 6.0);
+  });
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ struct LinearProblem {
     for (std::int64_t i = 0; has_bias && i < size; ++i) expected.add(i, bias[i % outputs], 1.0);
     linear(ctx, x, weight, out, {has_bias ? bias.ref() : TensorRef()});
     if (ctx.backend() == Backend::cuda && sizeof(T) == 2 && has_bias) return expect_twice_rounded(expected);
-    expect_near(out, expected, bound, has_bias ? "out with a bias" : "out");
+    expect_near(out, expected, bound, has_bias ? "out with a bias" : "out", rounding_of_operands<T>(ctx));
   }
 
   /// cuBLAS may round a product of halves before it adds the bias.
@@ -105,8 +105,8 @@ struct LinearProblem {
     const std::int64_t size = out_grad.size(), outputs = weight.extents()[1];
     for (std::int64_t i = 0; i < size; ++i) of_bias.add(i % outputs, out_grad[i], 1.0);
     linear_grad(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad);
-    expect_near(x_grad, of_x, bound, "x_grad");
-    expect_near(weight_grad, of_weight, bound, "weight_grad");
+    expect_near(x_grad, of_x, bound, "x_grad", rounding_of_operands<T>(ctx));
+    expect_near(weight_grad, of_weight, bound, "weight_grad", rounding_of_operands<T>(ctx));
     expect_near(bias_grad, of_bias, Bound::tree, "bias_grad");
   }
 
@@ -116,6 +116,24 @@ struct LinearProblem {
     check(ctx, false, bound);
     check(ctx, true, bound);
     check_grad(ctx, bound);
+  }
+
+  /// Runs both operators.
+  void run(const Context& ctx) {
+    linear(ctx, x, weight, out, {bias});
+    linear_grad(ctx, x, weight, out_grad, x_grad, weight_grad, bias_grad);
+  }
+
+  void expect_same_bits(LinearProblem& other) {
+    expect_same(out, other.out, "out");
+    expect_same(x_grad, other.x_grad, "x_grad");
+    expect_same(weight_grad, other.weight_grad, "weight_grad");
+    expect_same(bias_grad, other.bias_grad, "bias_grad");
+  }
+
+  /// Fills what is multiplied with one number.
+  void fill_factors(double value) {
+    for (TestTensor<T>* tensor : {&x, &weight, &out_grad}) tensor->fill([&](std::int64_t) { return value; });
   }
 
   TestTensor<T> x, weight, bias, out, out_grad, x_grad, weight_grad, bias_grad;
@@ -164,6 +182,44 @@ TEST_P(LinearTest, equals_the_reference_for_large_matrices) {
     LinearProblem<float>(ctx, {{132, 260}, 68}, layout).check_all(ctx);
     LinearProblem<float>(ctx, {{66, 512}, 129}, layout, layout).check_all(ctx);
   }
+}
+
+/// One row, few rows and many; the weight as Paddle and as PyTorch have it, and so that it is copied.
+const std::vector<Shape> shapes_in_tf32{{{512}, 64},      {{1, 512}, 64},     {{4, 512}, 96},
+                                        {{98, 260}, 133}, {{2, 66, 128}, 68}, {{300, 70}, 3}};
+constexpr Layout layouts_in_tf32[] = {Layout::contiguous, Layout::reversed, Layout::every_other};
+
+/// Numbers at random, and those of which tf32 takes away the most, so that errors add up.
+TEST_P(LinearTest, tf32_rounds_operands_to_11_bits_at_most) {
+  need_type<float>();
+  std::size_t number = 0;
+  for (const Shape& shape : shapes_in_tf32) {
+    for (const Layout layout : layouts_in_tf32) {
+      for (std::size_t kind = 0; kind <= std::size(lost_to_tf32); ++kind) {
+        LinearProblem<float> problem(ctx, shape, layout);
+        if (kind > 0) problem.fill_factors(lost_to_tf32[kind - 1]);
+        problem.check_all(Context(ctx).math(Math::tf32).deterministic(number++ % 2 == 1));
+      }
+    }
+  }
+}
+
+/// Nor of f32 on hosts.
+TEST_P(LinearTest, tf32_changes_no_bit_of_other_types) {
+  const Context deterministic = Context(ctx).deterministic(true), tf32 = Context(deterministic).math(Math::tf32);
+  for_each_type([&]<class T>() {
+    if (may_round_operands<T>(tf32)) return;
+    for (const Shape& shape : shapes_in_tf32) {
+      for (const Layout layout : layouts_in_tf32) {
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + " " + shape.x.to_string());
+        LinearProblem<T> ieee(ctx, shape, layout), rounded(ctx, shape, layout);
+        ieee.run(deterministic);
+        rounded.run(tf32);
+        rounded.expect_same_bits(ieee);
+        if (HasFailure()) return;
+      }
+    }
+  });
 }
 
 /// PyTorch's weight, [N, K], seen as [K, N], is read as it lies.
@@ -218,7 +274,7 @@ TEST_P(LinearTest, gradients_agree_with_central_differences) {
 }
 
 TEST_P(LinearTest, reads_a_transposed_weight_as_a_view_of_it) {
-  for (const Context& context : {ctx, Context(ctx).deterministic(true)}) {
+  for (const Context& context : {ctx, Context(ctx).deterministic(true), Context(ctx).math(Math::tf32)}) {
     for_each_type([&]<class T>() {
       LinearProblem<T> p(ctx, {{4, 6, 7}, 5}), other(ctx, {{4, 6, 7}, 5});
       TestTensor<T> weight(ctx, {5, 7}), weight_grad(ctx, {5, 7}), grad_of_view(ctx, {5, 7});
@@ -232,15 +288,10 @@ TEST_P(LinearTest, reads_a_transposed_weight_as_a_view_of_it) {
       linear_grad(context, p.x, view(weight), p.out_grad, p.x_grad, view(grad_of_view), p.bias_grad);
       linear_grad(context, p.x, weight, p.out_grad, other.x_grad, weight_grad, other.bias_grad,
                   {.transpose_weight = true});
-      const auto expect_same = [](TestTensor<T>& a, TestTensor<T>& b) {
-        a.download();
-        b.download();
-        for (std::int64_t i = 0; i < a.size(); ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << i;
-      };
-      expect_same(other.out, p.out);
-      expect_same(other.x_grad, p.x_grad);
-      expect_same(weight_grad, grad_of_view);
-      expect_same(other.bias_grad, p.bias_grad);
+      expect_same(other.out, p.out, "out");
+      expect_same(other.x_grad, p.x_grad, "x_grad");
+      expect_same(weight_grad, grad_of_view, "weight_grad");
+      expect_same(other.bias_grad, p.bias_grad, "bias_grad");
     });
   }
 }
@@ -254,13 +305,9 @@ TEST_P(LinearTest, gives_each_gradient_alone) {
     linear_grad(ctx, one.x, one.weight, one.out_grad, {}, one.weight_grad, {});
     linear_grad(ctx, no_x, one.weight, one.out_grad, {}, {}, one.bias_grad);
     EXPECT_NO_THROW(linear_grad(ctx, no_x, one.weight, one.out_grad, {}, {}, {}));
-    const auto expect_same = [](TestTensor<T>& a, const TestTensor<T>& b) {
-      a.download();
-      for (std::int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i], b[i]) << i;
-    };
-    expect_same(one.x_grad, both.x_grad);
-    expect_same(one.weight_grad, both.weight_grad);
-    expect_same(one.bias_grad, both.bias_grad);
+    expect_same(one.x_grad, both.x_grad, "x_grad");
+    expect_same(one.weight_grad, both.weight_grad, "weight_grad");
+    expect_same(one.bias_grad, both.bias_grad, "bias_grad");
   });
 }
 
@@ -283,16 +330,8 @@ TEST_P(LinearTest, gives_the_same_bits_again_in_deterministic_mode) {
   for_each_type([&]<class T>() {
     LinearProblem<T> first(ctx, {{300, 70}, 65}), again(ctx, {{300, 70}, 65});
     for (LinearProblem<T>* p : {&first, &again, &again}) {
-      linear(deterministic, p->x, p->weight, p->out, {p->bias});
-      linear_grad(deterministic, p->x, p->weight, p->out_grad, p->x_grad, p->weight_grad, p->bias_grad);
-      const auto expect_same = [](const TestTensor<T>& a, TestTensor<T>& b) {
-        b.download();
-        for (std::int64_t i = 0; i < b.size(); ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << i;
-      };
-      expect_same(first.out, p->out);
-      expect_same(first.x_grad, p->x_grad);
-      expect_same(first.weight_grad, p->weight_grad);
-      expect_same(first.bias_grad, p->bias_grad);
+      p->run(deterministic);
+      p->expect_same_bits(first);
     }
   });
 }
@@ -328,14 +367,7 @@ TEST_P(LinearTest, a_call_by_name_computes_what_the_function_computes_and_shares
           .set("x_grad", named.x_grad.ref())
           .set("weight_grad", named.weight_grad.ref())
           .set("bias_grad", named.bias_grad.ref()));
-  const auto expect_same = [](TestTensor<float>& a, const TestTensor<float>& b) {
-    a.download();
-    for (std::int64_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i], b[i]);
-  };
-  expect_same(named.out, p.out);
-  expect_same(named.x_grad, p.x_grad);
-  expect_same(named.weight_grad, p.weight_grad);
-  expect_same(named.bias_grad, p.bias_grad);
+  named.expect_same_bits(p);
 }
 
 TEST_P(LinearTest, refuses_wrong_calls) {

@@ -78,7 +78,7 @@ struct MatmulProblem {
     ReferenceProduct expected(out.extents());
     for_terms([&](std::int64_t i, std::int64_t j, std::int64_t k) { expected.add(k, x[i], y[j]); });
     matmul(ctx, x, y, out, params);
-    expect_near(out, expected, bound, "out");
+    expect_near(out, expected, bound, "out", rounding_of_operands<T>(ctx));
   }
 
   void check_grad(const Context& ctx, Bound bound = Bound::chain) {
@@ -88,8 +88,8 @@ struct MatmulProblem {
       of_y.add(j, x[i], out_grad[k]);
     });
     matmul_grad(ctx, x, y, out_grad, x_grad, y_grad, params);
-    expect_near(x_grad, of_x, bound, "x_grad");
-    expect_near(y_grad, of_y, bound, "y_grad");
+    expect_near(x_grad, of_x, bound, "x_grad", rounding_of_operands<T>(ctx));
+    expect_near(y_grad, of_y, bound, "y_grad", rounding_of_operands<T>(ctx));
   }
 
   void check_all(const Context& ctx, Bound bound = Bound::chain) {
@@ -98,6 +98,23 @@ struct MatmulProblem {
                  (params.transpose_y ? " transposed, " : ", ") + describe(ctx));
     check(ctx, bound);
     check_grad(ctx, bound);
+  }
+
+  /// Runs both operators.
+  void run(const Context& ctx) {
+    matmul(ctx, x, y, out, params);
+    matmul_grad(ctx, x, y, out_grad, x_grad, y_grad, params);
+  }
+
+  void expect_same_bits(MatmulProblem& other) {
+    expect_same(out, other.out, "out");
+    expect_same(x_grad, other.x_grad, "x_grad");
+    expect_same(y_grad, other.y_grad, "y_grad");
+  }
+
+  /// Fills all operands with one number.
+  void fill_inputs(double value) {
+    for (TestTensor<T>* tensor : {&x, &y, &out_grad}) tensor->fill([&](std::int64_t) { return value; });
   }
 
   MatmulParams params;

@@ -97,11 +97,10 @@ TEST_P(MatmulTest, equals_the_reference_for_all_shapes_types_and_products) {
 
 /// Of f32 all layouts; of others one for each transposition.
 TEST_P(MatmulTest, equals_the_reference_for_all_transposes_and_layouts) {
-  std::vector<Context> contexts{ctx};
-  if (has_kokkos_kernels) contexts.push_back(with_kokkos_kernels(ctx));
-  for (const Context& context : contexts) {
+  for (const Context& context : contexts_of_products(ctx)) {
+    if (context.deterministic() || context.products() == Products::own) continue;  // what small products are anyway
     for_each_type([&]<class T>() {
-      if (!has_products_of<T>(context)) return;
+      if (!has_products_of<T>(context) || asks_in_vain<T>(context)) return;
       std::size_t number = 0;
       for (const auto& [x, y, none] : shapes) {
         if (x.product() > 2000) continue;
@@ -121,16 +120,15 @@ TEST_P(MatmulTest, equals_the_reference_for_all_transposes_and_layouts) {
 }
 
 /// What a GPU's tensor cores take, and with what they share tiles.
+const std::vector<Shapes> large_shapes{
+    {{132, 516}, {516, 68}}, {{2, 64, 128}, {128, 96}}, {{2, 1, 64, 128}, {3, 128, 64}}};
+
 TEST_P(MatmulTest, equals_the_reference_for_large_matrices) {
   need_type<float>();
-  for (const MatmulParams& params : transposes) {
-    MatmulProblem<float>(ctx, turned({132, 516}, params.transpose_x), turned({516, 68}, params.transpose_y), params)
-        .check_all(ctx);
-    MatmulProblem<float>(ctx, turned({2, 64, 128}, params.transpose_x), turned({128, 96}, params.transpose_y), params)
-        .check_all(ctx);
-    MatmulProblem<float>(ctx, turned({2, 1, 64, 128}, params.transpose_x), turned({3, 128, 64}, params.transpose_y),
-                         params)
-        .check_all(ctx);
+  for (const auto& [x, y, none] : large_shapes) {
+    for (const MatmulParams& params : transposes) {
+      MatmulProblem<float>(ctx, turned(x, params.transpose_x), turned(y, params.transpose_y), params).check_all(ctx);
+    }
   }
 }
 
@@ -158,12 +156,12 @@ TEST_P(MatmulTest, reads_operands_that_are_broadcast_by_strides) {
           of_x.add((batch * 5 + m) * 7 + k, one[0], y[(batch * 7 + k) * 3 + n]);
         }
         matmul(context, x, y, out);
-        expect_near(out, expected, Bound::chain, "out");
+        expect_near(out, expected, Bound::chain, "out", rounding_of_operands<T>(context));
         matmul_grad(context, x, y, out_grad, {}, y_grad);
-        expect_near(y_grad, of_y, Bound::chain, "y_grad");
+        expect_near(y_grad, of_y, Bound::chain, "y_grad", rounding_of_operands<T>(context));
         const TensorRef ones(static_cast<T*>(one.ref().data()), {4, 5, 3}, {0, 0, 0}, one.ref().space());
         matmul_grad(context, x, y, ones, x_grad, {});
-        expect_near(x_grad, of_x, Bound::chain, "x_grad");
+        expect_near(x_grad, of_x, Bound::chain, "x_grad", rounding_of_operands<T>(context));
         if (HasFailure()) return;
       }
     });
@@ -200,19 +198,46 @@ TEST_P(MatmulTest, keeps_its_bound_over_long_inner_axes) {
   }
 }
 
+/// Large products, thin ones, of vectors, and in batches.
+std::vector<Shapes> shapes_in_tf32() {
+  std::vector<Shapes> all{{{100, 200}, {200, 72}}, {{4, 512}, {512, 64}},      {{70, 300}, {300, 3}},
+                          {{300}, {300, 70}},      {{3, 40, 96}, {3, 96, 72}}, {{6, 3, 20, 8}, {3, 8, 12}}};
+  all.insert(all.end(), large_shapes.begin(), large_shapes.end());
+  return all;
+}
+
+/// Numbers at random, and those of which tf32 takes away the most, so that errors add up.
 TEST_P(MatmulTest, tf32_rounds_operands_to_11_bits_at_most) {
   need_type<float>();
-  MatmulProblem<float> problem(ctx, {100, 200}, {200, 72});
-  ReferenceProduct expected(problem.out.extents());
-  problem.for_terms(
-      [&](std::int64_t i, std::int64_t j, std::int64_t k) { expected.add(k, problem.x[i], problem.y[j]); });
-  matmul(Context(ctx).math(Math::tf32), problem.x, problem.y, problem.out);
-  problem.out.download();
-  for (std::int64_t i = 0; i < problem.out.size(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    ASSERT_NEAR(problem.out[i], static_cast<double>(expected.value[k]),
-                (0x1p-10 + error_bound<float>(Bound::chain, 200)) * expected.magnitude[k]);
+  std::size_t number = 0;
+  for (const auto& [x, y, none] : shapes_in_tf32()) {
+    for (const MatmulParams& params : transposes) {
+      MatmulProblem<float> problem(ctx, turned(x, params.transpose_x), turned(y, params.transpose_y), params);
+      const std::size_t kinds = 1 + std::size(lost_to_tf32), kind = number % kinds;
+      if (kind > 0) problem.fill_inputs(lost_to_tf32[kind - 1]);
+      problem.check_all(Context(ctx).math(Math::tf32).deterministic(number / kinds % 2 == 1));
+      ++number;
+    }
   }
+}
+
+/// Nor of f32 on hosts.
+TEST_P(MatmulTest, tf32_changes_no_bit_of_other_types) {
+  const Context deterministic = Context(ctx).deterministic(true), tf32 = Context(deterministic).math(Math::tf32);
+  for_each_type([&]<class T>() {
+    if (may_round_operands<T>(tf32)) return;
+    for (const auto& [x, y, none] : shapes_in_tf32()) {
+      for (const MatmulParams& params : transposes) {
+        const Extents x_extents = turned(x, params.transpose_x), y_extents = turned(y, params.transpose_y);
+        SCOPED_TRACE(std::string(name_of(ElementTypeOf<T>::value)) + " " + x.to_string() + ", " + y.to_string());
+        MatmulProblem<T> ieee(ctx, x_extents, y_extents, params), rounded(ctx, x_extents, y_extents, params);
+        ieee.run(deterministic);
+        rounded.run(tf32);
+        rounded.expect_same_bits(ieee);
+        if (HasFailure()) return;
+      }
+    }
+  });
 }
 
 TEST_P(MatmulTest, gradients_agree_with_central_differences) {
@@ -324,17 +349,8 @@ TEST_P(MatmulTest, gives_the_same_bits_again_in_deterministic_mode) {
       MatmulProblem<T> first(ctx, x, y), again(ctx, x, y);
       for (MatmulProblem<T>* problem : {&first, &again, &again, &again}) {
         if (is_sanitized() && x[x.rank() - 1] > 1000) continue;
-        matmul(deterministic, problem->x, problem->y, problem->out);
-        matmul_grad(deterministic, problem->x, problem->y, problem->out_grad, problem->x_grad, problem->y_grad);
-        problem->out.download();
-        problem->x_grad.download();
-        problem->y_grad.download();
-        const auto expect_same = [](const TestTensor<T>& a, const TestTensor<T>& b) {
-          for (std::int64_t i = 0; i < a.size(); ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << i;
-        };
-        expect_same(first.out, problem->out);
-        expect_same(first.x_grad, problem->x_grad);
-        expect_same(first.y_grad, problem->y_grad);
+        problem->run(deterministic);
+        problem->expect_same_bits(first);
       }
     }
   });
