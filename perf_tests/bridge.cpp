@@ -59,6 +59,11 @@ void portops_bridge_set_context(void* context, int math, int deterministic) {
   static_cast<portops::Context*>(context)->math(static_cast<portops::Math>(math)).deterministic(deterministic != 0);
 }
 
+/// `products` is a portops::Products.
+void portops_bridge_set_products(void* context, int products) {
+  static_cast<portops::Context*>(context)->products(static_cast<portops::Products>(products));
+}
+
 void portops_bridge_finish() { runtime.reset(); }
 
 /// The arguments of a call, none of them set yet, until portops_bridge_delete_arguments.

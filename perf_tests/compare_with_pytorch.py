@@ -4,7 +4,7 @@
 """Times portops and PyTorch on the same cases, in one process and on the same memory, and prints the ratios.
 
     compare_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--filter PATTERN]
-                            [--random SEED [--count N]]
+                            [--random SEED [--count N]] [--products automatic|own|kokkos_kernels]
 
 On a GPU a time is the sum of the kernels' own time a call (memset and memcpy on the device are kernels too), read by
 PyTorch's profiler for both; on a CPU it is wall time. Every case rotates through enough sets of inputs that caches
@@ -25,7 +25,7 @@ import time
 
 import torch
 from pytorch_cases import cases
-from pytorch_cases.bridge import open_portops
+from pytorch_cases.bridge import Refused, add_products_option, open_portops
 from pytorch_cases.common import NAMES, TOLERANCE, relative_errors
 from pytorch_cases.random_shapes import random_cases
 
@@ -186,12 +186,14 @@ def main():
     parser.add_argument("--random", metavar="SEED", help="random cases instead of those that are listed, on a GPU")
     parser.add_argument("--count", type=int, default=20, help="of random cases of each family (default: 20)")
     parser.add_argument("--json", help="write the rows there")
+    add_products_option(parser)
     arguments = parser.parse_args()
     device = arguments.device
-    portops = open_portops(arguments.bridge, device)
+    portops = open_portops(arguments.bridge, device, arguments.products)
     rates = Rates(device)
     device_name = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} threads"
-    print(f"copy {rates.copy / 1e9:.0f} GB/s, PyTorch {torch.__version__}, {device_name}")
+    print(f"copy {rates.copy / 1e9:.0f} GB/s, PyTorch {torch.__version__}, {device_name}"
+          + (f", products {arguments.products}" if arguments.products else ""))
     print(f"{'case':66s} {'floor':>8s} {'portops':>8s} {'share':>6s} {'wall':>8s} {'eager':>8s} {'ratio':>6s} "
           f"{'compiled':>8s} {'ratio':>6s} {'conv':>8s} {'ratio':>6s}  [µs]")
     rows = []
@@ -200,6 +202,9 @@ def main():
             continue
         try:
             row = measure_case(case, portops, rates, arguments)
+        except Refused as refusal:
+            print(f"{case.name():66s} left out: {refusal}")
+            continue
         except RuntimeError as error:
             print(f"{case.name():66s} failed: {error}")
             rows.append({"case": case.name(), "error": str(error)})
@@ -210,7 +215,7 @@ def main():
         print(f"gemm {name} {rate / 1e12:.2f} TFLOP/s")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"device": device, "device_name": device_name, "torch": torch.__version__,
+            json.dump({"device": device, "device_name": device_name, "torch": torch.__version__, "products": arguments.products,
                        "random": arguments.random, "copy_bytes_per_second": rates.copy, "gemm_flops_per_second": rates.gemms, "rows": rows}, file, indent=1)
     portops.finish()
     return 1 if any("error" in row for row in rows) else 0

@@ -9,6 +9,10 @@ import torch
 TYPES = {torch.float64: 0, torch.float32: 1, torch.float16: 2, torch.bfloat16: 3, torch.int64: 4}
 BACKENDS = {"serial": 0, "openmp": 1, "cuda": 2}
 MATHS = {"ieee": 0, "tf32": 1}
+PRODUCTS = {"automatic": 0, "own": 1, "kokkos_kernels": 2}
+# What a message says where the products asked for cannot do a call. That a build does not have them is another thing.
+REFUSALS = ("products are kokkos_kernels, expected automatic or own for ",
+            "products are kokkos_kernels, expected automatic or own in deterministic mode")
 
 INT, TEXT, POINTER = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 INTEGERS = ctypes.POINTER(ctypes.c_int64)
@@ -17,6 +21,7 @@ FUNCTIONS = {
     "error": (TEXT,),
     "context": (POINTER, INT, POINTER),
     "set_context": (None, POINTER, INT, INT),
+    "set_products": (None, POINTER, INT),
     "finish": (None,),
     "arguments": (POINTER,),
     "delete_arguments": (None, POINTER),
@@ -32,6 +37,10 @@ FUNCTIONS = {
     "run": (INT, TEXT, POINTER, POINTER),
     "time": (ctypes.c_double, TEXT, POINTER, ctypes.POINTER(POINTER), INT, INT),
 }
+
+
+class Refused(RuntimeError):
+    """The products asked for cannot do the call."""
 
 
 class Levels:
@@ -105,12 +114,21 @@ class Portops:
 
     def check(self, result):
         if not result:
-            raise RuntimeError(self.bridge.error().decode())
+            raise self.failure()
         return result
+
+    def failure(self):
+        """Of the last call."""
+        message = self.bridge.error().decode()
+        return (Refused if any(text in message for text in REFUSALS) else RuntimeError)(message)
 
     def set_context(self, math="ieee", deterministic=False):
         """The options of the calls that follow."""
         self.bridge.set_context(self.context, MATHS[math], deterministic)
+
+    def set_products(self, products):
+        """Who computes matrix products, in all calls that follow."""
+        self.bridge.set_products(self.context, PRODUCTS[products])
 
     def arguments(self, values):
         return Arguments(self, values)
@@ -122,7 +140,7 @@ class Portops:
         array = (POINTER * len(sets))(*[s.pointer for s in sets])
         result = self.bridge.time(op.encode(), self.context, array, len(sets), rounds)
         if result < 0:
-            raise RuntimeError(self.bridge.error().decode())
+            raise self.failure()
         return result
 
     def finish(self):
@@ -141,10 +159,20 @@ def blocking_stream():
     return torch.cuda.ExternalStream(handle.value)
 
 
-def open_portops(path, device):
-    """On a GPU together with a stream of its own, which becomes PyTorch's."""
+def open_portops(path, device, products=None):
+    """On a GPU together with a stream of its own, which becomes PyTorch's. Without `products` they are those of the
+    environment."""
     if device == "cpu":
-        return Portops(path, "openmp", None)
-    stream = blocking_stream()
-    torch.cuda.set_stream(stream)
-    return Portops(path, "cuda", stream.cuda_stream)
+        portops = Portops(path, "openmp", None)
+    else:
+        stream = blocking_stream()
+        torch.cuda.set_stream(stream)
+        portops = Portops(path, "cuda", stream.cuda_stream)
+    if products:
+        portops.set_products(products)
+    return portops
+
+
+def add_products_option(parser):
+    parser.add_argument("--products", choices=PRODUCTS, help="who computes portops' matrix products; where these cannot do "
+                        "a call, it is left out (default: the environment's)")

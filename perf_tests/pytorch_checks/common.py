@@ -4,6 +4,7 @@
 import math
 
 import torch
+from pytorch_cases.bridge import Refused
 from pytorch_cases.common import laid_out
 
 
@@ -12,7 +13,7 @@ class Check:
 
     def __init__(self, portops, text):
         self.portops, self.text = portops, text
-        self.results = self.elements = 0
+        self.results = self.elements = self.refused = 0
         self.disagreements = []
 
     def all(self, device):
@@ -26,6 +27,9 @@ class Check:
         """Whether the call succeeded."""
         try:
             self.portops.run(op, self.portops.arguments(values))
+        except Refused:
+            self.refused += 1
+            return False
         except RuntimeError as error:
             self.disagreements.append(f"{name}: {error}")
             return False

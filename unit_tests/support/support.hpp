@@ -250,6 +250,18 @@ bool same_bits(T a, T b) {
   return bits_of(a) == bits_of(b) || (a != a && b != b);
 }
 
+/// That two tensors have the same bits.
+template <class T>
+void expect_same_bits(TestTensor<T>& found, TestTensor<T>& expected, const std::string& what) {
+  found.download();
+  expected.download();
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (std::int64_t i = 0; i < found.size(); ++i) {
+    ASSERT_TRUE(same_bits(found.element(i), expected.element(i)))
+        << what << "[" << i << "] is " << found[i] << ", expected " << expected[i];
+  }
+}
+
 /// That f throws portops::Error with exactly this message.
 inline void expect_error(const std::function<void()>& f, const std::string& message) {
   try {

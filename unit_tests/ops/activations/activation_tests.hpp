@@ -114,6 +114,30 @@ class ActivationTest : public OnEveryBackend {
     });
   }
 
+  // Each number with one of another magnitude as out_grad.
+  void gives_the_same_bits_on_every_backend() {
+    const Context first(enabled_backends().front());
+    if (first.backend() == ctx.backend()) GTEST_SKIP() << "the one that the others are compared with";
+    for_each_type([&]<class T>() {
+      const std::vector<T> arguments = numbers<T>();
+      std::vector<T> factors;
+      for (std::size_t i = 0; i < arguments.size(); ++i) factors.push_back(arguments[i * 40503 % arguments.size()]);
+      const auto call = [&](const Context& on, TestTensor<T>& out, TestTensor<T>& x_grad) {
+        const TestTensor<T> x = tensor_of(on, arguments), out_grad = tensor_of(on, factors);
+        Op::call(on, x, out);
+        Op::grad(on, x, out_grad, x_grad);
+        out.download();
+        x_grad.download();
+      };
+      const Extents shape{static_cast<std::int64_t>(arguments.size())};
+      TestTensor<T> out(ctx, shape), x_grad(ctx, shape), expected(first, shape), expected_grad(first, shape);
+      call(ctx, out, x_grad);
+      call(first, expected, expected_grad);
+      expect_same(out, expected);
+      expect_same(x_grad, expected_grad);
+    });
+  }
+
   void reads_operands_that_are_broadcast() {
     const Extents shape{6, 300};
     const TestTensor<float> row = random<float>({300}, 1);
@@ -223,10 +247,14 @@ class ActivationTest : public OnEveryBackend {
 
  protected:
   template <class T>
-  TestTensor<T> tensor_of(const std::vector<T>& values) {
-    TestTensor<T> tensor(ctx, {static_cast<std::int64_t>(values.size())});
+  static TestTensor<T> tensor_of(const Context& on, const std::vector<T>& values) {
+    TestTensor<T> tensor(on, {static_cast<std::int64_t>(values.size())});
     tensor.fill([&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
     return tensor;
+  }
+  template <class T>
+  TestTensor<T> tensor_of(const std::vector<T>& values) {
+    return tensor_of(ctx, values);
   }
 
   template <class T>
@@ -283,6 +311,7 @@ class ActivationTest : public OnEveryBackend {
   PORTOPS_ACTIVATION_TEST(Suite, is_as_accurate_as_its_page_says)                             \
   PORTOPS_ACTIVATION_TEST(Suite, has_a_gradient_as_accurate_as_its_page_says)                 \
   PORTOPS_ACTIVATION_TEST(Suite, gives_the_same_bits_wherever_elements_lie_and_in_both_modes) \
+  PORTOPS_ACTIVATION_TEST(Suite, gives_the_same_bits_on_every_backend)                        \
   PORTOPS_ACTIVATION_TEST(Suite, reads_operands_that_are_broadcast)                           \
   PORTOPS_ACTIVATION_TEST(Suite, works_in_place)                                              \
   PORTOPS_ACTIVATION_TEST(Suite, accepts_tensors_without_elements)                            \

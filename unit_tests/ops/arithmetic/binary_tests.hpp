@@ -20,7 +20,7 @@
 //   reads_x, reads_y                  whether the gradients depend on them: x_grad on y, y_grad on x
 //   call, grad, grad_workspace        the functions of the library
 //   out(x, y)                         the formula, in the arithmetic of its arguments
-//   x_grad, y_grad(x, y, out_grad)    the derivatives times out_grad, in float64
+//   x_grad, y_grad(x, y, out_grad)    the derivatives times out_grad, likewise, in the order of the page's formula
 //   least_y, most_y                   between which random y lie: −2 and 2 where they are left out
 
 namespace portops::test {
@@ -32,7 +32,7 @@ class BinaryTest : public OnEveryBackend {
   /// for y is not rounded to a 16-bit type.
   template <class T>
   static T expected(T x, double y) {
-    using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using A = Arithmetic<T>;
     return static_cast<T>(Op::out(static_cast<A>(x), static_cast<A>(y)));
   }
 
@@ -119,14 +119,15 @@ class BinaryTest : public OnEveryBackend {
       TestTensor<T> x(ctx, {3, 77}), out(ctx, {3, 77}), out_grad(ctx, {3, 77}), x_grad(ctx, {3, 77});
       x.fill_randomly(1);
       out_grad.fill_randomly(3);
-      for (const double y : {0.3, -1.7, 0.0, 1000.0}) {
+      const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+      for (const double y : {0.3, -1.7, 0.0, 1000.0, -0.0, inf, -inf, nan}) {
         Op::call(ctx, x, y, out);
         out.download();
         for (std::int64_t i = 0; i < 3 * 77; ++i) ASSERT_TRUE(same_bits(out.element(i), expected(x.element(i), y)));
         TestTensor<T> number(ctx, {});
         number.fill([y](std::int64_t) { return y; });
         // The gradient of a tensor of that value is compared with.
-        if (number[0] != y || !std::isfinite(Op::x_grad(1, y, 1))) continue;
+        if (number[0] != y || !std::isfinite(Op::x_grad(1.0, y, 1.0))) continue;
         Op::grad(ctx, without_data(x, false), y, out_grad, x_grad, {});
         expect_near(x_grad, sums_of(Op::x_grad, x_grad, x, number, out_grad), "x_grad");
       }
@@ -135,16 +136,36 @@ class BinaryTest : public OnEveryBackend {
 
   void follows_the_formula_for_nan_inf_and_subnormals() {
     for_each_type([&]<class T>() {
-      const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-      const double tiny = std::is_same_v<T, double> ? 5e-324 : std::is_same_v<T, f16> ? 0x1p-24 : 0x1p-133;
-      const double large = std::is_same_v<T, f16> ? 65504.0 : 0x1p127;
-      const std::vector<double> values{inf, -inf, nan, 0.0, -0.0, tiny, -tiny, 1.0, -3.5, large};
+      const std::vector<double> values = numbers_at_the_edge<T>();
       const auto n = static_cast<std::int64_t>(values.size());
       TestTensor<T> x(ctx, {n, 1}), y(ctx, {n}), out(ctx, {n, n});
       for (TestTensor<T>* tensor : {&x, &y}) {
         tensor->fill([&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
       }
       expect_exact(x, y, out);
+    });
+  }
+
+  // Of operands that are not broadcast: each gradient is one term, computed as the operator's result is.
+  void has_gradients_that_follow_their_formulas_for_nan_inf_and_subnormals() {
+    for_each_type([&]<class T>() {
+      const std::vector<double> values = numbers_at_the_edge<T>();
+      const auto n = static_cast<std::int64_t>(values.size());
+      const auto value = [&](std::int64_t i) { return values[static_cast<std::size_t>(i % n)]; };
+      const Extents shape{n, n, n};
+      TestTensor<T> x(ctx, shape), y(ctx, shape), out_grad(ctx, shape);
+      x.fill([&](std::int64_t i) { return value(i / n / n); });
+      y.fill([&](std::int64_t i) { return value(i / n); });
+      out_grad.fill(value);
+      for (const Layout layout : {Layout::contiguous, Layout::every_other}) {
+        for (int wanted = 1; wanted < 4; ++wanted) {
+          TestTensor<T> x_grad(ctx, shape, layout), y_grad(ctx, shape, layout);
+          Op::grad(ctx, x, y, out_grad, (wanted & 1) != 0 ? x_grad.ref() : TensorRef(),
+                   (wanted & 2) != 0 ? y_grad.ref() : TensorRef());
+          if ((wanted & 1) != 0) expect_exact(x_grad, Op::x_grad, x, y, out_grad, "x_grad");
+          if ((wanted & 2) != 0) expect_exact(y_grad, Op::y_grad, x, y, out_grad, "y_grad");
+        }
+      }
     });
   }
 
@@ -180,7 +201,8 @@ class BinaryTest : public OnEveryBackend {
     for (TestTensor<float>* tensor : {&x, &y, &out_grad}) tensor->fill([](std::int64_t) { return 1.0; });
     Op::grad(ctx, x, y, out_grad, {}, y_grad);
     y_grad.download();
-    EXPECT_EQ(y_grad[0], static_cast<double>(static_cast<float>(static_cast<double>(size) * Op::y_grad(1, 1, 1))));
+    EXPECT_EQ(y_grad[0],
+              static_cast<double>(static_cast<float>(static_cast<double>(size) * Op::y_grad(1.0, 1.0, 1.0))));
   }
 
   void agrees_with_central_differences() {
@@ -314,6 +336,18 @@ class BinaryTest : public OnEveryBackend {
   }
 
  protected:
+  /// What elements of type T are computed in.
+  template <class T>
+  using Arithmetic = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+  template <class T>
+  static std::vector<double> numbers_at_the_edge() {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const double tiny = std::is_same_v<T, double> ? 5e-324 : std::is_same_v<T, f16> ? 0x1p-24 : 0x1p-133;
+    const double large = std::is_same_v<T, f16> ? 65504.0 : 0x1p127;
+    return {inf, -inf, nan, 0.0, -0.0, tiny, -tiny, 1.0, -3.5, large};
+  }
+
   template <class T>
   static void fill_y(TestTensor<T>& y, unsigned seed) {
     if constexpr (requires { Op::least_y; }) {
@@ -357,6 +391,21 @@ class BinaryTest : public OnEveryBackend {
     }
   }
 
+  /// A gradient of operands that are not broadcast, which has been called for, to the bit.
+  template <class T, class A = Arithmetic<T>>
+  static void expect_exact(TestTensor<T>& gradient, A (*derivative)(A, A, A), const TestTensor<T>& x,
+                           const TestTensor<T>& y, const TestTensor<T>& out_grad, const std::string& what) {
+    gradient.download();
+    for (std::int64_t i = 0; i < gradient.size(); ++i) {
+      const auto value = static_cast<T>(
+          derivative(static_cast<A>(x.element(i)), static_cast<A>(y.element(i)), static_cast<A>(out_grad.element(i))));
+      if (same_bits(value, gradient.element(i))) continue;
+      ADD_FAILURE() << what << " of x " << x[i] << ", y " << y[i] << ", out_grad " << out_grad[i] << " is "
+                    << gradient[i] << ", expected " << static_cast<double>(value);
+      return;
+    }
+  }
+
   /// The result, to the bit.
   template <class T>
   void check_result(const Extents& x_shape, const Extents& y_shape, const Extents& shape,
@@ -395,22 +444,23 @@ class BinaryTest : public OnEveryBackend {
   TEST_P(Suite, name) { Suite::name(); }
 
 /// Registers all of these tests as those of a BinaryTest, on every backend.
-#define PORTOPS_BINARY_TESTS(Suite)                                                          \
-  PORTOPS_ON_EVERY_BACKEND(Suite);                                                           \
-  PORTOPS_BINARY_TEST(Suite, equals_the_reference_around_packs_and_ranks)                    \
-  PORTOPS_BINARY_TEST(Suite, equals_the_reference_for_the_shapes_of_models)                  \
-  PORTOPS_BINARY_TEST(Suite, equals_the_reference_for_every_pattern_of_rank_3)               \
-  PORTOPS_BINARY_TEST(Suite, reads_and_writes_every_layout_where_it_lies)                    \
-  PORTOPS_BINARY_TEST(Suite, works_in_place)                                                 \
-  PORTOPS_BINARY_TEST(Suite, takes_a_number_for_y)                                           \
-  PORTOPS_BINARY_TEST(Suite, follows_the_formula_for_nan_inf_and_subnormals)                 \
-  PORTOPS_BINARY_TEST(Suite, accepts_tensors_without_elements)                               \
-  PORTOPS_BINARY_TEST(Suite, does_not_drift_over_constants)                                  \
-  PORTOPS_BINARY_TEST(Suite, does_not_stagnate_over_long_sums)                               \
-  PORTOPS_BINARY_TEST(Suite, agrees_with_central_differences)                                \
-  PORTOPS_BINARY_TEST(Suite, gives_the_same_bits_in_both_modes_and_from_memory_that_is_lent) \
-  PORTOPS_BINARY_TEST(Suite, refuses_what_the_schema_does)                                   \
-  PORTOPS_BINARY_TEST(Suite, refuses_element_types_that_this_build_leaves_out)               \
+#define PORTOPS_BINARY_TESTS(Suite)                                                               \
+  PORTOPS_ON_EVERY_BACKEND(Suite);                                                                \
+  PORTOPS_BINARY_TEST(Suite, equals_the_reference_around_packs_and_ranks)                         \
+  PORTOPS_BINARY_TEST(Suite, equals_the_reference_for_the_shapes_of_models)                       \
+  PORTOPS_BINARY_TEST(Suite, equals_the_reference_for_every_pattern_of_rank_3)                    \
+  PORTOPS_BINARY_TEST(Suite, reads_and_writes_every_layout_where_it_lies)                         \
+  PORTOPS_BINARY_TEST(Suite, works_in_place)                                                      \
+  PORTOPS_BINARY_TEST(Suite, takes_a_number_for_y)                                                \
+  PORTOPS_BINARY_TEST(Suite, follows_the_formula_for_nan_inf_and_subnormals)                      \
+  PORTOPS_BINARY_TEST(Suite, has_gradients_that_follow_their_formulas_for_nan_inf_and_subnormals) \
+  PORTOPS_BINARY_TEST(Suite, accepts_tensors_without_elements)                                    \
+  PORTOPS_BINARY_TEST(Suite, does_not_drift_over_constants)                                       \
+  PORTOPS_BINARY_TEST(Suite, does_not_stagnate_over_long_sums)                                    \
+  PORTOPS_BINARY_TEST(Suite, agrees_with_central_differences)                                     \
+  PORTOPS_BINARY_TEST(Suite, gives_the_same_bits_in_both_modes_and_from_memory_that_is_lent)      \
+  PORTOPS_BINARY_TEST(Suite, refuses_what_the_schema_does)                                        \
+  PORTOPS_BINARY_TEST(Suite, refuses_element_types_that_this_build_leaves_out)                    \
   PORTOPS_BINARY_TEST(Suite, is_the_same_by_name)
 
 }  // namespace portops::test

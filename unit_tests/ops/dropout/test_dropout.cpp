@@ -38,15 +38,20 @@ class DropoutTest : public OnEveryBackend {
     }
   }
   template <class T>
-  void check(const Extents& extents, Layout layout, Layout out_layout, const DropoutParams& params) {
-    TestTensor<T> x(ctx, extents, layout), out(ctx, extents, out_layout);
-    x.fill_randomly(5);
+  void check(const TestTensor<T>& x, Layout out_layout, const DropoutParams& params) {
+    TestTensor<T> out(ctx, x.extents(), out_layout);
     const auto seed = static_cast<std::uint64_t>(params.seed), offset = static_cast<std::uint64_t>(params.offset);
     dropout(ctx, x, out, params);
     expect_right(x, out, params.p, seed, offset);
     out.fill([](std::int64_t) { return 7.0; });
     dropout_grad(Context(ctx).deterministic(true), x, out, params);
     expect_right(x, out, params.p, seed, offset);
+  }
+  template <class T>
+  void check(const Extents& extents, Layout layout, Layout out_layout, const DropoutParams& params) {
+    TestTensor<T> x(ctx, extents, layout);
+    x.fill_randomly(5);
+    check(x, out_layout, params);
   }
 };
 PORTOPS_ON_EVERY_BACKEND(DropoutTest);
@@ -98,17 +103,19 @@ TEST_P(DropoutTest, adds_a_step_that_lies_in_a_tensor) {
   }
 }
 
-TEST_P(DropoutTest, drops_nothing_or_everything) {
-  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+// Elements that lie flat or apart; with p = 0 and 1, all of them and none are kept. What is dropped is 0 without a
+// sign.
+TEST_P(DropoutTest, keeps_nan_inf_and_subnormals_or_drops_them) {
   for_each_type([&]<class T>() {
-    TestTensor<T> x(ctx, {300}), out(ctx, {300});
-    x.fill([&](std::int64_t i) { return i % 3 == 0 ? inf : i % 3 == 1 ? nan : 1.5; });
-    dropout(ctx, x, out, {.p = 1.0});
-    out.download();
-    for (std::int64_t i = 0; i < 300; ++i) ASSERT_EQ(out[i], 0.0) << i;
-    dropout(ctx, x, out, {.p = 0.0});
-    out.download();
-    for (std::int64_t i = 0; i < 300; ++i) ASSERT_TRUE(same_bits(out.element(i), x.element(i))) << i;
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const double tiny = std::is_same_v<T, double> ? 0x1p-1074 : std::is_same_v<T, f16> ? 0x1p-24 : 0x1p-133;
+    const double large = std::is_same_v<T, f16> ? 65504.0 : 0x1p127;
+    const double values[] = {inf, nan, -inf, 1.5, -0.0, tiny, large, -3 * tiny, -large};
+    for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::every_other}) {
+      TestTensor<T> x(ctx, {10, 113}, layout);
+      x.fill([&](std::int64_t i) { return values[i % 9]; });
+      for (const double p : {0.0, 0.3, 0.5, 0.97, 1.0}) check(x, Layout::contiguous, {.p = p, .seed = 4});
+    }
   });
 }
 

@@ -44,7 +44,9 @@ struct BatchNormCall {
     out_grad.fill_randomly(4);
     mean.fill_randomly(5);
     variance.fill_randomly(6, 0.5, 2.0);
-    params = {.scale = scale, .bias = bias, .data_layout = layout_name};
+    params.scale = scale;
+    params.bias = bias;
+    params.data_layout = layout_name;
   }
 
   void forward(const TensorRef& mean_out, const TensorRef& variance_out) {

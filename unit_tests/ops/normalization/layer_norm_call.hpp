@@ -44,7 +44,9 @@ struct LayerNormCall {
     scale.fill_randomly(2, 0.25, 2.0);
     bias.fill_randomly(3);
     out_grad.fill_randomly(4);
-    params = {.scale = scale, .bias = bias, .begin_norm_axis = axis};
+    params.scale = scale;
+    params.bias = bias;
+    params.begin_norm_axis = axis;
   }
 
   void forward() { layer_norm(ctx, x, out, mean, inv_std, params); }

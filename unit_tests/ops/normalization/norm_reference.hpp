@@ -188,17 +188,6 @@ void expect_near(TestTensor<T>& found, const Expected& expected, const std::stri
   }
 }
 
-template <class T>
-void expect_same_bits(TestTensor<T>& found, TestTensor<T>& expected, const std::string& what) {
-  found.download();
-  expected.download();
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (std::int64_t i = 0; i < found.size(); ++i) {
-    ASSERT_TRUE(same_bits(found.element(i), expected.element(i)))
-        << what << "[" << i << "] is " << found[i] << ", expected " << expected[i];
-  }
-}
-
 /// The type in which sums of T are accumulated.
 template <class T>
 using SumsOf = std::conditional_t<std::is_same_v<T, double>, double, float>;

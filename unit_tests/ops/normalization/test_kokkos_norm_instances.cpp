@@ -42,7 +42,7 @@ TYPED_TEST_SUITE(NormInstancesTest, Spaces);
 
 TYPED_TEST(NormInstancesTest, give_a_batch_norm_the_same_bits) {
   using Space = TypeParam;
-  for_each_type([]<class T>() {
+  for_each_type([&]<class T>() {
     for (const std::string name : {"NCHW", "NHWC"}) {
       for (const Extents& extents : {Extents{9, 6, 50, 33}, Extents{70, 6, 7, 7}, Extents{4001, 40}}) {
         check_instances<BatchNormCall<T>, Space>(extents, name, Layout::contiguous);
@@ -54,7 +54,7 @@ TYPED_TEST(NormInstancesTest, give_a_batch_norm_the_same_bits) {
 
 TYPED_TEST(NormInstancesTest, give_a_layer_norm_the_same_bits) {
   using Space = TypeParam;
-  for_each_type([]<class T>() {
+  for_each_type([&]<class T>() {
     for (const Extents& extents : {Extents{1, 90001}, Extents{3, 30001}, Extents{3000, 33}, Extents{64, 660}}) {
       check_instances<LayerNormCall<T>, Space>(extents, 1, Layout::contiguous);
       check_instances<LayerNormCall<T>, Space>(extents, 1, Layout::reversed);

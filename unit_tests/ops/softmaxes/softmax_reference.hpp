@@ -110,4 +110,8 @@ void expect_near(TestTensor<T>& found, const Expected& expected, const std::stri
   }
 }
 
+/// Rows and columns, short, long, and so long that they are cut into parts.
+inline const Extents extents_of_every_kind[] = {{300, 50},   {50, 300},  {3, 150001}, {150001, 3},
+                                                {1, 300001}, {40, 1001}, {24, 70, 33}};
+
 }  // namespace portops::test

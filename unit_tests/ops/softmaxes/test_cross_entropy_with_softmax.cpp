@@ -320,11 +320,8 @@ TEST_P(CrossEntropyWithSoftmaxTest, gradient_is_computed_in_place) {
           };
           grad(at.logits_grad);
           grad(at.logits);
-          at.logits.download();
           at.logits_grad.download();
-          for (std::int64_t i = 0; i < at.logits.size(); ++i) {
-            ASSERT_TRUE(same_bits(at.logits.element(i), at.logits_grad.element(i))) << extents.to_string() << i;
-          }
+          expect_same_bits(at.logits, at.logits_grad, extents.to_string());
         }
       }
     }
@@ -351,15 +348,47 @@ TEST_P(CrossEntropyWithSoftmaxTest, gives_the_same_bits_on_every_run_and_in_both
       at.logits_grad.download();
       for (int k = 0; k < 4; ++k) {
         run(Context(ctx).deterministic(k % 2 == 1), again, grad_again);
-        again.download();
-        grad_again.download();
-        EXPECT_TRUE(same_bits(again.element(0), at.loss.element(0)));
-        for (std::int64_t i = 0; i < grad_again.size(); ++i) {
-          ASSERT_TRUE(same_bits(grad_again.element(i), at.logits_grad.element(i))) << i;
-        }
+        expect_same_bits(again, at.loss, "loss");
+        expect_same_bits(grad_again, at.logits_grad, "logits_grad");
       }
     }
   }
+}
+
+TEST_P(CrossEntropyWithSoftmaxTest, bits_do_not_depend_on_the_number_of_threads) {
+  skip_where_sanitized();
+  const Context serial(enabled_backends().back());
+  if (ctx.backend() != Backend::openmp || serial.backend() != Backend::serial) {
+    GTEST_SKIP() << "OpenMP, which has several threads, is compared with Serial";
+  }
+  for_each_type([&]<class T>() {
+    for (const Extents& extents : extents_of_every_kind) {
+      for (const int axis : {0, 1}) {
+        for (const bool soft : {false, true}) {
+          const CrossEntropyCase call{extents, {soft, -100, axis, soft ? "mean" : "sum"}, {}, {}, {}};
+          const auto run = [&](const Context& on, CrossEntropyTensors<T>& at) {
+            at.logits.fill_randomly(1, -9.0, 9.0);
+            at.label.fill([&](std::int64_t i) { return i % 7 == 3 ? -100 : i * 7919 % extents[axis]; });
+            if (soft) at.soft_label.fill_randomly(2, 0.0, 1.0);
+            cross_entropy_with_softmax(on, at.logits, at.labels(), at.loss, at.log_sum_exp, at.count, call.params);
+            cross_entropy_with_softmax_grad(on, at.logits, at.labels(), at.log_sum_exp, at.count, at.loss_grad,
+                                            at.logits_grad, call.params);
+          };
+          CrossEntropyTensors<T> here(ctx, call, Layout::contiguous, Layout::contiguous);
+          CrossEntropyTensors<T> there(serial, call, Layout::contiguous, Layout::contiguous);
+          run(ctx, here);
+          run(serial, there);
+          there.loss.download();
+          there.log_sum_exp.download();
+          there.logits_grad.download();
+          const std::string what = extents.to_string() + " axis " + std::to_string(axis) + (soft ? " soft" : "");
+          expect_same_bits(here.loss, there.loss, what + " loss");
+          expect_same_bits(here.log_sum_exp, there.log_sum_exp, what + " log_sum_exp");
+          expect_same_bits(here.logits_grad, there.logits_grad, what + " logits_grad");
+        }
+      }
+    }
+  });
 }
 
 TEST_P(CrossEntropyWithSoftmaxTest, gradient_agrees_with_central_differences) {

@@ -120,11 +120,10 @@ TEST_P(SoftmaxTest, is_computed_in_place) {
         softmax_grad(ctx, x, out, out_grad, x_grad, {axis});
         softmax(ctx, x, x, {axis});
         softmax_grad(ctx, x, out, out_grad, out_grad, {axis});
-        for (TestTensor<T>* tensor : {&x, &out, &out_grad, &x_grad}) tensor->download();
-        for (std::int64_t i = 0; i < x.size(); ++i) {
-          ASSERT_TRUE(same_bits(x.element(i), out.element(i))) << extents.to_string() << " " << i;
-          ASSERT_TRUE(same_bits(out_grad.element(i), x_grad.element(i))) << extents.to_string() << " " << i;
-        }
+        out.download();
+        x_grad.download();
+        expect_same_bits(x, out, extents.to_string());
+        expect_same_bits(out_grad, x_grad, extents.to_string() + " x_grad");
       }
     }
   });
@@ -224,11 +223,39 @@ TEST_P(SoftmaxTest, gives_the_same_bits_on_every_run_and_in_both_modes) {
       out.download();
       for (int run = 0; run < 4; ++run) {
         softmax(Context(ctx).deterministic(run % 2 == 1), x, again, {axis});
-        again.download();
-        for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_TRUE(same_bits(again.element(i), out.element(i))) << run;
+        expect_same_bits(again, out, "run " + std::to_string(run));
       }
     }
   }
+}
+
+TEST_P(SoftmaxTest, bits_do_not_depend_on_the_number_of_threads) {
+  skip_where_sanitized();
+  const Context serial(enabled_backends().back());
+  if (ctx.backend() != Backend::openmp || serial.backend() != Backend::serial) {
+    GTEST_SKIP() << "OpenMP, which has several threads, is compared with Serial";
+  }
+  for_each_type([&]<class T>() {
+    for (const Extents& extents : extents_of_every_kind) {
+      for (const std::int64_t axis : {0, 1}) {
+        const auto call = [&](const Context& on, TestTensor<T>& out, TestTensor<T>& x_grad) {
+          TestTensor<T> x(on, extents), out_grad(on, extents);
+          x.fill_randomly(1, -9.0, 9.0);
+          out_grad.fill_randomly(2);
+          softmax(on, x, out, {axis});
+          softmax_grad(on, x, out, out_grad, x_grad, {axis});
+          out.download();
+          x_grad.download();
+        };
+        TestTensor<T> out(ctx, extents), x_grad(ctx, extents), expected(serial, extents), its_grad(serial, extents);
+        call(ctx, out, x_grad);
+        call(serial, expected, its_grad);
+        const std::string what = extents.to_string() + " axis " + std::to_string(axis);
+        expect_same_bits(out, expected, what + " out");
+        expect_same_bits(x_grad, its_grad, what + " x_grad");
+      }
+    }
+  });
 }
 
 TEST_P(SoftmaxTest, gradient_agrees_with_central_differences) {

@@ -18,8 +18,14 @@ struct Multiply {
   static A out(A x, A y) {
     return x * y;
   }
-  static double x_grad(double, double y, double out_grad) { return out_grad * y; }
-  static double y_grad(double x, double, double out_grad) { return out_grad * x; }
+  template <class A>
+  static A x_grad(A, A y, A out_grad) {
+    return out_grad * y;
+  }
+  template <class A>
+  static A y_grad(A x, A, A out_grad) {
+    return out_grad * x;
+  }
 };
 
 using MultiplyTest = BinaryTest<Multiply>;

@@ -18,8 +18,14 @@ struct Subtract {
   static A out(A x, A y) {
     return x - y;
   }
-  static double x_grad(double, double, double out_grad) { return out_grad; }
-  static double y_grad(double, double, double out_grad) { return -out_grad; }
+  template <class A>
+  static A x_grad(A, A, A out_grad) {
+    return out_grad;
+  }
+  template <class A>
+  static A y_grad(A, A, A out_grad) {
+    return -out_grad;
+  }
 };
 
 using SubtractTest = BinaryTest<Subtract>;

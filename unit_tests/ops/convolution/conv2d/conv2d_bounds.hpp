@@ -35,8 +35,12 @@ double conv2d_bound(const Context& ctx, const Conv2dCase& c, const std::string& 
   const bool is_of_pixels = c.taps() == 1 || name == "weight_grad" || name == "bias_grad";
   const bool may_be_chains = ctx.products() == Products::kokkos_kernels ||
                              (ctx.backend() == Backend::cuda && (!std::is_same_v<T, float> || is_of_pixels));
-  const double of_trees = Conv2dProblem<T>::default_tolerance;
-  const double of_sums = may_be_chains ? std::max(of_trees, error_of_chains<T>(terms_of(c, name))) : of_trees;
+  const std::int64_t terms = terms_of(c, name);
+  // Tensor cores hold sums of 128 terms of f32, which are added one after the other.
+  const bool has_steps = ctx.backend() == Backend::cuda && std::is_same_v<T, float>;
+  const double of_trees =
+      Conv2dProblem<T>::default_tolerance + (has_steps ? 0x1p-32 * static_cast<double>(terms) : 0.0);
+  const double of_sums = may_be_chains ? std::max(of_trees, error_of_chains<T>(terms)) : of_trees;
   return of_sums + (may_round_operands<T>(ctx) ? cut_to_tf32 : 0.0);
 }
 
