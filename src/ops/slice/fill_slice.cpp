@@ -157,6 +157,7 @@ class FilledWords {
       step_[k] = make_divisor(axis_[k].step);
     }
     last_ = axis_[rank_ - 1];  // NOLINT: ranks are 1 to max_rank
+    if (rank_ > 1 && plan.axis[rank_ - 2].is_whole()) next_ = axis_[rank_ - 2];
   }
 
  protected:
@@ -165,11 +166,12 @@ class FilledWords {
     Word* to;
     const Word* from;
     Index place;
+    Index outer;     ///< the place along the axis before the last one
     bool is_inside;  ///< the slice has something of it
   };
 
   KOKKOS_FORCEINLINE_FUNCTION Row locate(Index index) const {
-    Row row{to_, from_, 0, true};
+    Row row{to_, from_, 0, 0, true};
     Index outer = rank_ > 1 ? static_cast<Index>(extent_[rank_ - 1].quotient(index)) : 0;
     row.place = index - outer * last_.extent;
     PORTOPS_NO_UNROLL
@@ -178,6 +180,7 @@ class FilledWords {
       const Index rest = outer;
       outer = k > 0 ? static_cast<Index>(extent_[k].quotient(rest)) : 0;
       const Index place = rest - outer * axis.extent;
+      if (k == rank_ - 2) row.outer = place;
       const Index number = number_at(k, axis, place);
       row.is_inside = row.is_inside && number >= 0;
       row.to += place * axis.to_stride;
@@ -186,11 +189,27 @@ class FilledWords {
     return row;
   }
 
+  /// From behind the end of a row to the beginning of the next one, where word `index` lies.
+  KOKKOS_FORCEINLINE_FUNCTION void go_to_next(Row& row, Index index) const {
+    if (++row.outer >= next_.extent) {
+      row = locate(index);
+      return;
+    }
+    row.place = 0;
+    row.to += next_.to_stride;
+    row.from += next_.from_stride;
+  }
+
   /// The word at a row's place, and what it becomes.
   KOKKOS_FORCEINLINE_FUNCTION Word* to_at(const Row& row) const { return row.to + row.place * last_.to_stride; }
   KOKKOS_FORCEINLINE_FUNCTION Word word_at(const Row& row) const {
+    const Word* const from = from_at(row);
+    return from != nullptr ? *in_device_memory(from) : Word{};
+  }
+  /// The word of the slice that comes there, or null where there is none.
+  KOKKOS_FORCEINLINE_FUNCTION const Word* from_at(const Row& row) const {
     const Index number = row.is_inside ? number_at(rank_ - 1, last_, row.place) : -1;
-    return number >= 0 ? *in_device_memory(row.from + number * last_.from_stride) : Word{};
+    return number >= 0 ? row.from + number * last_.from_stride : nullptr;
   }
 
   Word* to_;
@@ -198,6 +217,7 @@ class FilledWords {
   int rank_;
   Index size_;
   FilledAxis<Index> last_;
+  FilledAxis<Index> next_ = {};  ///< the axis before it, where the slice has all of that
 
  private:
   /// Which of the slice's places along an axis this is; negative for others.
@@ -254,21 +274,36 @@ class FillPacks : FilledWords<Word, Index> {
         return;
       }
     }
-    Words words;
-    PORTOPS_UNROLL
+    if (whole) {
+      *to = found(row, first);
+      return;
+    }
+    PORTOPS_NO_UNROLL
     for (int i = 0; i < pack; ++i) {
       if (first + i < 0 || first + i >= size_) continue;
-      if (row.place == last_.extent) row = this->locate(first + i);
-      words.element[i] = this->word_at(row);
-      if (!whole) *in_device_memory(this->to_at(row)) = words.element[i];
+      if (row.place == last_.extent) this->go_to_next(row, first + i);
+      *in_device_memory(this->to_at(row)) = this->word_at(row);
       ++row.place;
     }
-    if (whole) *to = words;
   }
 
  private:
   static constexpr int pack = static_cast<int>(gpu_pack_bytes / sizeof(Word));
   using Words = Pack<Word, pack>;
+
+  /// The words of a pack one by one: first where they are, so that all are on their way together.
+  KOKKOS_FORCEINLINE_FUNCTION Words found(Row row, Index first) const {
+    const Word* from[pack];
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) {
+      from[i] = this->from_at(row);
+      if (++row.place == last_.extent && i + 1 < pack) this->go_to_next(row, first + i + 1);
+    }
+    Words words;
+    PORTOPS_UNROLL
+    for (int i = 0; i < pack; ++i) words.element[i] = from[i] != nullptr ? *in_device_memory(from[i]) : Word{};
+    return words;
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION static Words neighbours(const Word* from) {
     if (reinterpret_cast<std::uintptr_t>(from) % gpu_pack_bytes == 0) {
