@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/all_families.hpp"
 #include "support/kokkos_support.hpp"
 
 #include <portops/ops/lerp.hpp>
 
-// Calls on several instances at a time.
+// Calls on several instances at a time, and on instances of any number of threads.
 
 namespace portops::test {
 namespace {
@@ -89,6 +90,21 @@ TYPED_TEST(ConcurrentInstancesTest, give_the_same_bits_as_one) {
   part.fence();
   a.expect_right();
 }
+
+#if defined(KOKKOS_ENABLE_OPENMP)
+TEST(NumberOfThreadsTest, changes_no_bit_of_any_operator_in_deterministic_mode) {
+  const auto results_on = [](const Kokkos::OpenMP& space) {
+    const Context ctx = Context(space).deterministic(true);
+    const AllFamilies families(ctx, 3);
+    families.call(ctx, AllFamilies::make_levels());
+    return families.results(ctx);
+  };
+  const std::vector<std::byte> expected = results_on(Kokkos::OpenMP());
+  for (const int threads : {1, 2, 3, 5}) {
+    EXPECT_TRUE(results_on(Kokkos::OpenMP(threads)) == expected) << threads << " threads";
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace portops::test

@@ -47,8 +47,8 @@ struct Conv2dParams {
 ///
 /// Sums are accumulated in f32 (f64 for f64) and rounded once; docs/reference/conv2d.md has the bounds of their errors.
 /// With f32 operands, Math::tf32 lets products leave pixels and weights 11 significant bits, rounded or cut off. An Inf
-/// among the products gives Inf or NaN. Tensors without elements are valid, but the window has at least one tap: without
-/// channels, out is the bias.
+/// among the products gives Inf or NaN. Tensors without elements are valid, but the window has at least one tap:
+/// without channels, out is the bias.
 ///
 /// On hosts, and with ctx.deterministic() everywhere, the same call gives the same bits on every run and for any number
 /// of threads. With Products::kokkos_kernels the products have the error of that library, and no such bits: see

@@ -59,8 +59,8 @@ struct DeformConv2dParams {
 /// Positions, samples and sums are computed in f32 (f64 for f64); for the 16-bit types each sample is rounded to the
 /// element type before it enters the product, as in all frameworks, and the result is rounded once. With f32 operands,
 /// Math::tf32 lets products leave samples and weights 11 significant bits, rounded or cut off. A sample at an offset
-/// that is NaN is NaN; one that is infinitely far away is 0. An Inf among the products gives Inf or NaN. Tensors without
-/// elements are valid, but the window has at least one tap: without channels, out is the bias.
+/// that is NaN is NaN; one that is infinitely far away is 0. An Inf among the products gives Inf or NaN. Tensors
+/// without elements are valid, but the window has at least one tap: without channels, out is the bias.
 ///
 /// The same call gives the same bits on every run and for any number of threads; on a GPU of compute capability other
 /// than 9.0 with ctx.deterministic() only. With Products::kokkos_kernels the products have the error of that library,
