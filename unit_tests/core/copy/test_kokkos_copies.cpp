@@ -3,6 +3,7 @@
 #include "core/copy/copy_to_packs.hpp"
 #include "core/copy/copy_words.hpp"
 #include "ops/trace/fill_diagonals.hpp"
+#include "support/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
@@ -161,7 +162,7 @@ TYPED_TEST(GpuCopiesTest, copy_to_packs_in_both_orders) {
   std::mt19937 engine(3);
   const auto number = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); };
   int copies = 0, copies_in_rows = 0;
-  for (int call = 0; call < 600; ++call) {
+  for (int call = 0; call < unless_sanitized(600, 150); ++call) {
     const int rank = number(2, 5);
     constexpr int longest[] = {0, 0, 2000, 100, 24, 10};
     std::vector<std::int64_t> extents(static_cast<std::size_t>(rank));
@@ -179,8 +180,8 @@ TYPED_TEST(GpuCopiesTest, copy_to_packs_in_both_orders) {
     copy_to_packs(plan, call % 2 == 0);
     ASSERT_EQ(to.memory(), expected) << from.describe() << " to " << to.describe();
   }
-  EXPECT_GT(copies, 100);
-  EXPECT_GT(copies_in_rows, 10);
+  EXPECT_GT(copies, 30);
+  EXPECT_GT(copies_in_rows, 3);
 }
 
 TYPED_TEST(GpuCopiesTest, fill_all_but_diagonals_with_zeros) {

@@ -3,6 +3,7 @@
 #include "batch_norm_call.hpp"
 #include "layer_norm_call.hpp"
 #include "support/kokkos_support.hpp"
+#include "support/sanitized.hpp"
 
 // batch_norm, layer_norm and their gradients on instances other than the default one.
 
@@ -41,6 +42,7 @@ class NormInstancesTest : public testing::Test {};
 TYPED_TEST_SUITE(NormInstancesTest, Spaces);
 
 TYPED_TEST(NormInstancesTest, give_a_batch_norm_the_same_bits) {
+  skip_where_sanitized();
   using Space = TypeParam;
   for_each_type([&]<class T>() {
     for (const std::string name : {"NCHW", "NHWC"}) {
@@ -53,6 +55,7 @@ TYPED_TEST(NormInstancesTest, give_a_batch_norm_the_same_bits) {
 }
 
 TYPED_TEST(NormInstancesTest, give_a_layer_norm_the_same_bits) {
+  skip_where_sanitized();
   using Space = TypeParam;
   for_each_type([&]<class T>() {
     for (const Extents& extents : {Extents{1, 90001}, Extents{3, 30001}, Extents{3000, 33}, Extents{64, 660}}) {
