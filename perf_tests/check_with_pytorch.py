@@ -6,7 +6,8 @@
     check_with_pytorch.py --bridge BUILD/perf_tests/libportops_bridge.so [--device cuda|cpu] [--family p_norm]
                           [--filter TEXT] [--products automatic|own|kokkos_kernels]
 
-PyTorch computes in float64 from the same elements. Exits with 1 where anything disagrees. The families are in
+PyTorch computes in float64 from the same elements. Every family begins in ieee and without deterministic mode,
+whatever the environment says. Exits with 1 where anything disagrees. The families are in
 pytorch_checks; the head of each says what it compares and what is meant to differ. That of deform_conv2d needs
 torchvision.
 """

@@ -11,7 +11,7 @@ from pytorch_cases.common import NAMES, laid_out
 from .common import SUMMING, Check, layouts_of, poison
 
 SHAPES = ((1,), (0,), (7,), (70001,), (3, 5), (33, 250), (250, 1000), (3, 4096), (3, 4099), (300, 9000), (2, 300001),
-          (300001, 2), (0, 4), (4, 0), (13, 250, 6), (2, 3, 70, 4))
+          (300001, 2), (20001, 3), (10007, 5), (10007, 7), (0, 4), (4, 0), (13, 250, 6), (2, 3, 70, 4))
 MANY_ELEMENTS = 100000  # above, there are plain ones alone
 KINDS = ("plain", "huge", "wide", "nan", "infinities")
 

@@ -145,7 +145,7 @@ bool split_axes(const StridedAxes& axes, const Extents& extents, Extents& stride
 bool CopyPlan::is_small() const {
   const auto reach = [](const StridedAxes& axes) {
     std::int64_t result = 0;
-    for (int axis = 0; axis < axes.rank; ++axis) result += std::abs(axes.stride[axis]) * (axes.extent[axis] - 1);
+    for (int axis = 0; axis < axes.rank; ++axis) result += std::abs(axes.stride[axis]) * axes.extent[axis];
     return result;
   };
   // Some threads ask for words behind the last one.

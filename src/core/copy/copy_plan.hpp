@@ -41,7 +41,8 @@ struct CopyPlan {
   int word_bytes = 0;      ///< 2, 4, 8 or 16
   bool same_axes = false;  ///< both sides have the same extents
 
-  /// Whether no word is 2^31 or more from the first one of its side, in either direction, nor their number as large.
+  /// Whether no word, nor what follows along any axis, is 2^31 or more from the first one of its side, in either
+  /// direction, nor their number as large.
   bool is_small() const;
 };
 

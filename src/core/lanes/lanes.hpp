@@ -6,6 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <bit>
+
 namespace portops::impl {
 
 struct Plus {
@@ -63,13 +65,13 @@ KOKKOS_INLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, in
   team.team_barrier();
 }
 
-/// Joins the values of an array, by a tree.
+/// Joins the values of an array, by the tree that has leaves for a power of two of them.
 template <int N, class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
   if constexpr (N == 1) {
     return values[0];
   } else {
-    constexpr int first_half = (N + 1) / 2;
+    constexpr int first_half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N))) / 2;
     A half[first_half];
     PORTOPS_UNROLL
     for (int i = 0; i < first_half; ++i) {

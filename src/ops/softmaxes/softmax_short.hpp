@@ -4,6 +4,7 @@
 
 #include "core/exec/launch.hpp"
 #include "core/exec/spaces.hpp"
+#include "core/lanes/column_access.hpp"
 #include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/scratch_word.hpp"
@@ -13,6 +14,7 @@
 #include "ops/softmaxes/softmax_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <string>
 

@@ -50,9 +50,10 @@ struct BatchNormParams {
 /// x and out have one element type: f64, f32, f16 or bf16; scale and bias have it too, or both are f32 beside 16-bit x.
 /// The errors, the order of sums, NaN and Inf are as in layer_norm, of what a channel has; variance_out is within 2e-6
 /// (f64: 1e-12) of its magnitude, mean_out within (1 − momentum) times the error of saved_mean and four roundings of
-/// the type of sums. With is_test the mean is exact, and out within 2e-6 · (|out − bias| + |bias|) (f64: 1e-12) and one
-/// rounding of the 16-bit types; NaN and Inf in x stay in their elements, those of the running statistics in their
-/// channel. A channel without elements leaves the running statistics as they are. Tensors without elements are valid.
+/// |momentum · mean| + |(1 − momentum) · saved_mean|. With is_test the mean is exact, and out within 2e-6 · (|out −
+/// bias| + |bias|) (f64: 1e-12) and one rounding of the 16-bit types; NaN and Inf in x stay in their elements, those of
+/// the running statistics in their channel. A channel without elements leaves the running statistics as they are.
+/// Tensors without elements are valid.
 ///
 /// Throws portops::Error, before anything is enqueued, when x has one value per channel and is_test is false, an
 /// attribute is not as said above, a tensor has other extents or element types, is empty (not given) or lies where the
