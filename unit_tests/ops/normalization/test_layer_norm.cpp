@@ -285,9 +285,8 @@ TEST_P(LayerNormTest, gives_the_same_bits_on_every_run_and_in_both_modes) {
       for (const Layout layout : {Layout::contiguous, Layout::reversed}) {
         Call<T> call(ctx, extents, 1, layout);
         call.run();
-        Call<T> again(ctx, extents, 1, layout);
         for (int run = 0; run < 4; ++run) {
-          again.ctx = Context(ctx).deterministic(run % 2 == 1);
+          Call<T> again(Context(ctx).deterministic(run % 2 == 1), extents, 1, layout);
           again.run();
           again.expect_same_bits_as(call, extents.to_string());
           if (HasFailure()) return;

@@ -69,13 +69,4 @@ void expect_near(TestTensor<T>& result, const ReferenceProduct& expected, Bound 
   }
 }
 
-/// That two results have the same bits.
-template <class T>
-void expect_same(TestTensor<T>& a, TestTensor<T>& b, const std::string& what) {
-  a.download();
-  b.download();
-  const std::int64_t size = a.size();
-  for (std::int64_t i = 0; i < size; ++i) ASSERT_TRUE(same_bits(a.element(i), b.element(i))) << what << "[" << i << "]";
-}
-
 }  // namespace portops::test

@@ -106,10 +106,10 @@ struct MatmulProblem {
     matmul_grad(ctx, x, y, out_grad, x_grad, y_grad, params);
   }
 
-  void expect_same_bits(MatmulProblem& other) {
-    expect_same(out, other.out, "out");
-    expect_same(x_grad, other.x_grad, "x_grad");
-    expect_same(y_grad, other.y_grad, "y_grad");
+  void expect_same_bits_as(MatmulProblem& other) {
+    expect_same_bits(out, other.out, "out");
+    expect_same_bits(x_grad, other.x_grad, "x_grad");
+    expect_same_bits(y_grad, other.y_grad, "y_grad");
   }
 
   /// Fills all operands with one number.
