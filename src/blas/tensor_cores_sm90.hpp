@@ -360,8 +360,9 @@ class TileProduct {
   /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does
   /// not know that registers are still read after the instructions that take them, and would use them for something
   /// else. Calls enqueued() when nothing is left to be enqueued, while the product is underway; where that computes
-  /// anything, complete() of the rows must follow, which keeps them until then.
-  template <bool b_turned, class Enqueued>
+  /// anything, complete() of the rows must follow, which keeps them until then. `whole`: else the second half of the
+  /// rows is passed over.
+  template <bool b_turned, bool whole = true, class Enqueued>
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
     static_assert(parts == 1 || !b_turned);
     constexpr Precision terms = is_split<precision> ? Precision::bf16 : precision;
@@ -371,7 +372,7 @@ class TileProduct {
     const std::uint64_t tile = part_columns <= 64 ? uniform(described) : described;
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
-      enqueue(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
+      enqueue<whole>(part, [&](auto& sums, int a_term, int b_term, int k, int adds) {
         const int offset = (part * part_columns + b_term * columns) * Layout::row_bytes;
         multiply_32_bytes<terms, part_columns, b_turned>(
             sums, a.words[a_term][k], tile + instruction_offset<precision, b_turned>(offset, k), adds);
@@ -415,9 +416,11 @@ class TileProduct {
   }
 
  private:
-  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product's part.
-  template <class Instruction>
+  /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product's part, or for those of
+  /// the first half of its rows.
+  template <bool whole, class Instruction>
   __device__ __forceinline__ void enqueue([[maybe_unused]] int part, const Instruction& instruction) {
+    constexpr int instructions = whole ? Layout::instructions : Layout::instructions / 2;
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     if constexpr (is_split<precision>) {
       // Small products come first.
@@ -426,7 +429,7 @@ class TileProduct {
 #pragma unroll
         for (int term = 0; term <= small; ++term) {
 #pragma unroll
-          for (int k = 0; k < Layout::instructions; ++k) {
+          for (int k = 0; k < instructions; ++k) {
             const bool is_first = small == Layout::terms - 1 && term == 0 && k == 0;
             instruction(recent_[part % buffers], term, small - term, k, !is_first ? 1 : parts == 1 ? pending_ : 0);
           }
@@ -435,7 +438,7 @@ class TileProduct {
       ++pending_;
     } else {
 #pragma unroll
-      for (int k = 0; k < Layout::instructions; ++k) instruction(sums_, 0, 0, k, 1);
+      for (int k = 0; k < instructions; ++k) instruction(sums_, 0, 0, k, 1);
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }

@@ -65,18 +65,20 @@ KOKKOS_INLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, in
   team.team_barrier();
 }
 
+/// Half of the least power of two that is not below N.
+template <int N>
+inline constexpr int half_of_leaves = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)) / 2);
+
 /// Joins the values of an array, by the tree that has leaves for a power of two of them.
 template <int N, class A, class Join>
 KOKKOS_INLINE_FUNCTION A join_array(const A (&values)[N], const Join& join) {
   if constexpr (N == 1) {
     return values[0];
   } else {
-    constexpr int first_half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N))) / 2;
-    A half[first_half];
+    constexpr int count = half_of_leaves<N>;
+    A half[count];
     PORTOPS_UNROLL
-    for (int i = 0; i < first_half; ++i) {
-      half[i] = i + first_half < N ? join(values[i], values[i + first_half]) : values[i];
-    }
+    for (int i = 0; i < count; ++i) half[i] = i + count < N ? join(values[i], values[i + count]) : values[i];
     return join_array(half, join);
   }
 }

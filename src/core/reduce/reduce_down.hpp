@@ -27,7 +27,7 @@ class ReduceDown {
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* const scratch = scratch_of<A>(team);
     const DownTile tile = tiles_.locate(rows_.parts, first_team + team.league_rank(), team.team_rank());
-    with_access<widest_pack>(rows_.pack, rows_.x.packs, [&]<class Access>(Access) {
+    with_access<widest_pack>(rows_.pack, rows_.x.packs || rows_.pack == 1, [&]<class Access>(Access) {
       A values[Access::width];
       add_up<Access>(tile, values);
       finish<Access>(team, scratch, tile, values);

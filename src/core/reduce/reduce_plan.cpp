@@ -23,6 +23,9 @@ constexpr std::int64_t wanted_teams(Direction direction) {
 /// Walks down that the teams at work at once can share without longer chains are cut into no more parts: each round of
 /// teams begins and ends with as much that is no sum.
 constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
+/// Few teams whose walks down are no longer are not cut into parts either: joining these, by a second kernel, takes as
+/// long as a chain of so many terms.
+constexpr std::int64_t longest_chain_of_few = 24;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
 constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
@@ -68,6 +71,7 @@ bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, Eleme
 std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
   const bool has_few = teams < enough_teams;
   if (direction == Direction::down && has_few) {
+    if (terms <= longest_chain_of_few * chains) return terms;
     const std::int64_t at_once = ceil_div(terms, std::max<std::int64_t>(gpu_teams_at_once / teams, 1));
     if (at_once <= longest_chain_at_once * chains) return std::max(at_once, shortest_chain(direction) * chains);
   }
@@ -174,6 +178,8 @@ ReducePlan make_reduce_plan(const Loop& loop) {
     const bool from_scratch = plan.runs == 1 && pack_bytes < reduce_along_pack_bytes && bytes <= most_close_bytes;
     cut_along(plan, reduce_along_batch(pack_bytes), from_scratch);
   } else {
+    // Columns that are no neighbours in x are read one by one: threads that take one each are more.
+    if (plan.operand[reduction_x].column_stride != 1) plan.pack = 1;
     // Few rows are soon added up by one thread: others would only wait to join it.
     constexpr std::int64_t few_rows = 8, short_column = 32;
     const int lanes = plan.runs <= few_rows ? down_threads : lanes_of_whole_columns(plan, reduce_down_lanes);

@@ -9,6 +9,8 @@
 #include "ops/sequence/step_host.hpp"
 #include "ops/sequence/step_kernels.hpp"
 
+#include <type_traits>
+
 namespace portops::impl {
 
 /// Divides what belongs to a sequence.
@@ -98,7 +100,8 @@ struct PoolArguments {
   }
 };
 
-/// Pools on a GPU: a thread keeps to a pack of columns and walks down the rows of its slot; the slots meet in a tree.
+/// Pools on a GPU: a thread keeps to a pack of columns, or to as many single ones, and walks down the rows of its slot;
+/// the slots meet in a tree.
 template <Backend B, class X, class T, class F>
 class PoolStepsDown {
  public:
@@ -112,7 +115,9 @@ class PoolStepsDown {
   static constexpr int blocks = F::keeps_rows ? 3 : 4;
 
   PoolStepsDown(const PoolArguments<X, T, F>& arguments, const StepEntries& longest, const StepEntries& others)
-      : arguments_(arguments), tiles_(arguments.columns, longest, others, 4 * batch) {}
+      : arguments_(arguments),
+        singles_(arguments.columns.singles(most_singles)),
+        tiles_(arguments.columns, longest, others, 4 * batch, singles_) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;
@@ -125,21 +130,62 @@ class PoolStepsDown {
     const int slots = tiles_.slots(index);
     Piece piece{};
     if (tile.active) piece = arguments_.pieces[tile.entry];
-    with_access<widest>(arguments_.columns.pack, true, [&]<class Access>(Access) {
+    const auto pool = [&]<class Access>(Access) {
       State states[Access::width];
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) states[i] = arguments_.f.identity();
       add_up<Access>(piece, tile, slots, scratch + team.team_rank(), states);
       join_over_slots(team, scratch, slots, tiles_.lanes(), states, arguments_.f);
       if (tile.active && tile.slot == 0) write<Access>(piece, tile.column, states);
-    });
+    };
+    if (singles_ == 1) return with_access<widest>(arguments_.columns.pack, true, pool);
+    if (singles_ == 2) return pool(ColumnAccess<2, false>());
+    pool(ColumnAccess<most_singles, false>());
   }
 
  private:
   static constexpr int batch = 8;  ///< rows that are loaded together
+  static constexpr int most_singles = sizeof(T) == 8 ? 2 : 4;
   /// Batches that are added up one after the other. However many rows there are, and partial results may be many, the
   /// chains of additions are short.
   static constexpr int chain = 16;
+
+  /// How many columns a thread has.
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION int count_from(std::int64_t first) const {
+    if (singles_ == 1) return Access::width;
+    const int lanes = tiles_.lanes();
+    const std::int64_t left = (arguments_.columns.columns - first + lanes - 1) / lanes;
+    return left < Access::width ? static_cast<int>(left) : Access::width;
+  }
+
+  /// Where a thread's columns lie from the first one: single ones, of which the last stands for those that there are
+  /// not, so that all can be read without being asked for one by one.
+  template <class Access>
+  struct Columns {
+    std::int64_t offset[Access::width] = {};
+
+    template <class V>
+    KOKKOS_FORCEINLINE_FUNCTION void load(Word<V, Access::width>& word, const V* from) const {
+      if constexpr (is_pack<Access>) {
+        Access::load(word, from, 1, Access::width);
+      } else {
+        PORTOPS_UNROLL
+        for (int i = 0; i < Access::width; ++i) word.set(i, in_device_memory(from)[offset[i]]);
+      }
+    }
+  };
+  template <class Access>
+  static constexpr bool is_pack = std::is_same_v<Access, ColumnAccess<Access::width, true>>;
+
+  template <class Access>
+  KOKKOS_FORCEINLINE_FUNCTION Columns<Access> columns_from(std::int64_t first, std::int64_t stride) const {
+    Columns<Access> columns;
+    const int count = count_from<Access>(first);
+    PORTOPS_UNROLL
+    for (int i = 1; i < Access::width; ++i) columns.offset[i] = Kokkos::min(i, count - 1) * tiles_.lanes() * stride;
+    return columns;
+  }
 
   /// The sums of chains are kept, every `threads`-th of `kept`, in scratch: they would take registers of the loop's.
   template <class Access>
@@ -149,19 +195,20 @@ class PoolStepsDown {
     const std::int64_t stride = slots * piece.stride * x.row;
     const X* at = static_cast<const X*>(x.data) + column_offset(arguments_.columns, x.column, tile.column) +
                   (piece.first + tile.slot * piece.stride) * x.row;
+    const Columns<Access> own = columns_from<Access>(tile.column, x.column[0]);
     if constexpr (F::keeps_rows) {
-      add_rows<Access>(at, stride, piece.rows, slots, tile.slot, piece.rows, states);
+      add_rows<Access>(at, own, stride, piece.rows, slots, tile.slot, piece.rows, states);
     } else {
       const int rows_of_chain = chain * batch * slots;
       if (piece.rows - tile.slot <= rows_of_chain) {
-        add_rows<Access>(at, stride, piece.rows, slots, tile.slot, piece.rows, states);
+        add_rows<Access>(at, own, stride, piece.rows, slots, tile.slot, piece.rows, states);
         return;
       }
       bool is_last = false;
       PORTOPS_NO_UNROLL
       for (int row = tile.slot; !is_last; row += rows_of_chain) {
         is_last = piece.rows - row <= rows_of_chain;
-        add_rows<Access>(at, stride, piece.rows, slots, row, is_last ? piece.rows : row + rows_of_chain, states);
+        add_rows<Access>(at, own, stride, piece.rows, slots, row, is_last ? piece.rows : row + rows_of_chain, states);
         PORTOPS_UNROLL
         for (int i = 0; i < Access::width; ++i) {
           State& sum = kept[i * threads];
@@ -174,15 +221,15 @@ class PoolStepsDown {
 
   /// Adds the slot's rows from `row` on that are before `end`, which is `rows` or behind whole batches; `at` goes on.
   template <class Access>
-  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, std::int64_t stride, int rows, int slots, int row, int end,
-                                            State (&states)[Access::width]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_rows(const X*& at, const Columns<Access>& own, std::int64_t stride, int rows,
+                                            int slots, int row, int end, State (&states)[Access::width]) const {
     PORTOPS_NO_UNROLL
     for (; row < end; row += batch * slots) {
       Word<X, Access::width> loaded[batch];
       PORTOPS_UNROLL
       for (int r = 0; r < batch; ++r) {
         loaded[r] = Word<X, Access::width>(static_cast<X>(F::fill()));
-        if (row + r * slots < rows) Access::load(loaded[r], at, 1, Access::width);
+        if (row + r * slots < rows) own.load(loaded[r], at);
         at = pinned(at + stride);
       }
       PORTOPS_UNROLL
@@ -199,12 +246,13 @@ class PoolStepsDown {
   KOKKOS_FORCEINLINE_FUNCTION void write(const Piece& piece, std::int64_t column,
                                          const State (&states)[Access::width]) const {
     const StepColumns& columns = arguments_.columns;
+    const int count = count_from<Access>(column), apart = tiles_.lanes();
     const bool is_partial = piece.partial >= 0;
     if (is_partial) {
       Word<A, Access::width> word;
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) word.set(i, F::value(states[i]));
-      Access::store(arguments_.partials + piece.partial * columns.columns + column, word, 1, Access::width);
+      Access::store(arguments_.partials + piece.partial * columns.columns + column, word, apart, count);
     } else {
       Word<T, Access::width> word;
       PORTOPS_UNROLL
@@ -214,16 +262,16 @@ class PoolStepsDown {
       }
       const StepStrides& out = arguments_.out;
       Access::store(static_cast<T*>(out.data) + piece.sequence * out.row + column_offset(columns, out.column, column),
-                    word, 1, Access::width);
+                    word, out.column[0] * apart, count);
     }
     if constexpr (F::keeps_rows) {
-      if (arguments_.index.data != nullptr) write_index<Access::width>(piece, column, states);
+      if (arguments_.index.data != nullptr) write_index<Access::width>(piece, column, count, states);
     }
   }
 
   /// The columns of a pack are neighbours along the last axis.
   template <int width>
-  KOKKOS_FORCEINLINE_FUNCTION void write_index(const Piece& piece, std::int64_t column,
+  KOKKOS_FORCEINLINE_FUNCTION void write_index(const Piece& piece, std::int64_t column, int count,
                                                const State (&states)[width]) const {
     const StepColumns& columns = arguments_.columns;
     const StepStrides& index = arguments_.index;
@@ -234,13 +282,17 @@ class PoolStepsDown {
            column_offset(columns, index.column, column);
       if (columns.axes > 0) stride = index.column[columns.axes - 1];
     }
+    const int apart = singles_ > 1 ? tiles_.lanes() : 1;
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
-      to[i * stride] = piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i) : std::int64_t{-1};
+      if (i >= count) continue;
+      to[i * apart * stride] =
+          piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i * apart) : std::int64_t{-1};
     }
   }
 
   PoolArguments<X, T, F> arguments_;
+  int singles_;  ///< columns of a thread that are no pack, or 1
   UnevenStepTiles tiles_;
 };
 

@@ -10,9 +10,9 @@
 namespace portops::impl {
 namespace {
 
-constexpr int most_lanes = 32;
-
-int lanes_of(const StepColumns& columns) { return power_of_two_at_least(columns.columns / columns.pack, most_lanes); }
+int lanes_of(const StepColumns& columns) {
+  return power_of_two_at_least(columns.columns / columns.pack, most_step_lanes);
+}
 
 /// Removes axes of extent 1, and merges those that all operands step over alike.
 void merge_axes(StepLayout& layout) {
@@ -98,15 +98,16 @@ StepStrides rows_of_temporary(const StepColumns& columns, void* data) {
   return strides;
 }
 
-StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread)
-    : entries_(entries), columns_(columns.columns), pack_(columns.pack) {
+StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread,
+                     int packs)
+    : entries_(entries), columns_(columns.columns), pack_(columns.pack), packs_(packs) {
   const int lanes = lanes_of(columns);
   // Where rows are short, neighbouring rows are to be read by neighbouring threads.
   const std::int64_t of_thread = lanes < 8 ? 2 : rows_of_thread;
   const int slots = power_of_two_at_least(ceil_div(mean_rows, of_thread), step_threads / lanes);
   lane_bits_ = std::countr_zero(static_cast<unsigned>(lanes));
   group_bits_ = lane_bits_ + std::countr_zero(static_cast<unsigned>(slots));
-  column_blocks_ = ceil_div(columns_, static_cast<std::int64_t>(lanes) * pack_);
+  column_blocks_ = ceil_div(columns_, static_cast<std::int64_t>(lanes) * pack_ * packs_);
   by_column_blocks_ = IndexDivisor(std::max<std::int64_t>(column_blocks_, 1));
 }
 

@@ -17,6 +17,9 @@ namespace portops::impl {
 
 inline constexpr int most_column_axes = max_rank;
 
+/// The lanes of a group of threads: see StepTiles.
+inline constexpr int most_step_lanes = 32;
+
 /// The columns that a call's operands have in common, in as few axes as all operands allow.
 struct StepColumns {
   std::int64_t columns = 1;
@@ -26,6 +29,12 @@ struct StepColumns {
 
   /// The columns of the last axis: these are one stride apart.
   std::int64_t last() const { return axes > 0 ? extent[axes - 1] : 1; }
+  /// Single columns that a thread does well to take, `most` at most, where none can be read at once: all are one stride
+  /// apart, and more than lanes side by side.
+  int singles(int most) const {
+    if (pack > 1 || axes != 1 || columns <= most_step_lanes) return 1;
+    return columns <= 2 * most_step_lanes ? 2 : most;
+  }
 };
 
 /// Where an operand's elements lie. Rows are one axis, or two: [outer, row].
@@ -77,14 +86,15 @@ inline constexpr int step_threads = 256;
 class StepTiles {
  public:
   /// A thread is to take about `rows_of_thread` rows of an entry of mean length: many where slots are joined, which
-  /// costs as much as several rows.
-  StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread = 8);
+  /// costs as much as several rows. It takes so many packs of columns, one every lanes() packs.
+  StepTiles(const StepColumns& columns, std::int64_t entries, std::int64_t mean_rows, int rows_of_thread = 8,
+            int packs = 1);
 
   std::int64_t teams() const { return ceil_div(entries_ * column_blocks_, step_threads >> group_bits_); }
 
   struct Tile {
     std::int64_t entry;   ///< valid where active
-    std::int64_t column;  ///< the first of the thread's pack
+    std::int64_t column;  ///< the first of the thread's first pack
     int slot;
     bool active;
   };
@@ -94,7 +104,7 @@ class StepTiles {
     const std::int64_t group = (team << (team_bits - group_bits_)) + (thread >> group_bits_);
     tile.entry = column_blocks_ == 1 ? group : by_column_blocks_.quotient(group);
     const std::int64_t block = group - tile.entry * column_blocks_;
-    tile.column = (block * lanes() + (thread & (lanes() - 1))) * pack_;
+    tile.column = (block * lanes() * packs_ + (thread & (lanes() - 1))) * pack_;
     tile.slot = (thread >> lane_bits_) & (slots() - 1);
     tile.active = tile.entry < entries_ && tile.column < columns_;
     return tile;
@@ -111,7 +121,7 @@ class StepTiles {
   std::int64_t columns_;
   std::int64_t column_blocks_;
   IndexDivisor by_column_blocks_;
-  int pack_;
+  int pack_, packs_;
   int lane_bits_;
   int group_bits_;
 };
@@ -126,9 +136,10 @@ struct StepEntries {
 /// threads take them.
 class UnevenStepTiles {
  public:
-  UnevenStepTiles(const StepColumns& columns, const StepEntries& longest, const StepEntries& others, int rows_of_thread)
-      : longest_(columns, longest.count, longest.mean_rows, rows_of_thread),
-        others_(columns, others.count, others.mean_rows, rows_of_thread),
+  UnevenStepTiles(const StepColumns& columns, const StepEntries& longest, const StepEntries& others, int rows_of_thread,
+                  int packs)
+      : longest_(columns, longest.count, longest.mean_rows, rows_of_thread, packs),
+        others_(columns, others.count, others.mean_rows, rows_of_thread, packs),
         longest_entries_(longest.count),
         longest_teams_(longest_.teams()) {}
 

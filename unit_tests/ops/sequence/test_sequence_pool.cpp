@@ -98,7 +98,7 @@ TEST_P(SequencePoolTest, equals_the_reference_for_few_long_sequences_among_many_
   }
   const std::vector<std::string> types{"sum", "average", "max"};
   for_each_type([&]<class T>() {
-    for (const std::int64_t columns : {1, 24, 300}) {
+    for (const std::int64_t columns : {1, 24, 75, 300}) {
       check<T>(lengths, {columns}, Layout::contiguous, Layout::contiguous, types);
     }
   });

@@ -12,8 +12,9 @@
 //   corner_count                                   pixels of x that a sample is blended of: 4 or 1
 //   least_rows                                     output channels of the smallest block, in f32: 64 or 32
 //   has_64_pixels<T>                               whether there are blocks of 64 pixels
-//   blocks_at_once(output channels of a block)     for how many of a multiprocessor registers do
-//   find<T, precision, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
+//   blocks_at_once<precision>(output channels of a block)  for how many of a multiprocessor registers do
+//   loads_ahead<precision, output channels of a block>     whether they do for reading the next step's corners
+//   meanwhile find<T, precision, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
 
 namespace portops::impl::fused_sm90 {
 
@@ -139,8 +140,12 @@ class ColumnMaker {
     }
   }
 
+  /// Whether the chunk of the step has channels in its second half; else there are no columns of that.
+  __device__ __forceinline__ bool is_whole() const { return !has_part || in_run_ + half_bytes < arguments_.run_bytes; }
+
   /// Makes the columns of the step, and goes so many steps further.
   __device__ __forceinline__ void make(RowsInRegisters<precision>& columns, int further) {
+    const bool whole = is_whole(), turns = whole && is_odd_ != 0;
     const bool is_there[2] = {has_half(0), has_half(1)};
     const int tap = tap_;
     float4 weights[2];
@@ -162,7 +167,7 @@ class ColumnMaker {
       std::uint32_t words[2][4];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        loads_[row][half].blend(weights[row], words[half]);
+        if (half == 0 || whole) loads_[row][half].blend(weights[row], words[half]);
         // The registers are free again.
         if constexpr (loads_ahead) load(row, half);
       }
@@ -170,8 +175,8 @@ class ColumnMaker {
       for (int i = 0; i < 4; ++i) {
         const std::uint32_t own = counts && is_there[0] ? words[0][i] : 0;
         const std::uint32_t other = counts && is_there[1] ? words[1][i] : 0;
-        words[0][i] = is_odd_ != 0 ? other : own;
-        words[1][i] = is_odd_ != 0 ? own : other;
+        words[0][i] = turns ? other : own;
+        words[1][i] = turns ? own : other;
       }
       place_words<precision, corners == 1>(words[0], row, 0, columns);
       place_words<precision, corners == 1>(words[1], row, 1, columns);
@@ -198,10 +203,12 @@ class ColumnMaker {
     }
   }
 
-  /// Where this thread's 16 bytes of the half that it takes first, or last, lie in a chunk: those with odd pixels take
-  /// the other half first, so that what eight lanes read at once lies in all banks of the cache.
+  static constexpr int half_bytes = chunk_bytes / 2;
+
+  /// Where this thread's 16 bytes of the half that it takes first, or last, lie in a chunk: of a whole one those with
+  /// odd pixels take the other half first, so that what eight lanes read at once lies in all banks of the cache.
   __device__ __forceinline__ int place_in_chunk(int half) const {
-    return (half ^ is_odd_) * 64 + static_cast<int>(threadIdx.x) % 4 * 16;
+    return (half ^ (is_whole() ? is_odd_ : 0)) * half_bytes + static_cast<int>(threadIdx.x) % 4 * 16;
   }
   /// Whether the run has them.
   __device__ __forceinline__ bool has_half(int half) const {
@@ -225,6 +232,7 @@ class ColumnMaker {
   }
   /// Takes 16 bytes of a half of the chunk, or, where it has none there, others for nothing.
   __device__ __forceinline__ void load(int row, int half) {
+    if (half == 1 && !is_whole()) return;
     const Place place = place_[row];
     const char* const from = x_ + (has_half(half) ? place_in_chunk(half) : 0);
     const Place at = place & ~Place{15};

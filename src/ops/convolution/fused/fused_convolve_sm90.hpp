@@ -49,7 +49,7 @@ struct SharedLayout {
 /// its pixels in registers, where they are one operand of the product. While one warpgroup makes columns, the other one
 /// multiplies.
 template <class Samples, class T, Precision precision, int rows, int pixels, bool has_part, int most>
-__global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convolve(
+__global__ __launch_bounds__(threads, Samples::template blocks_at_once<precision>(rows)) void convolve(
     const __grid_constant__ FusedBatch<most> batch) {
   const int its = batch.index();
   const FusedArguments& arguments = batch.arguments[its];
@@ -58,7 +58,8 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
   using Product = blas::sm90::TileProduct<precision, rows>;
   // A product in parts takes longer than its columns do, and leaves no registers for loads: warpgroups take turns, so
   // that one makes columns while the other one multiplies.
-  constexpr bool takes_turns = Product::parts > 1, loads_ahead = Product::parts == 1;
+  constexpr bool takes_turns = Product::parts > 1;
+  constexpr bool loads_ahead = Product::parts == 1 && Samples::template loads_ahead<precision, rows>;
   extern __shared__ __align__(1024) char shared[];
   const SampleTable<Samples::corner_count, pixels> samples{arguments.phase_taps};
   const SharedLayout layout(stages, stage_bytes, rows, pixels, samples.bytes());
@@ -106,15 +107,23 @@ __global__ __launch_bounds__(threads, Samples::blocks_at_once(rows)) void convol
     maker.start(tile.group * arguments.group_chunks + phase.chunk, phase.tap + own_begin - phase.begin, phase.taps);
     for (int i = own_begin; i < phase.end; i += shares) {
       RowsInRegisters<precision> columns;
+      const bool whole = maker.is_whole();
       // After the last step the same is loaded again, for nothing.
       maker.make(columns, i + shares < phase.end ? shares : 0);
       const unsigned step = i;
       full(step).wait(step / stages % 2);
       const int turn = shares == 1 ? 2 * i + thread / 128 : i;
       if constexpr (takes_turns) turns.take(turn);
-      product.template add<false>(columns, memory + step % stages * stage_bytes, [&] {
+      const auto pass_turn = [&] {
         if constexpr (takes_turns) turns.pass(turn, 2 / shares * tile.steps);
-      });
+      };
+      const SharedAddress weight = memory + step % stages * stage_bytes;
+      // In parts there would be no registers for both.
+      if (Product::parts > 1 || whole) {
+        product.template add<false>(columns, weight, pass_turn);
+      } else {
+        product.template add<false, false>(columns, weight, pass_turn);
+      }
       if (thread % 128 == 0) empty(step).arrive();
       // Where warpgroups use a tile together, the other one is hardly more than a step behind.
       constexpr int behind = shares == 1 ? 1 : 0;

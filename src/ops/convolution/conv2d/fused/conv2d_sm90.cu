@@ -29,7 +29,7 @@ struct ByCopies {
 };
 
 std::span<const BlockTime> block_times(ElementType type, bool tf32) {
-  constexpr int both = fused_sm90::WholeSamples::blocks_at_once(64);
+  constexpr int both = fused_sm90::WholeSamples::blocks_at_once<fused_sm90::Precision::f32>(64);
   using enum Residence;
   static constexpr BlockTime of_16_bits[] = {{256, 128, 5500, 660},
                                              {128, 128, 5500, 680, both, 310},

@@ -18,7 +18,12 @@ struct WholeSamples {
   template <class T>
   static constexpr bool has_64_pixels = sizeof(T) == 4;
   /// Few sums leave registers for two: one begins or writes its sums while the other one multiplies.
-  static constexpr int blocks_at_once(int rows) { return rows <= 64 ? 2 : 1; }
+  template <Precision precision>
+  static constexpr int blocks_at_once(int rows) {
+    return rows <= 64 ? 2 : 1;
+  }
+  template <Precision precision, int rows>
+  static constexpr bool loads_ahead = true;
 
   /// Finds those of a phase, for the block's pixels.
   template <class T, Precision precision, int pixels>

@@ -39,7 +39,14 @@ struct BilinearSamples {
   static constexpr int least_rows = 64;
   template <class T>
   static constexpr bool has_64_pixels = true;
-  static constexpr int blocks_at_once(int /*rows*/) { return 1; }
+  /// Of few output channels two, so that one begins or writes its sums while the other multiplies. Terms of f32 leave
+  /// no registers for that.
+  template <Precision precision>
+  static constexpr int blocks_at_once(int rows) {
+    return rows > 64 || precision == Precision::f32 ? 1 : 2;
+  }
+  template <Precision precision, int rows>
+  static constexpr bool loads_ahead = blocks_at_once<precision>(rows) == 1;
 
   /// Finds those of a phase, for the block's pixels.
   template <class T, Precision precision, int pixels>
