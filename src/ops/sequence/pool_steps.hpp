@@ -9,8 +9,6 @@
 #include "ops/sequence/step_host.hpp"
 #include "ops/sequence/step_kernels.hpp"
 
-#include <type_traits>
-
 namespace portops::impl {
 
 /// Divides what belongs to a sequence.
@@ -78,6 +76,13 @@ struct MaxSteps {
   KOKKOS_FORCEINLINE_FUNCTION static int row(const State& state) { return state.row; }
 };
 
+/// Rows that a GPU's thread loads together.
+inline constexpr int pool_batch = 8;
+/// What it takes of an entry of mean length, about, and how many single columns it has at most.
+inline constexpr int pool_rows_of_thread = 4 * pool_batch;
+template <class T>
+inline constexpr int most_pool_singles = sizeof(T) == 8 ? 2 : 4;
+
 /// What the kernels on GPUs and hosts have in common: elements X in, elements T out.
 template <class X, class T, class F>
 struct PoolArguments {
@@ -100,9 +105,9 @@ struct PoolArguments {
   }
 };
 
-/// Pools on a GPU: a thread keeps to a pack of columns, or to as many single ones, and walks down the rows of its slot;
+/// Pools on a GPU: a thread keeps to a pack of columns, or to so many single ones, and walks down the rows of its slot;
 /// the slots meet in a tree.
-template <Backend B, class X, class T, class F>
+template <Backend B, class X, class T, class F, int singles = 1>
 class PoolStepsDown {
  public:
   using A = Arithmetic<T>;
@@ -115,9 +120,7 @@ class PoolStepsDown {
   static constexpr int blocks = F::keeps_rows ? 3 : 4;
 
   PoolStepsDown(const PoolArguments<X, T, F>& arguments, const StepEntries& longest, const StepEntries& others)
-      : arguments_(arguments),
-        singles_(arguments.columns.singles(most_singles)),
-        tiles_(arguments.columns, longest, others, 4 * batch, singles_) {}
+      : arguments_(arguments), tiles_(arguments.columns, longest, others, pool_rows_of_thread, singles) {}
 
   std::int64_t teams() const { return tiles_.teams(); }
   std::int64_t first_team = 0;
@@ -138,14 +141,15 @@ class PoolStepsDown {
       join_over_slots(team, scratch, slots, tiles_.lanes(), states, arguments_.f);
       if (tile.active && tile.slot == 0) write<Access>(piece, tile.column, states);
     };
-    if (singles_ == 1) return with_access<widest>(arguments_.columns.pack, true, pool);
-    if (singles_ == 2) return pool(ColumnAccess<2, false>());
-    pool(ColumnAccess<most_singles, false>());
+    if constexpr (singles == 1) {
+      with_access<widest>(arguments_.columns.pack, true, pool);
+    } else {
+      pool(ColumnAccess<singles, false>());
+    }
   }
 
  private:
-  static constexpr int batch = 8;  ///< rows that are loaded together
-  static constexpr int most_singles = sizeof(T) == 8 ? 2 : 4;
+  static constexpr int batch = pool_batch;
   /// Batches that are added up one after the other. However many rows there are, and partial results may be many, the
   /// chains of additions are short.
   static constexpr int chain = 16;
@@ -153,7 +157,7 @@ class PoolStepsDown {
   /// How many columns a thread has.
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION int count_from(std::int64_t first) const {
-    if (singles_ == 1) return Access::width;
+    if constexpr (singles == 1) return Access::width;
     const int lanes = tiles_.lanes();
     const std::int64_t left = (arguments_.columns.columns - first + lanes - 1) / lanes;
     return left < Access::width ? static_cast<int>(left) : Access::width;
@@ -167,7 +171,7 @@ class PoolStepsDown {
 
     template <class V>
     KOKKOS_FORCEINLINE_FUNCTION void load(Word<V, Access::width>& word, const V* from) const {
-      if constexpr (is_pack<Access>) {
+      if constexpr (singles == 1) {
         Access::load(word, from, 1, Access::width);
       } else {
         PORTOPS_UNROLL
@@ -175,15 +179,15 @@ class PoolStepsDown {
       }
     }
   };
-  template <class Access>
-  static constexpr bool is_pack = std::is_same_v<Access, ColumnAccess<Access::width, true>>;
 
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION Columns<Access> columns_from(std::int64_t first, std::int64_t stride) const {
     Columns<Access> columns;
-    const int count = count_from<Access>(first);
-    PORTOPS_UNROLL
-    for (int i = 1; i < Access::width; ++i) columns.offset[i] = Kokkos::min(i, count - 1) * tiles_.lanes() * stride;
+    if constexpr (singles > 1) {
+      const int count = count_from<Access>(first);
+      PORTOPS_UNROLL
+      for (int i = 1; i < Access::width; ++i) columns.offset[i] = Kokkos::min(i, count - 1) * tiles_.lanes() * stride;
+    }
     return columns;
   }
 
@@ -282,7 +286,7 @@ class PoolStepsDown {
            column_offset(columns, index.column, column);
       if (columns.axes > 0) stride = index.column[columns.axes - 1];
     }
-    const int apart = singles_ > 1 ? tiles_.lanes() : 1;
+    const int apart = singles > 1 ? tiles_.lanes() : 1;
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
       if (i >= count) continue;
@@ -292,7 +296,6 @@ class PoolStepsDown {
   }
 
   PoolArguments<X, T, F> arguments_;
-  int singles_;  ///< columns of a thread that are no pack, or 1
   UnevenStepTiles tiles_;
 };
 

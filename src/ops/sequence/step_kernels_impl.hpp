@@ -33,12 +33,25 @@ void launch_steps(const Context& ctx, const std::string& label, const Kernel& ke
   }
 }
 
-template <Backend B, class X, class T, class F>
-using PoolSteps = std::conditional_t<B == Backend::cuda, PoolStepsDown<B, X, T, F>, PoolStepsHost<X, T, F>>;
 template <Backend B, class T, bool chooses>
 using SpreadSteps = std::conditional_t<B == Backend::cuda, SpreadStepsDown<B, T, chooses>, SpreadStepsHost<T, chooses>>;
 template <Backend B, class T>
 using MoveSteps = std::conditional_t<B == Backend::cuda, MoveStepsDown<B, T>, MoveStepsHost<T>>;
+
+template <Backend B, class X, class T, class F>
+void launch_pool(const Context& ctx, const std::string& label, const PoolArguments<X, T, F>& arguments,
+                 const StepEntries& longest, const StepEntries& others) {
+  if constexpr (B == Backend::cuda) {
+    constexpr int most = most_pool_singles<T>;
+    switch (single_columns(arguments.columns, longest, others, pool_rows_of_thread, most)) {
+      case 1: return launch_by_teams<B>(ctx, label, PoolStepsDown<B, X, T, F>(arguments, longest, others));
+      case 2: return launch_by_teams<B>(ctx, label, PoolStepsDown<B, X, T, F, 2>(arguments, longest, others));
+      default: return launch_by_teams<B>(ctx, label, PoolStepsDown<B, X, T, F, most>(arguments, longest, others));
+    }
+  } else {
+    launch_by_items<B>(ctx, label, PoolStepsHost<X, T, F>(arguments, longest, others));
+  }
+}
 
 /// The pieces, and then, where sequences were cut, their partial results.
 template <Backend B, class T, class F>
@@ -61,9 +74,8 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
   const PoolArguments<T, T, F> arguments{
       f,        pieces.data(), pool.columns, pool.x, pool.out, pool.index, static_cast<A>(pool.pad_value),
       partials, partial_index, nullptr};
-  launch_steps<B>(ctx, prefix + "pool[steps]",
-                  PoolSteps<B, T, T, F>(arguments, {plan.long_pieces, plan.mean_long_rows},
-                                        {pieces.size() - plan.long_pieces, plan.mean_other_rows}));
+  launch_pool<B>(ctx, prefix + "pool[steps]", arguments, {plan.long_pieces, plan.mean_long_rows},
+                 {pieces.size() - plan.long_pieces, plan.mean_other_rows});
   if (plan.partials == 0) return;
   const PoolArguments<A, T, F> rest{f,
                                     joins.data(),
@@ -75,7 +87,7 @@ void pool_steps(const Context& ctx, const std::string& op, const StepPool& pool)
                                     nullptr,
                                     nullptr,
                                     partial_index};
-  launch_steps<B>(ctx, prefix + "join[partials]", PoolSteps<B, A, T, F>(rest, {}, {joins.size(), plan.mean_join}));
+  launch_pool<B>(ctx, prefix + "join[partials]", rest, {}, {joins.size(), plan.mean_join});
 }
 
 template <Backend B, class T>

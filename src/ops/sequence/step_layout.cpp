@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ops/sequence/step_layout.hpp"
 
+#include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/power_of_two.hpp"
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 namespace portops::impl {
 namespace {
 
-int lanes_of(const StepColumns& columns) {
-  return power_of_two_at_least(columns.columns / columns.pack, most_step_lanes);
-}
+constexpr int most_lanes = 32;
+
+int lanes_of(const StepColumns& columns) { return power_of_two_at_least(columns.columns / columns.pack, most_lanes); }
 
 /// Removes axes of extent 1, and merges those that all operands step over alike.
 void merge_axes(StepLayout& layout) {
@@ -109,6 +110,14 @@ StepTiles::StepTiles(const StepColumns& columns, std::int64_t entries, std::int6
   group_bits_ = lane_bits_ + std::countr_zero(static_cast<unsigned>(slots));
   column_blocks_ = ceil_div(columns_, static_cast<std::int64_t>(lanes) * pack_ * packs_);
   by_column_blocks_ = IndexDivisor(std::max<std::int64_t>(column_blocks_, 1));
+}
+
+int single_columns(const StepColumns& columns, const StepEntries& longest, const StepEntries& others,
+                   int rows_of_thread, int most) {
+  constexpr std::int64_t many_teams = 4 * gpu_teams_at_once;
+  if (columns.pack > 1 || columns.axes != 1 || columns.columns <= most_lanes) return 1;
+  if (UnevenStepTiles(columns, longest, others, rows_of_thread).teams() < many_teams) return 1;
+  return columns.columns <= 2 * most_lanes ? 2 : most;
 }
 
 std::int64_t most_joined_rows(const StepColumns& columns) {

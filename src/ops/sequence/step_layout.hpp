@@ -17,9 +17,6 @@ namespace portops::impl {
 
 inline constexpr int most_column_axes = max_rank;
 
-/// The lanes of a group of threads: see StepTiles.
-inline constexpr int most_step_lanes = 32;
-
 /// The columns that a call's operands have in common, in as few axes as all operands allow.
 struct StepColumns {
   std::int64_t columns = 1;
@@ -29,12 +26,6 @@ struct StepColumns {
 
   /// The columns of the last axis: these are one stride apart.
   std::int64_t last() const { return axes > 0 ? extent[axes - 1] : 1; }
-  /// Single columns that a thread does well to take, `most` at most, where none can be read at once: all are one stride
-  /// apart, and more than lanes side by side.
-  int singles(int most) const {
-    if (pack > 1 || axes != 1 || columns <= most_step_lanes) return 1;
-    return columns <= 2 * most_step_lanes ? 2 : most;
-  }
 };
 
 /// Where an operand's elements lie. Rows are one axis, or two: [outer, row].
@@ -137,7 +128,7 @@ struct StepEntries {
 class UnevenStepTiles {
  public:
   UnevenStepTiles(const StepColumns& columns, const StepEntries& longest, const StepEntries& others, int rows_of_thread,
-                  int packs)
+                  int packs = 1)
       : longest_(columns, longest.count, longest.mean_rows, rows_of_thread, packs),
         others_(columns, others.count, others.mean_rows, rows_of_thread, packs),
         longest_entries_(longest.count),
@@ -164,6 +155,11 @@ class UnevenStepTiles {
   std::int64_t longest_entries_;
   std::int64_t longest_teams_;
 };
+
+/// How many columns a thread does well to take that are no pack, one every lanes(): 1, 2, or `most`. More than one
+/// where teams are many all the same, and have few bytes under way otherwise.
+int single_columns(const StepColumns& columns, const StepEntries& longest, const StepEntries& others,
+                   int rows_of_thread, int most);
 
 /// The most rows of a piece whose rows are joined: a few dozen a thread where the piece has a team to itself.
 std::int64_t most_joined_rows(const StepColumns& columns);

@@ -110,6 +110,9 @@ TEST_P(SequencePoolTest, equals_the_reference_for_many_short_sequences) {
   for_each_type([&]<class T>() {
     check<T>(lengths, {1});
     check<T>(lengths, {6});
+    // So many that a GPU's threads take two columns, or four.
+    check<T>(lengths, {37}, Layout::contiguous, Layout::padded, {"average", "max"});
+    check<T>(lengths, {75}, Layout::every_other, Layout::contiguous, {"max"});
   });
   check<float>(lengths, {33});
 }

@@ -114,6 +114,7 @@ struct Phase {
   int deformable_group;
   int begin, end;  ///< of the block's steps
   int chunk, tap;  ///< where the first step lies; the tap is counted in the phase
+  int first_taken, taken_end;  ///< of the phase's taps, those that steps take: not all, where these are few
 
   __device__ Phase(const FusedArguments& arguments, const BlockTile& tile, int first) : begin(first) {
     const int step = tile.first_step + begin;
@@ -128,6 +129,9 @@ struct Phase {
     const int end_chunk =
         min(arguments.group_chunks, (deformable_group + 1) * arguments.deformable_chunks - first_chunk);
     end = min(tile.steps, begin + (end_chunk - chunk) * taps - tap);
+    const bool takes_few = tap + end - begin <= taps;
+    first_taken = takes_few ? tap : 0;
+    taken_end = takes_few ? tap + end - begin : taps;
   }
 };
 

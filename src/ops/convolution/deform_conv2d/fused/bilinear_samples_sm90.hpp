@@ -58,8 +58,9 @@ struct BilinearSamples {
     const Windows& windows = arguments.windows;
     const Sampler<T, float> sampler(windows, arguments.operands.offset, arguments.operands.mask);
     const int pixel = static_cast<int>(threadIdx.x) % pixels;
+    const int first_tap = phase.first_taken + static_cast<int>(threadIdx.x) / pixels;
     if (first_pixel + pixel >= windows.images * windows.pixels()) {
-      for (int tap = static_cast<int>(threadIdx.x) / pixels; tap < phase.taps; tap += threads / pixels) {
+      for (int tap = first_tap; tap < phase.taken_end; tap += threads / pixels) {
         weights[tap * pixels + pixel] = float4{};
         places[tap * pixels + pixel] = is_zero;
       }
@@ -68,11 +69,11 @@ struct BilinearSamples {
     const Pixel at = locate(windows, first_pixel + pixel);
     // Several at a time: what is read for them comes from far away.
     constexpr int batch = 5;
-    for (int first = static_cast<int>(threadIdx.x) / pixels; first < phase.taps; first += batch * threads / pixels) {
+    for (int first = first_tap; first < phase.taken_end; first += batch * threads / pixels) {
       Position<float> position[batch];
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        const int tap = min(first + i * threads / pixels, phase.taps - 1);
+        const int tap = min(first + i * threads / pixels, phase.taken_end - 1);
         const std::uint32_t k = arguments.kernel_width.quotient(phase.first_tap + tap);
         const std::uint32_t l = phase.first_tap + tap - k * arguments.kernel_width.value();
         position[i] = sampler.position(at.image, at.y, at.x, phase.deformable_group, k, l);
@@ -80,7 +81,7 @@ struct BilinearSamples {
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int tap = first + i * threads / pixels;
-        if (tap >= phase.taps) break;
+        if (tap >= phase.taken_end) break;
         write_sample<precision>(arguments.operands, sampler.sample(position[i]), weights[tap * pixels + pixel],
                                 places[tap * pixels + pixel]);
       }
