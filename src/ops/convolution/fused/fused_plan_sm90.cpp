@@ -146,12 +146,6 @@ std::int64_t expected_time(const Context& ctx, const FusedPlan& plan, const Fuse
   return block.fixed_time + tiles * (tile_time + bytes * plan.steps * block.step_time / 128);
 }
 
-/// What the steps of a run's chunks take, in fifths of a whole one: half of a chunk takes three.
-int fifths_of_steps(const FusedPlan& plan) {
-  const int last = plan.run_bytes % 128;  // bytes of the last chunk, if it is not full
-  return 5 * plan.run_chunks - (last > 0 && last <= 64 ? 2 : 0);
-}
-
 /// What others take that are launched together.
 std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> calls, const BlockTime& block,
                            std::int64_t at_once) {
@@ -159,8 +153,8 @@ std::int64_t expected_time(const FusedPlans& plans, std::span<const FusedCall> c
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const FusedPlan& plan = plans[i];
     const int step_time = plan.load <= 1 && block.lone_step_time > 0 ? block.lone_step_time : block.step_time;
-    const std::int64_t steps_time = ceil_div(plan.steps, plan.splits) * step_time * fifths_of_steps(plan) / 5;
-    const std::int64_t time = block.fixed_time + (plan.splits - 1) * split_time + steps_time / plan.run_chunks;
+    const std::int64_t time =
+        block.fixed_time + (plan.splits - 1) * split_time + ceil_div(plan.steps, plan.splits) * step_time;
     const std::int64_t tiles = plan.row_tiles * calls[i].windows.groups * plan.pixel_tiles;
     if (plans.size() == 1) return ceil_div(tiles, at_once) * time;
     all += tiles * time;
