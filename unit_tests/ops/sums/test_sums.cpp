@@ -1,150 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sums_support.hpp"
 #include "support/central_differences.hpp"
 #include "support/lent_memory.hpp"
-#include "support/reference_sums.hpp"
-#include "support/sanitized.hpp"
 
 #include <portops/core/registry.hpp>
-#include <portops/ops/mean.hpp>
-#include <portops/ops/sum.hpp>
-
-#include <limits>
-#include <numeric>
-
-// sum and mean: what is said of one holds of the other, but for the division.
 
 namespace portops::test {
 namespace {
 
-using Axes = std::vector<std::int64_t>;
-
-/// Which element of the result each element of x belongs to, and the extents of the result.
-struct Terms {
-  Terms(const Extents& x, const Axes& axes, bool keepdim) {
-    const int rank = x.rank();
-    std::vector<bool> reduced(static_cast<std::size_t>(rank), axes.empty());
-    for (const std::int64_t axis : axes) {
-      if (rank > 0) reduced[static_cast<std::size_t>((axis + rank) % rank)] = true;
-    }
-    std::vector<std::int64_t> kept;
-    for (int axis = 0; axis < rank; ++axis) {
-      const bool is_reduced = reduced[static_cast<std::size_t>(axis)];
-      if (is_reduced) count *= x[axis];
-      if (!is_reduced || keepdim) kept.push_back(is_reduced ? 1 : x[axis]);
-    }
-    out = Extents(std::span<const std::int64_t>(kept));
-    const std::int64_t size = x.product();
-    for (std::int64_t i = 0; i < size; ++i) {
-      std::int64_t rest = i, index = 0, step = 1;
-      for (int axis = rank - 1; axis >= 0; --axis) {
-        if (!reduced[static_cast<std::size_t>(axis)]) {
-          index += rest % x[axis] * step;
-          step *= x[axis];
-        }
-        rest /= x[axis];
-      }
-      of.push_back(index);
-    }
-  }
-
-  Extents out;
-  std::vector<std::int64_t> of;
-  std::int64_t count = 1;
-};
-
-struct Case {
-  Extents extents;
-  Axes axes;
-};
-
-/// Rows and columns, short, long, and so long that they are cut into parts, and several axes.
-std::vector<Case> all_ways() {
-  const std::int64_t length = unless_sanitized(100001, 20001);
-  return {{{5}, {}},          {{7, 33}, {1}},     {{7, 33}, {0}},     {{3, 9001}, {1}},
-          {{9001, 3}, {0}},   {{4000, 9}, {1}},   {{9, 4000}, {0}},   {{20, 30, 40}, {0, 2}},
-          {{20, 30, 40}, {}}, {{2, 300, 6}, {1}}, {{2, length}, {1}}, {{length, 2}, {0}}};
-}
-
-/// The least number above 0, and the largest one.
-template <class T>
-constexpr double least = std::is_same_v<T, double>  ? 0x1p-1074
-                         : std::is_same_v<T, float> ? 0x1p-149
-                         : std::is_same_v<T, f16>   ? 0x1p-24
-                                                    : 0x1p-133;
-template <class T>
-constexpr double largest = std::is_same_v<T, double>  ? 0x1.fffffffffffffp+1023
-                           : std::is_same_v<T, float> ? 0x1.fffffep+127
-                           : std::is_same_v<T, f16>   ? 65504.0
-                                                      : 0x1.fep+127;
-
-class SumsTest : public OnEveryBackend {
- protected:
-  /// Fills x with value(result, k), the number k of the terms of a result.
-  template <class T, class Value>
-  static void fill_terms(TestTensor<T>& x, const Terms& terms, const Value& value) {
-    std::vector<std::int64_t> filled(static_cast<std::size_t>(terms.out.product()));
-    x.fill([&](std::int64_t i) {
-      const std::int64_t result = terms.of[static_cast<std::size_t>(i)];
-      return value(result, filled[static_cast<std::size_t>(result)]++);
-    });
-  }
-
-  template <class T>
-  static void expect_exact(TestTensor<T>& found, const std::function<double(std::int64_t)>& value,
-                           const std::string& what) {
-    found.download();
-    for (std::int64_t i = 0; i < found.size(); ++i) {
-      if (same_bits(found.element(i), static_cast<T>(value(i)))) continue;
-      ADD_FAILURE() << what << "[" << i << "] is " << found[i] << ", expected " << value(i);
-      return;
-    }
-  }
-
-  /// What should come out for elements x.
-  template <class T>
-  ReferenceSums expected(const TestTensor<T>& x, const Terms& terms, bool is_mean) {
-    ReferenceSums sums(terms.out);
-    const double divisor = is_mean ? static_cast<double>(terms.count) : 1.0;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-      sums.add(terms.of[static_cast<std::size_t>(i)], x[i] / divisor, std::abs(x[i] / divisor));
-    }
-    return sums;
-  }
-
-  /// Both operators and their gradients.
-  template <class T>
-  void check(const Extents& extents, const Axes& axes, bool keepdim = false, Layout layout = Layout::contiguous,
-             Layout other_layout = Layout::contiguous) {
-    const Terms terms(extents, axes, keepdim);
-    TestTensor<T> x(ctx, extents, layout), out(ctx, terms.out, other_layout);
-    x.fill_randomly(1);
-    const std::string what =
-        extents.to_string() + " axes " + Extents(std::span<const std::int64_t>(axes)).to_string() + " ";
-    sum(ctx, x, out, {axes, keepdim});
-    expect_near(out, expected(x, terms, false), what + "sum");
-    mean(ctx, x, out, {axes, keepdim});
-    expect_near(out, expected(x, terms, true), what + "mean");
-
-    TestTensor<T> out_grad(ctx, terms.out, other_layout), x_grad(ctx, extents, layout);
-    out_grad.fill_randomly(2);
-    check_gradients(terms, out_grad, x_grad, axes, keepdim);
-  }
-
-  /// Both gradients, to the bit.
-  template <class T>
-  void check_gradients(const Terms& terms, const TestTensor<T>& out_grad, TestTensor<T>& x_grad, const Axes& axes,
-                       bool keepdim = false) {
-    using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const TensorRef shape = TensorRef::without_data(ElementTypeOf<T>::value, x_grad.extents());
-    const auto of_sum = [&](std::int64_t i) { return out_grad.element(terms.of[static_cast<std::size_t>(i)]); };
-    sum_grad(ctx, shape, out_grad, x_grad, {axes, keepdim});
-    expect_exact(x_grad, of_sum, "x_grad of sum");
-    mean_grad(ctx, shape, out_grad, x_grad, {axes, keepdim});
-    const auto of_mean = [&](std::int64_t i) { return static_cast<A>(of_sum(i)) / static_cast<A>(terms.count); };
-    expect_exact(x_grad, of_mean, "x_grad of mean");
-  }
-};
+class SumsTest : public OnSums {};
 
 PORTOPS_ON_EVERY_BACKEND(SumsTest);
 
@@ -216,35 +81,11 @@ TEST_P(SumsTest, do_not_stagnate_over_many_terms) {
   EXPECT_EQ(of_half[0], static_cast<double>(static_cast<f16>(60001.0f)));
 }
 
-// Multiples of the least number, of which sums are exact until they are rounded to the type.
-TEST_P(SumsTest, keep_subnormal_numbers) {
-  for_each_type([&]<class T>() {
-    for (const auto& [extents, axes] : all_ways()) {
-      SCOPED_TRACE(extents.to_string());
-      const Terms terms(extents, axes, false);
-      TestTensor<T> x(ctx, extents), out(ctx, terms.out), x_grad(ctx, extents);
-      x.fill([](std::int64_t i) { return static_cast<double>(i * 37 % 11 - 4) * least<T>; });
-      const ReferenceSums sums = expected(x, terms, false);
-      const auto sum_of = [&](std::int64_t i) { return sums.value[static_cast<std::size_t>(i)]; };
-      sum(ctx, x, out, {axes});
-      expect_exact(out, sum_of, "sum");
-      mean(ctx, x, out, {axes});
-      out.download();
-      // bf16 is rounded twice, the first time to a multiple of what is 2^-16 of its least number.
-      for (std::int64_t i = 0; i < out.size(); ++i) {
-        ASSERT_LE(std::abs(out[i] - sum_of(i) / terms.count), (0.5L + 0x1p-17L) * least<T>) << i;
-      }
-      out.fill([](std::int64_t i) { return static_cast<double>(i * 37 % 101 - 40) * least<T>; });
-      check_gradients(terms, out, x_grad, axes);
-    }
-  });
-}
-
 TEST_P(SumsTest, are_as_near_where_terms_cancel) {
   for_each_type([&]<class T>() {
     for (const auto& [extents, axes] : all_ways()) {
       SCOPED_TRACE(extents.to_string());
-      const Terms terms(extents, axes, false);
+      const SumTerms terms(extents, axes, false);
       const std::int64_t half = terms.count / 2;
       TestTensor<T> x(ctx, extents), out(ctx, terms.out);
       const auto cancel = [&](double middle, const auto& value) {
@@ -269,59 +110,10 @@ TEST_P(SumsTest, are_as_near_where_terms_cancel) {
   });
 }
 
-// Four terms that are not 0.
-TEST_P(SumsTest, reach_the_largest_number_and_are_infinite_beyond) {
-  for_each_type([&]<class T>() {
-    for (const auto& [extents, axes] : all_ways()) {
-      SCOPED_TRACE(extents.to_string());
-      const Terms terms(extents, axes, false);
-      TestTensor<T> x(ctx, extents), out(ctx, terms.out);
-      const std::int64_t n = terms.count;
-      for (const double sign : {1.0, -1.0}) {
-        const auto fill = [&](double value) {
-          fill_terms(x, terms, [&](std::int64_t, std::int64_t k) {
-            return k == 0 || k == n / 3 || k == n / 2 || k == n - 1 ? sign * value : 0.0;
-          });
-        };
-        fill(largest<T> / 4);
-        sum(ctx, x, out, {axes});
-        expect_exact(out, [&](std::int64_t) { return sign * largest<T>; }, "sum");
-        mean(ctx, x, out, {axes});
-        expect_near(out, expected(x, terms, true), "mean");
-        fill(largest<T> / 2);
-        sum(ctx, x, out, {axes});
-        expect_exact(out, [&](std::int64_t) { return sign * std::numeric_limits<double>::infinity(); }, "sum");
-      }
-    }
-  });
-}
-
-TEST_P(SumsTest, a_mean_exists_where_the_sum_is_too_large_for_the_type) {
-  for (const auto& [extents, axes] : all_ways()) {
-    SCOPED_TRACE(extents.to_string());
-    TestTensor<f16> x(ctx, extents), out(ctx, Terms(extents, axes, false).out);
-    x.fill([](std::int64_t) { return 60000.0; });
-    sum(ctx, x, out, {axes});
-    expect_exact(out, [](std::int64_t) { return std::numeric_limits<double>::infinity(); }, "sum");
-    mean(ctx, x, out, {axes});
-    expect_exact(out, [](std::int64_t) { return 60000.0; }, "mean");
-  }
-}
-
-// 65519.96 is nearer to the largest f16, 65504, than to the 65536 that would be next, and 65520 is not.
-TEST_P(SumsTest, are_infinite_from_where_f16_rounds_up) {
-  TestTensor<f16> x(ctx, {2, 2}), out(ctx, {2});
-  x.fill([](std::int64_t i) { return i % 2 == 0 ? 65504.0 : i == 1 ? 15.96 : 16.0; });
-  sum(ctx, x, out, {{1}});
-  out.download();
-  EXPECT_EQ(out[0], 65504.0);
-  EXPECT_EQ(out[1], std::numeric_limits<double>::infinity());
-}
-
 TEST_P(SumsTest, give_the_same_bits_on_every_run_and_in_both_modes) {
   for (const Extents& extents : {Extents{3, 150001}, Extents{150001, 3}, Extents{64, 200, 33}}) {
     for (const Axes& axes : {Axes{0}, Axes{1}, Axes{}}) {
-      const Terms terms(extents, axes, false);
+      const SumTerms terms(extents, axes, false);
       TestTensor<float> x(ctx, extents), out(ctx, terms.out), again(ctx, terms.out);
       x.fill_randomly(1);
       sum(ctx, x, out, {axes});
@@ -340,7 +132,7 @@ TEST_P(SumsTest, give_the_same_bits_on_every_backend) {
   if (first.backend() == ctx.backend()) GTEST_SKIP() << "the one that the others are compared with";
   for_each_type([&]<class T>() {
     for (const auto& [extents, axes] : all_ways()) {
-      const Terms terms(extents, axes, false);
+      const SumTerms terms(extents, axes, false);
       for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::reversed}) {
         SCOPED_TRACE(extents.to_string() + " layout " + std::to_string(static_cast<int>(layout)));
         TestTensor<T> here(ctx, extents, layout), there(first, extents, layout);
@@ -355,45 +147,6 @@ TEST_P(SumsTest, give_the_same_bits_on_every_backend) {
           expected.download();
           expect_exact(out, [&](std::int64_t i) { return expected[i]; }, is_mean ? "mean" : "sum");
         }
-      }
-    }
-  });
-}
-
-// An Inf, Inf and −Inf, a NaN, twice −Inf, and none of them: in turns, where there are fewer results than that.
-TEST_P(SumsTest, follow_the_formula_for_nan_and_inf) {
-  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  for_each_type([&]<class T>() {
-    for (const auto& [extents, axes] : all_ways()) {
-      SCOPED_TRACE(extents.to_string());
-      const Terms terms(extents, axes, false);
-      TestTensor<T> x(ctx, extents), out(ctx, terms.out), x_grad(ctx, extents);
-      for (std::int64_t turn = 0; turn < (out.size() < 5 ? 5 : 1); ++turn) {
-        const auto kind = [&](std::int64_t result) { return (result + turn) % 5; };
-        fill_terms(x, terms, [&](std::int64_t result, std::int64_t k) {
-          const bool is_early = k == terms.count / 3, is_last = k == terms.count - 1;
-          const double plain = static_cast<double>(k % 3) - 1.0;
-          switch (kind(result)) {
-            case 0: return is_early ? inf : plain;
-            case 1: return is_early ? inf : is_last ? -inf : plain;
-            case 2: return is_early ? nan : plain;
-            case 3: return is_early || is_last ? -inf : plain;
-            default: return plain;
-          }
-        });
-        for (const bool is_mean : {false, true}) {
-          is_mean ? mean(ctx, x, out, {axes}) : sum(ctx, x, out, {axes});
-          out.download();
-          for (std::int64_t i = 0; i < out.size(); ++i) {
-            const double values[] = {inf, nan, nan, -inf};
-            if (kind(i) == 4) {
-              ASSERT_TRUE(std::isfinite(out[i])) << i;
-            } else {
-              ASSERT_TRUE(same_bits(out[i], values[kind(i)])) << i << " is " << out[i];
-            }
-          }
-        }
-        check_gradients(terms, out, x_grad, axes);
       }
     }
   });
