@@ -360,8 +360,8 @@ class TileProduct {
   /// Adds a product of rows in registers and a tile, which may be turned, and waits until it is over: the compiler does
   /// not know that registers are still read after the instructions that take them, and would use them for something
   /// else. Calls enqueued() when nothing is left to be enqueued, while the product is underway; where that computes
-  /// anything, complete() of the rows must follow, which keeps them until then. `whole`: else the second half of the
-  /// rows is passed over.
+  /// anything, complete() of the rows must follow, which keeps them until then. `whole`: else the second half of
+  /// each row is passed over.
   template <bool b_turned, bool whole = true, class Enqueued>
   __device__ __forceinline__ void add(RowsInRegisters<precision>& a, SharedAddress b, const Enqueued& enqueued) {
     static_assert(parts == 1 || !b_turned);
@@ -417,7 +417,7 @@ class TileProduct {
 
  private:
   /// Calls instruction(sums, term of a, term of b, k, whether it adds) for each of a product's part, or for those of
-  /// the first half of its rows.
+  /// the first half of each row.
   template <bool whole, class Instruction>
   __device__ __forceinline__ void enqueue([[maybe_unused]] int part, const Instruction& instruction) {
     constexpr int instructions = whole ? Layout::instructions : Layout::instructions / 2;

@@ -14,7 +14,7 @@
 
 namespace portops::test {
 
-/// A loop over one dense operand, as make_loop would leave it, of which some axes are reduced.
+/// A loop over one operand, dense but for its last axis, as make_loop would leave it, of which some axes are reduced.
 inline impl::Loop random_loop(std::mt19937& engine) {
   const auto pick = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(engine); };
   constexpr std::array<std::int64_t, 6> extents{3, 16, 300, 5000, 100000, 3000000};
@@ -24,7 +24,7 @@ inline impl::Loop random_loop(std::mt19937& engine) {
   loop.type = types[static_cast<std::size_t>(pick(4) - 1)];
   loop.rank = static_cast<int>(pick(3));
   const bool first_is_reduced = pick(2) == 1;
-  std::int64_t stride = 1;
+  std::int64_t stride = pick(2);
   for (int axis = loop.rank - 1; axis >= 0; --axis) {
     const auto a = static_cast<std::size_t>(axis);
     loop.extent[a] = pick(extents[static_cast<std::size_t>(pick(6) - 1)]);

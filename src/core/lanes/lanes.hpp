@@ -65,7 +65,7 @@ KOKKOS_INLINE_FUNCTION void add_rows_of_scratch(const Team& team, A* scratch, in
   team.team_barrier();
 }
 
-/// Half of the least power of two that is not below N.
+/// Half of the least power of two that is not below N; here, as device code cannot call what computes it.
 template <int N>
 inline constexpr int half_of_leaves = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)) / 2);
 

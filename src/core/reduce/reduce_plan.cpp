@@ -23,9 +23,9 @@ constexpr std::int64_t wanted_teams(Direction direction) {
 /// Walks down that the teams at work at once can share without longer chains are cut into no more parts: each round of
 /// teams begins and ends with as much that is no sum.
 constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
-/// Few teams whose walks down are no longer are not cut into parts either: joining these, by a second kernel, takes as
-/// long as a chain of so many terms.
-constexpr std::int64_t longest_chain_of_few = 24;
+/// Reductions whose walks down have no more terms are not cut into parts, however few their teams: a second kernel,
+/// which joins parts, takes as long.
+constexpr std::int64_t longest_uncut_chain = 24;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
 constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
@@ -71,7 +71,6 @@ bool has_packs(const ReducePlan& plan, const ReducePlan::Operand& operand, Eleme
 std::int64_t terms_of_part(std::int64_t terms, std::int64_t chains, std::int64_t teams, Direction direction) {
   const bool has_few = teams < enough_teams;
   if (direction == Direction::down && has_few) {
-    if (terms <= longest_chain_of_few * chains) return terms;
     const std::int64_t at_once = ceil_div(terms, std::max<std::int64_t>(gpu_teams_at_once / teams, 1));
     if (at_once <= longest_chain_at_once * chains) return std::max(at_once, shortest_chain(direction) * chains);
   }
@@ -189,6 +188,10 @@ ReducePlan make_reduce_plan(const Loop& loop) {
       leave_columns_whole(plan);
     } else {
       cut_down(plan, lanes, longest_chain);
+      if (plan.runs <= longest_uncut_chain * plan.slots) {
+        plan.part_runs = plan.runs;
+        plan.run_parts = 1;
+      }
     }
   }
   return plan;

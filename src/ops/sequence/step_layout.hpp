@@ -73,7 +73,7 @@ PORTOPS_FUNCTION std::int64_t column_offset(const StepColumns& columns, const st
 inline constexpr int step_threads = 256;
 
 /// What a group of threads takes: an entry of a plan and some of the columns. Lanes stand side by side and share the
-/// columns, a pack each; slots share the rows. A team is one group or several.
+/// columns, a pack each or several; slots share the rows. A team is one group or several.
 class StepTiles {
  public:
   /// A thread is to take about `rows_of_thread` rows of an entry of mean length: many where slots are joined, which
@@ -156,8 +156,8 @@ class UnevenStepTiles {
   std::int64_t longest_teams_;
 };
 
-/// How many columns a thread does well to take that are no pack, one every lanes(): 1, 2, or `most`. More than one
-/// where teams are many all the same, and have few bytes under way otherwise.
+/// How many single columns a thread does well to take, one every lanes(): 1, 2, or `most`. One where columns are packs,
+/// or more than one axis, or no more than lanes; and where teams would be few with more.
 int single_columns(const StepColumns& columns, const StepEntries& longest, const StepEntries& others,
                    int rows_of_thread, int most);
 

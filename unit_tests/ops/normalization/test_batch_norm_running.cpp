@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batch_norm_call.hpp"
 
-#include <cmath>
 #include <limits>
 
 // batch_norm by running statistics, and what becomes of these.

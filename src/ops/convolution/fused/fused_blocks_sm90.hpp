@@ -112,9 +112,9 @@ struct BlockTile {
 struct Phase {
   int first_tap, taps;
   int deformable_group;
-  int begin, end;  ///< of the block's steps
-  int chunk, tap;  ///< where the first step lies; the tap is counted in the phase
-  int first_taken, taken_end;  ///< of the phase's taps, those that steps take: not all, where these are few
+  int begin, end;              ///< of the block's steps
+  int chunk, tap;              ///< where the first step lies; the tap is counted in the phase
+  int first_taken, taken_end;  ///< the taps that the block's steps take, of the phase's: not all, where steps are few
 
   __device__ Phase(const FusedArguments& arguments, const BlockTile& tile, int first) : begin(first) {
     const int step = tile.first_step + begin;

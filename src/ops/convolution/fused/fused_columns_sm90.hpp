@@ -13,8 +13,8 @@
 //   least_rows                                     output channels of the smallest block, in f32: 64 or 32
 //   has_64_pixels<T>                               whether there are blocks of 64 pixels
 //   blocks_at_once<precision>(output channels of a block)  for how many of a multiprocessor registers do
-//   loads_ahead<precision, output channels of a block>     whether they do for reading the next step's corners
-//   meanwhile find<T, precision, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
+//   loads_ahead<precision, output channels of a block>     whether they do for reading ahead: see ColumnMaker
+//   find<T, precision, pixels>(arguments, phase, first pixel, shared memory of the SampleTable)
 
 namespace portops::impl::fused_sm90 {
 
@@ -145,7 +145,7 @@ class ColumnMaker {
 
   /// Makes the columns of the step, and goes so many steps further.
   __device__ __forceinline__ void make(RowsInRegisters<precision>& columns, int further) {
-    const bool whole = is_whole(), turns = whole && is_odd_ != 0;
+    const bool whole = is_whole(), swaps = whole && is_odd_ != 0;
     const bool is_there[2] = {has_half(0), has_half(1)};
     const int tap = tap_;
     float4 weights[2];
@@ -175,8 +175,8 @@ class ColumnMaker {
       for (int i = 0; i < 4; ++i) {
         const std::uint32_t own = counts && is_there[0] ? words[0][i] : 0;
         const std::uint32_t other = counts && is_there[1] ? words[1][i] : 0;
-        words[0][i] = turns ? other : own;
-        words[1][i] = turns ? own : other;
+        words[0][i] = swaps ? other : own;
+        words[1][i] = swaps ? own : other;
       }
       place_words<precision, corners == 1>(words[0], row, 0, columns);
       place_words<precision, corners == 1>(words[1], row, 1, columns);
@@ -230,7 +230,8 @@ class ColumnMaker {
     load(row, 0);
     load(row, 1);
   }
-  /// Takes 16 bytes of a half of the chunk, or, where it has none there, others for nothing.
+  /// Takes 16 bytes of a half of the chunk or, where it has none there, others for nothing; of a second half that is
+  /// not there, none.
   __device__ __forceinline__ void load(int row, int half) {
     if (half == 1 && !is_whole()) return;
     const Place place = place_[row];

@@ -126,8 +126,8 @@ TEST_P(DeformConv2dPathsTest, fused_in_every_form_equals_the_reference) {
   if (ctx.backend() != Backend::cuda) GTEST_SKIP() << "a path of GPUs";
   int fused = 0;
   // Several tiles of output channels and pixels; groups that meet deformable groups; more taps than a phase has; one
-  // tap, so that a step is a chunk.
-  for (const DeformConv2dCase& c : {cases[1], cases[7], cases[5], cases[3]}) {
+  // tap, so that a step is a chunk; chunks that are half full.
+  for (const DeformConv2dCase& c : {cases[1], cases[7], cases[5], cases[3], cases[9]}) {
     for_each_type([&]<class T>() {
       DeformConv2dProblem<T> problem(ctx, c);
       const impl::ConvolutionTensors tensors = tensors_of(problem);

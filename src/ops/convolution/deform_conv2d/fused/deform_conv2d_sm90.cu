@@ -12,15 +12,15 @@ using Forms = fused_sm90::FormsInRegisters<fused_sm90::BilinearSamples, T, preci
 using Path = fused_sm90::FusedPath<fused_sm90::BilinearSamples, Forms>;
 
 std::span<const BlockTime> block_times(ElementType type, bool tf32) {
-  constexpr int fixed = 9000;
+  constexpr int fixed = 9000, both = fused_sm90::BilinearSamples::blocks_at_once<fused_sm90::Precision::tf32>(64);
   static constexpr BlockTime of_16_bits[] = {{256, 128, fixed, 1150},
                                              {256, 64, fixed, 620},
                                              {128, 128, fixed, 920},
                                              {128, 64, fixed, 400},
-                                             {64, 128, 12000, 1430, 2}};
-  static constexpr BlockTime of_tf32[] = {{256, 128, fixed, 980},   {256, 64, fixed, 520}, {192, 128, fixed, 885},
-                                          {128, 128, fixed, 785},   {128, 64, fixed, 345}, {96, 128, fixed, 700},
-                                          {64, 128, 12000, 1270, 2}};
+                                             {64, 128, 12000, 1430, both}};
+  static constexpr BlockTime of_tf32[] = {{256, 128, fixed, 980},      {256, 64, fixed, 520}, {192, 128, fixed, 885},
+                                          {128, 128, fixed, 785},      {128, 64, fixed, 345}, {96, 128, fixed, 700},
+                                          {64, 128, 12000, 1270, both}};
   static constexpr BlockTime of_f32[] = {{256, 128, fixed, 2100}, {256, 64, fixed, 1140}, {192, 128, fixed, 1700},
                                          {128, 128, fixed, 1310}, {128, 64, fixed, 650},  {96, 128, fixed, 1120},
                                          {64, 128, fixed, 940}};
