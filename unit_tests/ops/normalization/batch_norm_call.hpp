@@ -124,4 +124,24 @@ struct BatchNormCall {
   BatchNormParams params;
 };
 
+/// Tests of batch norm, by the statistics of x or, where is_test is true, by running ones.
+class OnBatchNorm : public OnEveryBackend {
+ protected:
+  template <class T, class P = T>
+  using Call = BatchNormCall<T, P>;
+
+  explicit OnBatchNorm(bool is_test) : is_test_(is_test) {}
+
+  template <class T, class P = T>
+  void check(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
+             Layout layout = Layout::contiguous) {
+    Call<T, P> call(ctx, extents, layout_name, x_layout, layout);
+    call.params.is_test = is_test_;
+    call.check(extents.to_string() + " " + layout_name);
+  }
+
+ private:
+  bool is_test_;
+};
+
 }  // namespace portops::test

@@ -12,17 +12,9 @@
 namespace portops::test {
 namespace {
 
-template <class T, class P = T>
-using Call = BatchNormCall<T, P>;
-
-class BatchNormTest : public OnEveryBackend {
+class BatchNormTest : public OnBatchNorm {
  protected:
-  template <class T, class P = T>
-  void check(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
-             Layout layout = Layout::contiguous) {
-    Call<T, P> call(ctx, extents, layout_name, x_layout, layout);
-    call.check(extents.to_string() + " " + layout_name);
-  }
+  BatchNormTest() : OnBatchNorm(false) {}
 };
 
 PORTOPS_ON_EVERY_BACKEND(BatchNormTest);

@@ -9,18 +9,9 @@
 namespace portops::test {
 namespace {
 
-template <class T, class P = T>
-using Call = BatchNormCall<T, P>;
-
-class BatchNormRunningTest : public OnEveryBackend {
+class BatchNormRunningTest : public OnBatchNorm {
  protected:
-  template <class T, class P = T>
-  void check(const Extents& extents, const std::string& layout_name, Layout x_layout = Layout::contiguous,
-             Layout layout = Layout::contiguous) {
-    Call<T, P> call(ctx, extents, layout_name, x_layout, layout);
-    call.params.is_test = true;
-    call.check(extents.to_string() + " " + layout_name);
-  }
+  BatchNormRunningTest() : OnBatchNorm(true) {}
 };
 
 PORTOPS_ON_EVERY_BACKEND(BatchNormRunningTest);

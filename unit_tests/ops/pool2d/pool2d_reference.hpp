@@ -7,11 +7,15 @@
 #include <portops/ops/pool2d.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 // The windows of pool2d, worked out plainly, and images that lie in either order.
 
 namespace portops::test {
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// The windows along one axis, as the page has them: the pixels of each, and their number where padding counts.
 struct Windows {
@@ -96,5 +100,46 @@ struct Images {
   bool channels_last;
   std::int64_t channels, pixels;
 };
+
+/// Windows of all kinds.
+inline std::vector<Pool2dParams> all_params() {
+  std::vector<Pool2dParams> all;
+  for (const char* type : {"max", "avg"}) {
+    const auto add = [&](std::vector<std::int64_t> kernel_size, std::vector<std::int64_t> stride,
+                         std::vector<std::int64_t> padding) {
+      for (const bool ceil_mode : {false, true}) {
+        for (const bool exclusive : {true, false}) {
+          if (!exclusive && type[0] == 'm') continue;
+          Pool2dParams params;
+          params.kernel_size = kernel_size;
+          params.stride = stride;
+          params.padding = padding;
+          params.ceil_mode = ceil_mode;
+          params.exclusive = exclusive;
+          params.pooltype = type;
+          all.push_back(params);
+        }
+      }
+    };
+    add({1}, {}, {0});
+    add({2, 2}, {}, {0, 0});
+    add({2}, {1}, {1});
+    add({3, 3}, {2, 2}, {1, 1});
+    add({3}, {1}, {0});
+    add({3}, {4}, {1});
+    add({2, 3}, {3, 1}, {1, 0});
+    add({5, 4}, {2, 3}, {1, 2, 2, 0});
+    add({7, 2}, {1, 2}, {3, 1});
+  }
+  return all;
+}
+
+/// Of whole images.
+inline Pool2dParams global(const char* type) {
+  Pool2dParams params;
+  params.pooltype = type;
+  params.global_pooling = true;
+  return params;
+}
 
 }  // namespace portops::test
