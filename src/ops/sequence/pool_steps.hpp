@@ -154,6 +154,8 @@ class PoolStepsDown {
   /// chains of additions are short.
   static constexpr int chain = 16;
 
+  /// How far apart a thread's columns are.
+  KOKKOS_FORCEINLINE_FUNCTION int apart() const { return singles > 1 ? tiles_.lanes() : 1; }
   /// How many columns a thread has.
   template <class Access>
   KOKKOS_FORCEINLINE_FUNCTION int count_from(std::int64_t first) const {
@@ -186,7 +188,7 @@ class PoolStepsDown {
     if constexpr (singles > 1) {
       const int count = count_from<Access>(first);
       PORTOPS_UNROLL
-      for (int i = 1; i < Access::width; ++i) columns.offset[i] = Kokkos::min(i, count - 1) * tiles_.lanes() * stride;
+      for (int i = 1; i < Access::width; ++i) columns.offset[i] = Kokkos::min(i, count - 1) * apart() * stride;
     }
     return columns;
   }
@@ -250,13 +252,13 @@ class PoolStepsDown {
   KOKKOS_FORCEINLINE_FUNCTION void write(const Piece& piece, std::int64_t column,
                                          const State (&states)[Access::width]) const {
     const StepColumns& columns = arguments_.columns;
-    const int count = count_from<Access>(column), apart = tiles_.lanes();
+    const int count = count_from<Access>(column);
     const bool is_partial = piece.partial >= 0;
     if (is_partial) {
       Word<A, Access::width> word;
       PORTOPS_UNROLL
       for (int i = 0; i < Access::width; ++i) word.set(i, F::value(states[i]));
-      Access::store(arguments_.partials + piece.partial * columns.columns + column, word, apart, count);
+      Access::store(arguments_.partials + piece.partial * columns.columns + column, word, apart(), count);
     } else {
       Word<T, Access::width> word;
       PORTOPS_UNROLL
@@ -266,7 +268,7 @@ class PoolStepsDown {
       }
       const StepStrides& out = arguments_.out;
       Access::store(static_cast<T*>(out.data) + piece.sequence * out.row + column_offset(columns, out.column, column),
-                    word, out.column[0] * apart, count);
+                    word, out.column[0] * apart(), count);
     }
     if constexpr (F::keeps_rows) {
       if (arguments_.index.data != nullptr) write_index<Access::width>(piece, column, count, states);
@@ -286,12 +288,11 @@ class PoolStepsDown {
            column_offset(columns, index.column, column);
       if (columns.axes > 0) stride = index.column[columns.axes - 1];
     }
-    const int apart = singles > 1 ? tiles_.lanes() : 1;
     PORTOPS_UNROLL
     for (int i = 0; i < width; ++i) {
       if (i >= count) continue;
-      to[i * apart * stride] =
-          piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i * apart) : std::int64_t{-1};
+      to[i * apart() * stride] =
+          piece.rows > 0 ? arguments_.index_of(piece, F::row(states[i]), column + i * apart()) : std::int64_t{-1};
     }
   }
 
