@@ -10,7 +10,7 @@
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
-#include "ops/convolution/deform_conv2d/gradient/pixels_grad_path.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
 
 #include <algorithm>
@@ -46,12 +46,12 @@ bool wants_windows(const DeformConv2dGradTensors& t) {
 }
 
 /// The ways to the gradient.
-enum class GradPath : std::uint8_t { strips, pixels, im2col };
+enum class GradPath : std::uint8_t { strips, taps, im2col };
 
 GradPath choose_grad_path(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors) {
   if (ctx.products() == Products::kokkos_kernels) return GradPath::im2col;
   if (impl::suits_strips<DeformConv2dConvolution>(ctx, windows, tensors.x)) return GradPath::strips;
-  return impl::suits_pixels_grad(ctx, windows, tensors) ? GradPath::pixels : GradPath::im2col;
+  return impl::suits_taps_grad(ctx, windows, tensors) ? GradPath::taps : GradPath::im2col;
 }
 
 std::size_t grad_workspace(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& tensors,
@@ -61,7 +61,7 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Def
   std::size_t bytes = 0;
   switch (choose_grad_path(ctx, windows, tensors)) {
     case GradPath::strips: bytes = impl::strips_grad_workspace(windows, tensors, step_of(windows, params)); break;
-    case GradPath::pixels: bytes = impl::pixels_grad_workspace(windows, tensors); break;
+    case GradPath::taps: bytes = impl::taps_grad_workspace(windows, tensors); break;
     case GradPath::im2col: bytes = impl::im2col_grad_workspace(ctx, windows, tensors, step_of(windows, params)); break;
   }
   return std::max(bias_bytes, bytes);
@@ -133,7 +133,7 @@ void deform_conv2d_grad(const Context& ctx, const TensorRef& x, const TensorRef&
   const std::int64_t step = step_of(windows, params);
   switch (choose_grad_path(ctx, windows, tensors)) {
     case GradPath::strips: return impl::deform_conv2d_grad_by_strips(lent, windows, tensors, step);
-    case GradPath::pixels: return impl::deform_conv2d_grad_by_pixels(lent, windows, tensors);
+    case GradPath::taps: return impl::deform_conv2d_grad_by_taps(lent, windows, tensors);
     case GradPath::im2col: return impl::deform_conv2d_grad_by_im2col(lent, windows, tensors, step);
   }
 }

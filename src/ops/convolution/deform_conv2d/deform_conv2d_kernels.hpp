@@ -4,6 +4,7 @@
 
 #include "core/exec/context.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_plan.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad_plan.hpp"
 #include "ops/convolution/image_step.hpp"
 
 #include <cstddef>
@@ -44,13 +45,15 @@ struct DeformConv2dGradKernels {
   static bool can_make_columns(const ImageStep& step);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
-  // On GPUs only, for few products: pixel by pixel.
-  /// x_grad: zeros of the type that sums have, to which its elements are added. What is not wanted is null.
-  static void pixels_grad(const Context& ctx, const ImageStep& step, const Tensor4& weight, const Tensor4& out_grad,
-                          const Tensor4& x_grad, const Tensor4& offset_grad, const Tensor4& mask_grad);
-  /// sums: memory for those of PixelsWeightGradPlan.
-  static void pixels_weight_grad(const Context& ctx, const ImageStep& step, const Tensor4& out_grad, void* sums,
-                                 const Tensor4& weight_grad);
+  // On GPUs only, for few products: tap by tap.
+  /// The channels of x in packs, as the plan has them, the last one of a run filled up with zeros.
+  static void pack_channels(const Context& ctx, const TapsGradPlan& plan, const Windows& windows, const Tensor4& x,
+                            void* to);
+  /// From sums in such packs to x_grad, each rounded once.
+  static void unpack_channels(const Context& ctx, const TapsGradPlan& plan, const Windows& windows, const void* from,
+                              const Tensor4& x_grad);
+  static void taps_grad(const Context& ctx, const TapsGradPlan& plan, const ImageStep& step,
+                        const TapsGradTensors& tensors);
   // On hosts only, for few products: strip by strip.
   /// weight_sums: memory for the sums of the plan's chunks. What is not wanted is null.
   static void strips_products(const Context& ctx, const StripsPlan& plan, const ImageStep& step, const Tensor4& weight,

@@ -12,6 +12,18 @@
 
 namespace portops::impl {
 
+/// A sample, without its image and channel, as gradients need it. Its corners are where two rows meet two columns, of
+/// which those that do not exist are others.
+template <class A>
+struct PixelGradSample {
+  std::int32_t rows[2], columns[2];
+  bool row_exists[2], column_exists[2];  ///< no row does of a sample outside
+  A of_row[2], of_column[2];             ///< the corners' weights are the products of these; 0 where they do not exist
+  A factor;                              ///< the mask's
+  A nothing;                             ///< what a sample outside of the image is, but for the factor
+  bool has_value;                        ///< whether its value, beside its derivatives, takes the sample in: see Edge
+};
+
 /// On GPUs: samples at the positions of deform_conv2d, as ConvolvePixels takes them (see pixel_sampling.hpp).
 template <class T>
 class PixelSamples {
@@ -31,13 +43,6 @@ class PixelSamples {
     const T* const offset = offset_.data + offset_.offset(at.image, 2 * sample, at.i, at.j);
     return {static_cast<A>(offset[0]), static_cast<A>(offset[offset_.stride[1]]),
             mask_.data == nullptr ? A(1) : static_cast<A>(mask_.data[mask_.offset(at.image, sample, at.i, at.j)])};
-  }
-
-  /// Where tap (k, l) samples the channels of a deformable group.
-  KOKKOS_FUNCTION Position<A> position(const PixelPlace& at, std::int32_t k, std::int32_t l, const Shift& shift,
-                                       std::int32_t deformable_group) const {
-    return {at.image, deformable_group, static_cast<A>(taps_.y(at, k)) + shift.down,
-            static_cast<A>(taps_.x(at, l)) + shift.right, shift.factor};
   }
 
   KOKKOS_FUNCTION SampleCorners<A, corners> find(const PixelPlace& at, std::int32_t k, std::int32_t l,
@@ -62,6 +67,43 @@ class PixelSamples {
       found.offset[c] = rows[c / 2] + columns[c % 2];
       found.weight[c] = of_row[c / 2] * of_column[c % 2] * shift.factor;
     }
+    return found;
+  }
+
+  /// Where a row or column of taps samples x for the first pixel, without offsets.
+  KOKKOS_FUNCTION std::int32_t v_of_tap(std::int32_t k) const { return k * taps_.dilation_y - taps_.top; }
+  KOKKOS_FUNCTION std::int32_t u_of_tap(std::int32_t l) const { return l * taps_.dilation_x - taps_.left; }
+
+  /// The sample for gradients of the tap whose v_of_tap() and u_of_tap() these are.
+  KOKKOS_FUNCTION PixelGradSample<A> find_for_gradients(const PixelPlace& at, std::int32_t v_of_tap,
+                                                        std::int32_t u_of_tap, const Shift& shift) const {
+    const A v = static_cast<A>(at.i * taps_.stride_y + v_of_tap) + shift.down;
+    const A u = static_cast<A>(at.j * taps_.stride_x + u_of_tap) + shift.right;
+    const A before = position_before<A>(Edge::of_gradients), before_value = position_before<A>(Edge::of_values);
+    PixelGradSample<A> found;
+    const bool is_inside =
+        v > before && v < static_cast<A>(taps_.height) && u > before && u < static_cast<A>(taps_.width);
+    found.has_value = is_inside && v > before_value && u > before_value;
+    found.nothing = v != v || u != u ? Kokkos::Experimental::quiet_NaN_v<A> : A(0);
+    found.factor = shift.factor;
+    // What is read for a sample outside does not count.
+    const A inside_v = is_inside ? v : A(0), inside_u = is_inside ? u : A(0);
+    const A floor_v = Kokkos::floor(inside_v), floor_u = Kokkos::floor(inside_u);
+    const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
+    const A down = inside_v - floor_v, right = inside_u - floor_u;
+    const bool above = y >= 0, below = y + 1 < taps_.height, left = x >= 0, after = x + 1 < taps_.width;
+    found.row_exists[0] = is_inside && above;
+    found.row_exists[1] = is_inside && below;
+    found.column_exists[0] = left;
+    found.column_exists[1] = after;
+    found.of_row[0] = above ? A(1) - down : A(0);
+    found.of_row[1] = below ? down : A(0);
+    found.of_column[0] = left ? A(1) - right : A(0);
+    found.of_column[1] = after ? right : A(0);
+    found.rows[0] = above ? y : 0;
+    found.rows[1] = below ? y + 1 : y;
+    found.columns[0] = left ? x : 0;
+    found.columns[1] = after ? x + 1 : x;
     return found;
   }
 

@@ -4,7 +4,7 @@
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_rules.hpp"
-#include "ops/convolution/deform_conv2d/gradient/pixels_grad_path.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
 #include "ops/convolution/fused_form_text.hpp"
 #include "strided_tensor.hpp"
 
@@ -234,6 +234,28 @@ const std::vector<DeformConv2dCase> few_products{
     {.images = 1, .channels = 6, .out_channels = 4, .groups = 2, .deformable_groups = 3},
     {.images = 1, .channels = 70, .height = 5, .width = 6, .out_channels = 70, .groups = 70}};
 
+/// Others of whose gradients a GPU has no columns in memory: packs of channels that are whole, and that are not; more
+/// of them than a warp has threads; output channels that several threads share.
+const std::vector<DeformConv2dCase> few_gradient_products{
+    {.images = 1, .channels = 140, .height = 5, .width = 6, .out_channels = 140, .groups = 140},
+    {.images = 2, .channels = 128, .height = 4, .width = 5, .out_channels = 128, .groups = 128, .has_mask = false},
+    {.images = 2, .channels = 64, .height = 7, .width = 6, .out_channels = 64, .groups = 4, .deformable_groups = 4},
+    {.images = 1, .channels = 48, .height = 7, .width = 6, .out_channels = 96, .groups = 4, .deformable_groups = 2},
+    {.images = 1, .channels = 80, .height = 4, .width = 7, .out_channels = 40, .groups = 5},
+    {.images = 2, .channels = 30, .height = 6, .width = 7, .out_channels = 120, .groups = 6, .deformable_groups = 3},
+    {.images = 2, .channels = 14, .height = 6, .width = 7, .out_channels = 21, .groups = 7},
+    {.images = 1, .channels = 16, .height = 6, .width = 7, .out_channels = 32, .groups = 1, .deformable_groups = 8},
+    {.images = 1, .channels = 3, .height = 23, .width = 17, .out_channels = 40},
+    {.images = 1,
+     .channels = 2,
+     .height = 9,
+     .width = 10,
+     .out_channels = 64,
+     .kernel = {5, 5},
+     .padding = {2, 2},
+     .groups = 1},
+    {.images = 1, .channels = 6, .height = 9, .width = 10, .out_channels = 12, .groups = 1, .deformable_groups = 6}};
+
 /// Those and others, with operands that lie anyhow.
 std::vector<DeformConv2dCase> cases_of_few_products() {
   std::vector<DeformConv2dCase> all = few_products;
@@ -261,6 +283,7 @@ TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {
 
 TEST_P(DeformConv2dPathsTest, few_products_give_gradients_that_equal_the_reference) {
   std::vector<DeformConv2dCase> all = few_products;
+  all.insert(all.end(), few_gradient_products.begin(), few_gradient_products.end());
   // Several bands of rows, in several steps; several strips for each chunk of them. On GPUs, several chunks of pixels.
   all.push_back(
       {.images = 3, .channels = 2, .height = 70, .width = 9, .out_channels = 2, .groups = 2, .im2col_step = 2});
@@ -313,12 +336,6 @@ TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_worksp
     if (!is_device && c.out_channels / c.groups > 16) continue;
     EXPECT_TRUE(suits(problem)) << c.to_string();
     EXPECT_EQ(problem.workspace(ctx), 0u) << c.to_string();
-    const bool few_share_a_sample = c.channels / c.deformable_groups <= 16;
-    EXPECT_EQ(impl::suits_pixels_grad(ctx, windows_of(problem), tensors_of_grad(problem)),
-              is_device && few_share_a_sample)
-        << c.to_string();
-    const Context deterministic = Context(ctx).deterministic(true);
-    EXPECT_FALSE(impl::suits_pixels_grad(deterministic, windows_of(problem), tensors_of_grad(problem)));
   }
   for (const DeformConv2dCase& c : cases) {
     const DeformConv2dProblem<float> problem(ctx, c);
@@ -327,6 +344,22 @@ TEST_P(DeformConv2dPathsTest, few_products_take_paths_of_their_own_and_no_worksp
     if (is_device && !impl::can_fuse(ctx, windows, tensors_of(problem))) continue;
     const impl::ConvolutionPath path = impl::choose_path<Operator>(ctx, windows, tensors_of(problem));
     EXPECT_EQ(path, is_device ? impl::ConvolutionPath::fused : impl::ConvolutionPath::tiles) << c.to_string();
+  }
+}
+
+TEST_P(DeformConv2dPathsTest, gradients_of_few_products_are_taken_tap_by_tap_unless_they_are_deterministic) {
+  for (const std::vector<DeformConv2dCase>& all : {few_products, few_gradient_products}) {
+    for (const DeformConv2dCase& c : all) {
+      const DeformConv2dProblem<float> problem(ctx, c);
+      const impl::Windows windows = windows_of(problem);
+      impl::DeformConv2dGradTensors tensors = tensors_of_grad(problem);
+      EXPECT_EQ(impl::suits_taps_grad(ctx, windows, tensors), ctx.backend() == Backend::cuda) << c.to_string();
+      const Context deterministic = Context(ctx).deterministic(true);
+      EXPECT_FALSE(impl::suits_taps_grad(deterministic, windows, tensors)) << c.to_string();
+      tensors.x_grad = {};
+      EXPECT_EQ(impl::suits_taps_grad(deterministic, windows, tensors), ctx.backend() == Backend::cuda)
+          << "without x_grad, " << c.to_string();
+    }
   }
 }
 

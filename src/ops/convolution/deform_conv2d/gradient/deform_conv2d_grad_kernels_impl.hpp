@@ -9,9 +9,10 @@
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles.hpp"
 #include "ops/convolution/deform_conv2d/gradient/contributions.hpp"
-#include "ops/convolution/deform_conv2d/gradient/pixels_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_x_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad_packs.hpp"
 #include "ops/convolution/pixels_weight_grad.hpp"
 
 #include <string>
@@ -161,27 +162,46 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
 }
 
 template <Backend B, class T>
-void DeformConv2dGradKernels<B, T>::pixels_grad(const Context& ctx, const ImageStep& step, const Tensor4& weight,
-                                                const Tensor4& out_grad, const Tensor4& x_grad,
-                                                const Tensor4& offset_grad, const Tensor4& mask_grad) {
+void DeformConv2dGradKernels<B, T>::pack_channels(const Context& ctx, const TapsGradPlan& plan, const Windows& windows,
+                                                  const Tensor4& x, void* to) {
   if constexpr (B == Backend::cuda) {
-    static const std::string label = "portops::deform_conv2d_grad[pixels]";
-    const auto launch = [&]<int N>() {
-      launch_by_teams<B>(ctx, label, PixelsGrad<B, T, N>(step, weight, out_grad, x_grad, offset_grad, mask_grad));
-    };
-    if (step.windows.channel_run() == 1) return launch.template operator()<1>();
-    launch.template operator()<4>();
+    static const std::string label = "portops::deform_conv2d_grad::x[packs]";
+    launch_by_items<B>(ctx, label, PackChannels<T>(plan, windows, x, to));
   }
 }
 
 template <Backend B, class T>
-void DeformConv2dGradKernels<B, T>::pixels_weight_grad(const Context& ctx, const ImageStep& step,
-                                                       const Tensor4& out_grad, void* sums,
-                                                       const Tensor4& weight_grad) {
+void DeformConv2dGradKernels<B, T>::unpack_channels(const Context& ctx, const TapsGradPlan& plan,
+                                                    const Windows& windows, const void* from, const Tensor4& x_grad) {
   if constexpr (B == Backend::cuda) {
-    static const std::string label = "portops::deform_conv2d_grad::weight_grad[pixels]";
-    static const std::string join_label = "portops::deform_conv2d_grad::join[pixels]";
-    launch_pixels_weight_grad<B, T, PixelSamples<T>>(ctx, label, join_label, step, out_grad, sums, weight_grad);
+    static const std::string label = "portops::deform_conv2d_grad::x_grad[packs]";
+    launch_by_items<B>(ctx, label, UnpackChannels<T>(plan, windows, from, x_grad));
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dGradKernels<B, T>::taps_grad(const Context& ctx, const TapsGradPlan& plan, const ImageStep& step,
+                                              const TapsGradTensors& tensors) {
+  if constexpr (B == Backend::cuda) {
+    static const std::string label = "portops::deform_conv2d_grad[taps]";
+    static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
+    static const std::string join_label = "portops::deform_conv2d_grad::join[taps]";
+    using A = Arithmetic<T>;
+    with_taps_grad_form<T>(plan, [&]<int N, int own_outs, bool is_depthwise>() {
+      launch_by_teams<B>(ctx, label, TapsGrad<B, T, N, own_outs, is_depthwise>(plan, step, tensors));
+    });
+    if (tensors.products != nullptr) {
+      const SamplerOf<T> sampler(step.windows, step.offset, step.mask, Edge::of_gradients);
+      launch_by_items<B>(
+          ctx, products_label,
+          ProductsOfBlocks<B, T>(step.windows, sampler, {nullptr, tensors.offset_grad, tensors.mask_grad},
+                                 static_cast<const A*>(tensors.products), plan.pack_blocks));
+    }
+    if (tensors.weight_sums != nullptr) {
+      launch_by_teams<B>(ctx, join_label,
+                         JoinPixelsWeightGrad<B, T>(step.windows, plan.chunks,
+                                                    static_cast<const A*>(tensors.weight_sums), tensors.weight_grad));
+    }
   }
 }
 
