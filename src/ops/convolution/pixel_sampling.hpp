@@ -15,7 +15,7 @@
 //
 //   Samples(const ImageStep&)
 //   groups_together                  how many a thread takes where each has one output channel
-//   taps_together                    how many a thread reads before it waits for the first, where it keeps them
+//   taps_together                    for PixelsWeightGrad: how many a thread reads before it waits for the first
 //   shift = read(place, sample)      what is read for sample number deformable_group · taps + tap
 //   find(place, k, l, shift, x)      the sample at tap (k, l), as SampleCorners; x: the tensor that it is of
 

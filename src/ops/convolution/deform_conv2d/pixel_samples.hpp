@@ -30,7 +30,6 @@ class PixelSamples {
  public:
   using A = Arithmetic<T>;
   static constexpr int groups_together = 4;
-  static constexpr int taps_together = 1;  // samples have four corners
 
   explicit PixelSamples(const ImageStep& step) : offset_(step.offset), mask_(step.mask), taps_(step.windows) {}
 

@@ -226,6 +226,45 @@ TEST_P(DeformConv2dEdgesTest, pixels_that_are_nan_or_infinite_concern_those_that
   });
 }
 
+TEST_P(DeformConv2dEdgesTest, an_out_grad_that_is_infinite_concerns_its_window_and_its_group) {
+  const std::vector<DeformConv2dCase> all{
+      {.groups = 2, .deformable_groups = 2},
+      {.channels = 3, .out_channels = 3, .groups = 3},
+      {.channels = 6, .out_channels = 10, .groups = 2},
+      {.channels = 12, .out_channels = 12, .groups = 12, .deformable_groups = 3},
+      {.images = 1, .channels = 64, .out_channels = 64, .groups = 4, .deformable_groups = 4}};
+  for_each_type([&]<class T>() {
+    for (const DeformConv2dCase& c : all) {
+      DeformConv2dProblem<T> problem(ctx, c);
+      const std::int64_t windows = c.windows(0) * c.windows(1), window = windows / 2;  // of image 0, channel 1
+      const std::int64_t group = 1 / (c.out_channels / c.groups), group_channels = c.channels / c.groups;
+      const std::int64_t row = group_channels * c.taps();
+      problem.fill("out_grad", [&](std::int64_t i) { return i == windows + window ? inf : 0.25; });
+      problem.fill("weight", [](std::int64_t) { return 0.5; });
+      problem.fill("mask", [](std::int64_t) { return 0.75; });
+      const TestTensor<T>&x_grad = problem.tensors.at("x_grad"), &weight_grad = problem.tensors.at("weight_grad");
+      const TestTensor<T>&offset_grad = problem.tensors.at("offset_grad"), &mask_grad = problem.tensors.at("mask_grad");
+      check(problem, [&] {
+        bool is_used = false;
+        for (std::int64_t i = 0; i < x_grad.size(); ++i) {
+          const bool may_use = i / (c.height * c.width) / group_channels == group;
+          ASSERT_TRUE(may_use ? !std::isnan(x_grad[i]) : std::isfinite(x_grad[i])) << c.to_string() << ", x_grad " << i;
+          is_used = is_used || !std::isfinite(x_grad[i]);
+        }
+        EXPECT_TRUE(is_used) << c.to_string();
+        for (std::int64_t i = 0; i < weight_grad.size(); ++i) {
+          ASSERT_TRUE(i / row == 1 || std::isfinite(weight_grad[i])) << c.to_string() << ", weight_grad " << i;
+        }
+        for (const TestTensor<T>* const tensor : {&offset_grad, &mask_grad}) {
+          for (std::int64_t i = 0; i < tensor->size(); ++i) {
+            ASSERT_TRUE(i % windows == window || std::isfinite((*tensor)[i])) << c.to_string() << ", " << i;
+          }
+        }
+      });
+    }
+  });
+}
+
 TEST_P(DeformConv2dEdgesTest, a_mask_of_zeros_leaves_the_bias_and_a_gradient) {
   for_each_type([&]<class T>() {
     DeformConv2dProblem<T> problem(ctx, {.groups = 2});
