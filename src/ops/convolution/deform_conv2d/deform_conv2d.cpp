@@ -10,8 +10,8 @@
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
-#include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
+#include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
 
 #include <algorithm>
 #include <cstdint>
