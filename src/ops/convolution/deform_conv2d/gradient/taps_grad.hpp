@@ -48,7 +48,7 @@ class TapsGrad {
         all_samples_(step.windows.all_samples()),
         weights_(step.windows.out_channels * step.windows.group_column()),
         pack_lanes_(plan.pack_lanes),
-        slices_(plan.slices),
+        out_lanes_(plan.out_lanes),
         lanes_(plan.lanes()) {
     const Windows& w = step.windows;
     const auto narrow = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
@@ -108,7 +108,7 @@ class TapsGrad {
     std::int32_t channel, count;   ///< the first one in the weight, and how many of N exist
     std::int32_t in_group;         ///< the first channel's number in its group
     std::int32_t first_out, outs;  ///< depthwise, those are the channels' own
-    std::int32_t slice;
+    std::int32_t out_lane;
   };
 
   /// What a thread needs of both for each pixel. It is kept: the compiler would rather find it anew.
@@ -117,7 +117,7 @@ class TapsGrad {
     std::int32_t v, u;                 ///< where the tap is from the first one's place, in pixels
     std::int32_t x, x_grad, out_grad;  ///< where the share is in a pixel of these
     std::int32_t outs, channels;       ///< that exist
-    std::int32_t corner_bits;          ///< a bit for each corner that it adds to: slices share them out
+    std::int32_t corner_bits;          ///< a bit for each corner that it adds to: the out_lanes share them out
   };
 
   KOKKOS_FUNCTION Walk walk_of(const Unit& unit, const Share& share) const {
@@ -131,7 +131,7 @@ class TapsGrad {
               share.count,
               0};
     for (int c = 0; c < corners; ++c) {
-      if (share.count > 0 && c % slices_ == share.slice) walk.corner_bits |= 1 << c;
+      if (share.count > 0 && c % out_lanes_ == share.out_lane) walk.corner_bits |= 1 << c;
     }
     for (std::int32_t* const kept : {&walk.number, &walk.v, &walk.u, &walk.x, &walk.x_grad, &walk.out_grad, &walk.outs,
                                      &walk.channels, &walk.corner_bits}) {
@@ -161,7 +161,7 @@ class TapsGrad {
   }
 
   KOKKOS_FUNCTION Share share_of(const Unit& unit, int lane) const {
-    const int of_unit = unit.first_pack + (lane & (pack_lanes_ - 1)), slice = lane / pack_lanes_;
+    const int of_unit = unit.first_pack + (lane & (pack_lanes_ - 1)), out_lane = lane / pack_lanes_;
     const bool exists = of_unit < packs_;
     const auto pack = static_cast<std::uint32_t>(exists ? of_unit : 0);
     const auto run = static_cast<std::int32_t>(run_packs_.quotient(pack));
@@ -169,13 +169,13 @@ class TapsGrad {
     const std::int32_t channel = unit.deformable_group * deformable_channels_ + run * run_ + in_run;
     const std::int32_t left = run_ - in_run, count = !exists ? 0 : left < N ? left : N;
     Share share{
-        unit.deformable_group * packs_ + static_cast<std::int32_t>(pack), channel, count, 0, channel, count, slice};
+        unit.deformable_group * packs_ + static_cast<std::int32_t>(pack), channel, count, 0, channel, count, out_lane};
     if constexpr (!is_depthwise) {
       const auto group = static_cast<std::int32_t>(group_channels_.quotient(static_cast<std::uint32_t>(channel)));
-      const std::int32_t outs_left = group_outs_ - slice * own_outs;
+      const std::int32_t outs_left = group_outs_ - out_lane * own_outs;
       share.in_group = channel - group * static_cast<std::int32_t>(group_channels_.value());
       share.outs = !exists || outs_left < 0 ? 0 : outs_left < own_outs ? outs_left : own_outs;
-      share.first_out = group * group_outs_ + (share.outs > 0 ? slice * own_outs : 0);
+      share.first_out = group * group_outs_ + (share.outs > 0 ? out_lane * own_outs : 0);
     }
     return share;
   }
@@ -212,18 +212,18 @@ class TapsGrad {
     const int lane = team.team_rank() & (lanes_ - 1);
     const auto begin = chunk * chunk_pixels_;
     const std::int32_t end = chunk_pixels_ < all_pixels_ - begin ? begin + chunk_pixels_ : all_pixels_;
-    const int rows = threads / lanes_;
+    const int slots = threads / lanes_;
     // What is read for a pixel's sample is on its way while the one before is worked on.
     std::int32_t pixel = begin + team.team_rank() / lanes_;
     PixelPlace next = pixels_(pixel < end ? pixel : end - 1);
     Shift next_shift = samples_.read(next, walk.number);
     PORTOPS_NO_UNROLL
-    for (std::int32_t first = begin; first < end; first += rows) {
+    for (std::int32_t first = begin; first < end; first += slots) {
       const PixelPlace at = next;
       // A pixel that does not exist samples outside.
       const Shift shift = pixel < end ? next_shift : Shift{-Kokkos::Experimental::infinity_v<A>, A(0), A(0)};
       const std::int32_t number = pixel < end ? pixel : -1;
-      pixel += rows;
+      pixel += slots;
       next = pixels_(pixel < end ? pixel : end - 1);
       next_shift = samples_.read(next, walk.number);
       add_pixel<all_exist>(walk, unit, lane, at, shift, number, scratch, sum);
@@ -401,7 +401,7 @@ class TapsGrad {
   A* weight_sums_;
   bool wants_products_, reads_words_;
   std::int64_t units_, teams_, all_samples_, weights_;
-  int pack_lanes_, slices_, lanes_;
+  int pack_lanes_, out_lanes_, lanes_;
   std::int32_t all_pixels_, chunk_pixels_, packs_, run_, deformable_channels_, group_outs_, samples_of_pixel_;
   IndexDivisor by_units_;
   Divisor taps_, kernel_width_, pack_blocks_, run_packs_, group_channels_;

@@ -41,16 +41,16 @@ struct TapsGradPlan {
   std::int64_t run_packs;        ///< of a run
   std::int64_t packs;            ///< of a deformable group
   int pack_lanes;                ///< threads that take a pack of a sample each: a power of two
-  int slices;                    ///< of a group's output channels, each of another thread: a power of two
+  int out_lanes;                 ///< threads that take own_outs output channels of a group each: a power of two
   std::int64_t pack_blocks;      ///< of pack_lanes packs, into which a deformable group is cut
   std::int64_t padded_channels;  ///< as many as all packs have
 
   std::int64_t units;                 ///< what teams take: a tap of a block of packs of a deformable group
   std::int64_t chunk_pixels, chunks;  ///< of the pixels of all images, for each unit
 
-  int lanes() const { return pack_lanes * slices; }
+  int lanes() const { return pack_lanes * out_lanes; }
   /// Pixels that a team takes at once.
-  int rows() const { return threads / lanes(); }
+  int slots() const { return threads / lanes(); }
   bool has_padding() const { return run % pack != 0; }
   /// Whether out_grad is read element by element, and threads side by side take pixels side by side: in planes it lies
   /// best.
@@ -66,14 +66,14 @@ struct TapsGradPlan {
     run_packs = ceil_div(run, pack);
     packs = w.deformable_channels() / run * run_packs;
     padded_channels = w.deformable_groups * packs * pack;
-    slices = power_of_two_at_least(ceil_div(outs, own_outs), warp);
-    pack_lanes = power_of_two_at_least(packs, warp / slices);
+    out_lanes = power_of_two_at_least(ceil_div(outs, own_outs), warp);
+    pack_lanes = power_of_two_at_least(packs, warp / out_lanes);
     pack_blocks = ceil_div(packs, pack_lanes);
     units = w.deformable_groups * pack_blocks * w.taps();
     constexpr std::int64_t most_rounds = 128;  // of a team: longer chains of sums would drift
     const std::int64_t pixels = w.images * w.pixels();
-    const std::int64_t rounds = ceil_div(ceil_div(pixels, wanted_chunks(units)), rows());
-    chunk_pixels = std::clamp<std::int64_t>(rounds, 1, most_rounds) * rows();
+    const std::int64_t rounds = ceil_div(ceil_div(pixels, wanted_chunks(units)), slots());
+    chunk_pixels = std::clamp<std::int64_t>(rounds, 1, most_rounds) * slots();
     chunks = ceil_div(pixels, chunk_pixels);
   }
 
