@@ -27,26 +27,12 @@ bool fits_pixels(const Windows& windows, const ConvolutionTensors& t) {
   return fits_pixels(windows, {&t.x, &t.offset, &t.weight, &t.mask, &t.out});
 }
 
-namespace {
-
-/// Sums are one chain here: longer ones would drift. Of elements that are sampled, columns in memory cost more.
-constexpr std::int64_t longest_chain_of_pixels = 64, longest_chain_of_samples = 160;
-
-bool has_few_products(const Context& ctx, const Windows& windows, std::int64_t longest_chain) {
-  constexpr std::int64_t few_out_channels = 64;
-  return ctx.backend() == Backend::cuda && windows.group_column() <= longest_chain &&
-         windows.group_out_channels() <= few_out_channels;
-}
-
-}  // namespace
-
-bool suits_pixels(const Context& ctx, const Windows& windows, TensorsOfCall tensors) {
-  return has_few_products(ctx, windows, longest_chain_of_pixels) && fits_pixels(windows, tensors);
-}
-
 bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
-  return has_few_products(ctx, windows, t.offset ? longest_chain_of_samples : longest_chain_of_pixels) &&
-         fits_pixels(windows, t);
+  // Sums are one chain here: longer ones would drift. Of elements that are sampled, columns in memory cost more.
+  constexpr std::int64_t longest_chain_of_pixels = 64, longest_chain_of_samples = 160, few_out_channels = 64;
+  return ctx.backend() == Backend::cuda &&
+         windows.group_column() <= (t.offset ? longest_chain_of_samples : longest_chain_of_pixels) &&
+         windows.group_out_channels() <= few_out_channels && fits_pixels(windows, t);
 }
 
 }  // namespace portops::impl

@@ -17,7 +17,6 @@ bool fits_pixels(const Windows& windows, TensorsOfCall tensors);
 bool fits_pixels(const Windows& windows, const ConvolutionTensors& tensors);
 
 /// Whether a thread of a GPU may compute a pixel: for groups whose windows have few elements, and few output channels.
-bool suits_pixels(const Context& ctx, const Windows& windows, TensorsOfCall tensors);
 bool suits_pixels(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 
 }  // namespace portops::impl

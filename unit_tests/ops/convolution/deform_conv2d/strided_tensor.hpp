@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace portops::test {
 
@@ -74,26 +75,30 @@ class StridedTensor {
 /// tensor of that name with its channels last, or of some of more channels.
 template <class T, class Check>
 void for_channels_last(const Context& ctx, const Check& check) {
+  std::vector<DeformConv2dCase> cases;
   for (const std::int64_t channels : {2, 6, 8, 64}) {
     for (const std::int64_t groups : {1, 2}) {
-      const DeformConv2dCase c{.channels = channels,
-                               .height = 4,
-                               .width = 5,
-                               .kernel = {2, 3},
-                               .groups = groups,
-                               .deformable_groups = 3 - groups};
-      for (const std::int64_t gap : {0, 1, 8}) {
-        for (const std::int64_t first : {0, 1, 2}) {
-          check(c, [&](const std::string& name) {
-            const Extents extents = c.extents(name);
-            return StridedTensor<T>::channels_last(ctx, extents, extents[1] + gap, first);
-          });
-        }
+      cases.push_back({.channels = channels, .groups = groups, .deformable_groups = 3 - groups});
+    }
+  }
+  // Output channels that are read in whole words, where they lie so.
+  cases.push_back({.channels = 8, .out_channels = 16, .groups = 2});
+  cases.push_back({.channels = 8, .out_channels = 8, .groups = 8});
+  for (DeformConv2dCase& c : cases) {
+    c.height = 4;
+    c.width = 5;
+    c.kernel = {2, 3};
+    for (const std::int64_t gap : {0, 1, 8}) {
+      for (const std::int64_t first : {0, 1, 2}) {
         check(c, [&](const std::string& name) {
           const Extents extents = c.extents(name);
-          return StridedTensor<T>::channels_of(ctx, extents, extents[1] + gap, gap);
+          return StridedTensor<T>::channels_last(ctx, extents, extents[1] + gap, first);
         });
       }
+      check(c, [&](const std::string& name) {
+        const Extents extents = c.extents(name);
+        return StridedTensor<T>::channels_of(ctx, extents, extents[1] + gap, gap);
+      });
     }
   }
 }

@@ -240,6 +240,7 @@ TEST_P(DeformConv2dEdgesTest, an_out_grad_that_is_infinite_concerns_its_window_a
       const std::int64_t group = 1 / (c.out_channels / c.groups), group_channels = c.channels / c.groups;
       const std::int64_t row = group_channels * c.taps();
       problem.fill("out_grad", [&](std::int64_t i) { return i == windows + window ? inf : 0.25; });
+      problem.fill("x", [](std::int64_t) { return 1.0; });
       problem.fill("weight", [](std::int64_t) { return 0.5; });
       problem.fill("mask", [](std::int64_t) { return 0.75; });
       const TestTensor<T>&x_grad = problem.tensors.at("x_grad"), &weight_grad = problem.tensors.at("weight_grad");
@@ -258,6 +259,7 @@ TEST_P(DeformConv2dEdgesTest, an_out_grad_that_is_infinite_concerns_its_window_a
         for (const TestTensor<T>* const tensor : {&offset_grad, &mask_grad}) {
           for (std::int64_t i = 0; i < tensor->size(); ++i) {
             ASSERT_TRUE(i % windows == window || std::isfinite((*tensor)[i])) << c.to_string() << ", " << i;
+            ASSERT_TRUE(tensor == &offset_grad || !std::isnan((*tensor)[i])) << c.to_string() << ", mask_grad " << i;
           }
         }
       });

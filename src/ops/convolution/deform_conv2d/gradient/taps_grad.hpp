@@ -30,7 +30,7 @@ class TapsGrad {
   static constexpr int blocks = 2;
   std::int64_t first_team = 0;
 
-  /// step.x: as TapsGradTensors::x_grad.
+  /// The second axis of step.x counts packs.
   TapsGrad(const TapsGradPlan& plan, const ImageStep& step, const TapsGradTensors& tensors)
       : samples_(step),
         offset_grad_(tensors.offset_grad),
@@ -81,12 +81,12 @@ class TapsGrad {
     const Unit unit = unit_of(static_cast<std::uint32_t>(index - chunk * units_));
     A* const scratch = scratch_of<A>(team);
     const int lane = team.team_rank() & (lanes_ - 1);
-    const Walk walk = walk_of(unit, share_of(unit, lane));
+    const Constants fixed = constants_of(unit, own_of(unit, lane));
     for (int i = team.team_rank(); i < lanes_; i += threads) stage_weight(unit, i, scratch);
     team.team_barrier();
     A sum[own_sums] = {};
-    reads_words_ ? add_chunk<true>(team, static_cast<std::int32_t>(chunk), unit, walk, scratch, sum)
-                 : add_chunk<false>(team, static_cast<std::int32_t>(chunk), unit, walk, scratch, sum);
+    reads_words_ ? add_chunk<true>(team, static_cast<std::int32_t>(chunk), unit, fixed, scratch, sum)
+                 : add_chunk<false>(team, static_cast<std::int32_t>(chunk), unit, fixed, scratch, sum);
     if (weight_sums_ != nullptr) write_sums(team, unit, sum, scratch, weight_sums_ + chunk * weights_);
   }
 
@@ -103,7 +103,7 @@ class TapsGrad {
     std::int32_t number;  ///< of the sample in its pixel
   };
   /// What of a unit a thread takes.
-  struct Share {
+  struct Own {
     std::int32_t pack;             ///< of all
     std::int32_t channel, count;   ///< the first one in the weight, and how many of N exist
     std::int32_t in_group;         ///< the first channel's number in its group
@@ -112,32 +112,32 @@ class TapsGrad {
   };
 
   /// What a thread needs of both for each pixel. It is kept: the compiler would rather find it anew.
-  struct Walk {
+  struct Constants {
     std::int32_t number;               ///< of the sample in its pixel
     std::int32_t v, u;                 ///< where the tap is from the first one's place, in pixels
-    std::int32_t x, x_grad, out_grad;  ///< where the share is in a pixel of these
+    std::int32_t x, x_grad, out_grad;  ///< where what is the thread's own begins in a pixel of these
     std::int32_t outs, channels;       ///< that exist
     std::int32_t corner_bits;          ///< a bit for each corner that it adds to: the out_lanes share them out
   };
 
-  KOKKOS_FUNCTION Walk walk_of(const Unit& unit, const Share& share) const {
-    Walk walk{unit.number,
-              samples_.v_of_tap(unit.k),
-              samples_.u_of_tap(unit.l),
-              share.pack * x_.stride[1],
-              share.pack * x_grad_.stride[1],
-              share.first_out * out_grad_.stride[1],
-              share.outs,
-              share.count,
-              0};
+  KOKKOS_FUNCTION Constants constants_of(const Unit& unit, const Own& own) const {
+    Constants fixed{unit.number,
+                    samples_.v_of_tap(unit.k),
+                    samples_.u_of_tap(unit.l),
+                    own.pack * x_.stride[1],
+                    own.pack * x_grad_.stride[1],
+                    own.first_out * out_grad_.stride[1],
+                    own.outs,
+                    own.count,
+                    0};
     for (int c = 0; c < corners; ++c) {
-      if (share.count > 0 && c % out_lanes_ == share.out_lane) walk.corner_bits |= 1 << c;
+      if (own.count > 0 && c % out_lanes_ == own.out_lane) fixed.corner_bits |= 1 << c;
     }
-    for (std::int32_t* const kept : {&walk.number, &walk.v, &walk.u, &walk.x, &walk.x_grad, &walk.out_grad, &walk.outs,
-                                     &walk.channels, &walk.corner_bits}) {
+    for (std::int32_t* const kept : {&fixed.number, &fixed.v, &fixed.u, &fixed.x, &fixed.x_grad, &fixed.out_grad,
+                                     &fixed.outs, &fixed.channels, &fixed.corner_bits}) {
       keep(*kept);
     }
-    return walk;
+    return fixed;
   }
 
   /// Leaves the compiler no way to find the number again.
@@ -160,7 +160,7 @@ class TapsGrad {
             narrow(group * taps_.value() + tap)};
   }
 
-  KOKKOS_FUNCTION Share share_of(const Unit& unit, int lane) const {
+  KOKKOS_FUNCTION Own own_of(const Unit& unit, int lane) const {
     const int of_unit = unit.first_pack + (lane & (pack_lanes_ - 1)), out_lane = lane / pack_lanes_;
     const bool exists = of_unit < packs_;
     const auto pack = static_cast<std::uint32_t>(exists ? of_unit : 0);
@@ -168,27 +168,27 @@ class TapsGrad {
     const std::int32_t in_run = (static_cast<std::int32_t>(pack - run * run_packs_.value())) * N;
     const std::int32_t channel = unit.deformable_group * deformable_channels_ + run * run_ + in_run;
     const std::int32_t left = run_ - in_run, count = !exists ? 0 : left < N ? left : N;
-    Share share{
+    Own own{
         unit.deformable_group * packs_ + static_cast<std::int32_t>(pack), channel, count, 0, channel, count, out_lane};
     if constexpr (!is_depthwise) {
       const auto group = static_cast<std::int32_t>(group_channels_.quotient(static_cast<std::uint32_t>(channel)));
       const std::int32_t outs_left = group_outs_ - out_lane * own_outs;
-      share.in_group = channel - group * static_cast<std::int32_t>(group_channels_.value());
-      share.outs = !exists || outs_left < 0 ? 0 : outs_left < own_outs ? outs_left : own_outs;
-      share.first_out = group * group_outs_ + (share.outs > 0 ? out_lane * own_outs : 0);
+      own.in_group = channel - group * static_cast<std::int32_t>(group_channels_.value());
+      own.outs = !exists || outs_left < 0 ? 0 : outs_left < own_outs ? outs_left : own_outs;
+      own.first_out = group * group_outs_ + (own.outs > 0 ? out_lane * own_outs : 0);
     }
-    return share;
+    return own;
   }
 
-  /// A lane's share of the weight: for each output channel of its own those of the pack's channels, 0 where there are
-  /// none. Those of neighbouring lanes are neighbours.
+  /// What a lane takes of the weight: for each output channel of its own those of the pack's channels, 0 where there
+  /// are none. Those of neighbouring lanes are neighbours.
   KOKKOS_FUNCTION void stage_weight(const Unit& unit, int lane, A* scratch) const {
-    const Share share = share_of(unit, lane);
+    const Own own = own_of(unit, lane);
     for (int i = 0; i < own_sums; ++i) {
       const int out = i / N, n = i - out * N;
-      const bool exists = n < share.count && out < share.outs;
-      const std::int32_t of_out = is_depthwise ? share.channel + n : share.first_out + out;
-      const std::int32_t of_group = is_depthwise ? 0 : share.in_group + n;
+      const bool exists = n < own.count && out < own.outs;
+      const std::int32_t of_out = is_depthwise ? own.channel + n : own.first_out + out;
+      const std::int32_t of_group = is_depthwise ? 0 : own.in_group + n;
       scratch[(out * lanes_ + lane) * N + n] =
           exists ? static_cast<A>(weight_.data[weight_.offset(of_out, of_group, unit.k, unit.l)]) : A(0);
     }
@@ -196,8 +196,9 @@ class TapsGrad {
 
   KOKKOS_FORCEINLINE_FUNCTION void read_weight(const A* scratch, int lane, int out, A (&values)[N]) const {
     const A* const from = scratch + (out * lanes_ + lane) * N;
-    if constexpr (N == 1) {
-      values[0] = from[0];
+    if constexpr (N == 1 || sizeof(A) == 8) {
+      PORTOPS_UNROLL
+      for (int n = 0; n < N; ++n) values[n] = from[n];
     } else {
       const Word<A, N> word = *reinterpret_cast<const ScratchWord<A, N>*>(from);
       PORTOPS_UNROLL
@@ -207,8 +208,8 @@ class TapsGrad {
 
   /// all_exist: the output channels of all threads do, and are read in words.
   template <bool all_exist>
-  KOKKOS_FORCEINLINE_FUNCTION void add_chunk(const Team& team, std::int32_t chunk, const Unit& unit, const Walk& walk,
-                                             const A* scratch, A (&sum)[own_sums]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_chunk(const Team& team, std::int32_t chunk, const Unit& unit,
+                                             const Constants& fixed, const A* scratch, A (&sum)[own_sums]) const {
     const int lane = team.team_rank() & (lanes_ - 1);
     const auto begin = chunk * chunk_pixels_;
     const std::int32_t end = chunk_pixels_ < all_pixels_ - begin ? begin + chunk_pixels_ : all_pixels_;
@@ -216,7 +217,7 @@ class TapsGrad {
     // What is read for a pixel's sample is on its way while the one before is worked on.
     std::int32_t pixel = begin + team.team_rank() / lanes_;
     PixelPlace next = pixels_(pixel < end ? pixel : end - 1);
-    Shift next_shift = samples_.read(next, walk.number);
+    Shift next_shift = samples_.read(next, fixed.number);
     PORTOPS_NO_UNROLL
     for (std::int32_t first = begin; first < end; first += slots) {
       const PixelPlace at = next;
@@ -225,8 +226,8 @@ class TapsGrad {
       const std::int32_t number = pixel < end ? pixel : -1;
       pixel += slots;
       next = pixels_(pixel < end ? pixel : end - 1);
-      next_shift = samples_.read(next, walk.number);
-      add_pixel<all_exist>(walk, unit, lane, at, shift, number, scratch, sum);
+      next_shift = samples_.read(next, fixed.number);
+      add_pixel<all_exist>(fixed, unit, lane, at, shift, number, scratch, sum);
     }
   }
 
@@ -246,7 +247,7 @@ class TapsGrad {
     }
   }
 
-  /// The corners of a sample, of a share that begins there in a pixel.
+  /// The corners of a sample, as much as a thread takes, which begins there in a pixel.
   KOKKOS_FORCEINLINE_FUNCTION void read_corners(std::int32_t image, const PixelGradSample<A>& sample,
                                                 std::int32_t begin, Word<T, N> (&pixel)[corners]) const {
     PORTOPS_UNROLL
@@ -258,14 +259,14 @@ class TapsGrad {
 
   /// What a thread adds of a pixel, whose number of all is negative if it does not exist.
   template <bool all_exist>
-  KOKKOS_FORCEINLINE_FUNCTION void add_pixel(const Walk& walk, const Unit& unit, int lane, const PixelPlace& at,
+  KOKKOS_FORCEINLINE_FUNCTION void add_pixel(const Constants& fixed, const Unit& unit, int lane, const PixelPlace& at,
                                              const Shift& shift, std::int32_t number, const A* scratch,
                                              A (&sum)[own_sums]) const {
     const bool exists = number >= 0;
-    const T* const out_grad = out_grad_.data + (out_grad_.offset(at.image, 0, at.i, at.j) + walk.out_grad);
-    const PixelGradSample<A> sample = samples_.find_for_gradients(at, walk.v, walk.u, shift);
+    const T* const out_grad = out_grad_.data + (out_grad_.offset(at.image, 0, at.i, at.j) + fixed.out_grad);
+    const PixelGradSample<A> sample = samples_.find_for_gradients(at, fixed.v, fixed.u, shift);
     Word<T, N> pixel[corners];
-    read_corners(at.image, sample, walk.x, pixel);
+    read_corners(at.image, sample, fixed.x, pixel);
     A value[N];
     PORTOPS_UNROLL
     for (int n = 0; n < N; ++n) {
@@ -278,13 +279,13 @@ class TapsGrad {
       value[n] = Kokkos::fma(sample.of_row[1], of_row[1], sample.of_row[0] * of_row[0]);
       value[n] = sample.factor * (sample.has_value ? value[n] : sample.nothing);
     }
-    const bool multiplies = exists && walk.outs > 0;
+    const bool multiplies = exists && fixed.outs > 0;
     A grad[N] = {};
     PORTOPS_UNROLL
     for (int first = 0; first < own_outs; first += own_word) {
       if (!multiplies) break;
       A of_out[word];
-      read_out_grad<all_exist>(out_grad, first, walk.outs - first, of_out);
+      read_out_grad<all_exist>(out_grad, first, fixed.outs - first, of_out);
       PORTOPS_UNROLL
       for (int i = 0; i < own_word; ++i) {
         A weight[N];
@@ -303,17 +304,17 @@ class TapsGrad {
       for (int n = 0; n < N; ++n) grad[n] += of_other_lane(grad[n], distance);
     }
     PORTOPS_UNROLL
-    for (int n = 0; n < N; ++n) grad[n] = n < walk.channels ? grad[n] : A(0);
+    for (int n = 0; n < N; ++n) grad[n] = n < fixed.channels ? grad[n] : A(0);
     if constexpr (own_sums * sizeof(A) >= 256) {
       // Beside so many sums there are no registers to keep the corners in.
-      std::int32_t begin = walk.x;
+      std::int32_t begin = fixed.x;
       keep(begin);
       read_corners(at.image, sample, begin, pixel);
     }
     A product[corners] = {};
     PORTOPS_UNROLL
     for (int c = 0; c < corners; ++c) {
-      if (!sample.row_exists[c / 2] || !sample.column_exists[c % 2] || (walk.corner_bits >> c & 1) == 0) continue;
+      if (!sample.row_exists[c / 2] || !sample.column_exists[c % 2] || (fixed.corner_bits >> c & 1) == 0) continue;
       PORTOPS_UNROLL
       for (int n = 0; n < N; ++n) product[c] = Kokkos::fma(grad[n], static_cast<A>(pixel[c][n]), product[c]);
       if (x_grad_.data == nullptr) continue;
@@ -323,7 +324,7 @@ class TapsGrad {
       for (int n = 0; n < N; ++n) part[n] = weight_of_corner * grad[n];
       add_atomically(
           in_device_memory(x_grad_.data +
-                           (x_grad_.offset(at.image, 0, sample.rows[c / 2], sample.columns[c % 2]) + walk.x_grad)),
+                           (x_grad_.offset(at.image, 0, sample.rows[c / 2], sample.columns[c % 2]) + fixed.x_grad)),
           part);
     }
     if (!wants_products_) return;
@@ -331,7 +332,7 @@ class TapsGrad {
       PORTOPS_UNROLL
       for (int c = 0; c < corners; ++c) product[c] += of_other_lane(product[c], distance);
     }
-    if (lane == 0 && exists) write_products(walk.number, unit, at, number, sample, product);
+    if (lane == 0 && exists) write_products(fixed.number, unit, at, number, sample, product);
   }
 
   /// The gradients of a sample's offset and mask, as SampleGrad has them, or what they follow from.
@@ -380,23 +381,23 @@ class TapsGrad {
         A total = scratch[i];
         PORTOPS_UNROLL
         for (int w = 1; w < warps; ++w) total += scratch[w * lanes_ * part_sums + i];
-        const Share share = share_of(unit, i / part_sums);
+        const Own own = own_of(unit, i / part_sums);
         const int term = first + i % part_sums, out = term / N, n = term - out * N;
-        if (n >= share.count || out >= share.outs) continue;
+        if (n >= own.count || out >= own.outs) continue;
         const std::int32_t line =
             is_depthwise
-                ? share.channel + n
-                : (share.first_out + out) * static_cast<std::int32_t>(group_channels_.value()) + share.in_group + n;
+                ? own.channel + n
+                : (own.first_out + out) * static_cast<std::int32_t>(group_channels_.value()) + own.in_group + n;
         to[line * static_cast<std::int32_t>(taps_.value()) + unit.tap] = total;
       }
     }
   }
 
   PixelSamples<T> samples_;
+  Tensor32<T> offset_grad_, mask_grad_;
   PixelsOfImages pixels_;
   Tensor32<const T> x_, weight_, out_grad_;
   Tensor32<A> x_grad_;
-  Tensor32<T> offset_grad_, mask_grad_;
   A* products_;
   A* weight_sums_;
   bool wants_products_, reads_words_;

@@ -16,7 +16,7 @@ namespace portops::impl {
 struct TapsGradTensors {
   Tensor4 weight;
   Tensor4 out_grad;  ///< channels are neighbours, but where the plan reads planes
-  /// Sums, zeros to begin with. As in ImageStep::x, its second axis counts packs.
+  /// Sums, zeros to begin with. Its second axis counts packs: the stride is from one to the next.
   Tensor4 x_grad;
   Tensor4 offset_grad, mask_grad, weight_grad;
   void* products = nullptr;     ///< of samples, by blocks of packs, where there are several
@@ -30,7 +30,8 @@ struct TapsGradTensors {
 struct TapsGradPlan {
   static constexpr int threads = 256;
 
-  /// Whether each channel has one output channel of its own. Then a pack may have channels of several groups.
+  /// Whether each channel has one output channel of its own, and several share a sample. Then a pack may have channels
+  /// of several groups.
   bool is_depthwise;
   /// Neighbouring channels of a pack: one where no two share their samples.
   int pack;
@@ -70,7 +71,7 @@ struct TapsGradPlan {
     pack_lanes = power_of_two_at_least(packs, warp / out_lanes);
     pack_blocks = ceil_div(packs, pack_lanes);
     units = w.deformable_groups * pack_blocks * w.taps();
-    constexpr std::int64_t most_rounds = 128;  // of a team: longer chains of sums would drift
+    constexpr std::int64_t most_rounds = 64;  // of a team: longer chains of sums would drift
     const std::int64_t pixels = w.images * w.pixels();
     const std::int64_t rounds = ceil_div(ceil_div(pixels, wanted_chunks(units)), slots());
     chunk_pixels = std::clamp<std::int64_t>(rounds, 1, most_rounds) * slots();
