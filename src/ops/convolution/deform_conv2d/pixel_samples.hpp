@@ -12,16 +12,40 @@
 
 namespace portops::impl {
 
-/// A sample, without its image and channel, as gradients need it. Its corners are where two rows meet two columns, of
-/// which those that do not exist are others.
+/// The corners of a sample: where two rows meet two columns, of which those that do not exist are others.
 template <class A>
-struct PixelGradSample {
+struct PixelCorners {
   std::int32_t rows[2], columns[2];
-  bool row_exists[2], column_exists[2];  ///< no row does of a sample outside
-  A of_row[2], of_column[2];             ///< the corners' weights are the products of these; 0 where they do not exist
-  A factor;                              ///< the mask's
-  A nothing;                             ///< what a sample outside of the image is, but for the factor
-  bool has_value;                        ///< whether its value, beside its derivatives, takes the sample in: see Edge
+  bool row_exists[2], column_exists[2];
+  A of_row[2], of_column[2];  ///< the corners' weights are the products of these; 0 where they do not exist
+
+  /// Of a position in an image of these extents.
+  KOKKOS_FORCEINLINE_FUNCTION PixelCorners(A v, A u, std::int32_t height, std::int32_t width) {
+    const A floor_v = Kokkos::floor(v), floor_u = Kokkos::floor(u);
+    const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
+    const A down = v - floor_v, right = u - floor_u;
+    const bool above = y >= 0, below = y + 1 < height, left = x >= 0, after = x + 1 < width;
+    row_exists[0] = above;
+    row_exists[1] = below;
+    column_exists[0] = left;
+    column_exists[1] = after;
+    of_row[0] = above ? A(1) - down : A(0);
+    of_row[1] = below ? down : A(0);
+    of_column[0] = left ? A(1) - right : A(0);
+    of_column[1] = after ? right : A(0);
+    rows[0] = above ? y : 0;
+    rows[1] = below ? y + 1 : y;
+    columns[0] = left ? x : 0;
+    columns[1] = after ? x + 1 : x;
+  }
+};
+
+/// A sample, without its image and channel, as gradients need it. No row exists of one outside.
+template <class A>
+struct PixelGradSample : PixelCorners<A> {
+  A factor;        ///< the mask's
+  A nothing;       ///< what a sample outside of the image is, but for the factor
+  bool has_value;  ///< whether its value, beside its derivatives, takes the sample in: see Edge
 };
 
 /// On GPUs: samples at the positions of deform_conv2d, as ConvolvePixels takes them (see pixel_sampling.hpp).
@@ -52,19 +76,11 @@ class PixelSamples {
     found.is_inside = v > A(-1) && v < static_cast<A>(taps_.height) && u > A(-1) && u < static_cast<A>(taps_.width);
     found.nothing = shift.factor * (v != v || u != u ? Kokkos::Experimental::quiet_NaN_v<A> : A(0));
     // What is read for a sample outside does not count.
-    const A inside_v = found.is_inside ? v : A(0), inside_u = found.is_inside ? u : A(0);
-    const A floor_v = Kokkos::floor(inside_v), floor_u = Kokkos::floor(inside_u);
-    const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
-    const A down = inside_v - floor_v, right = inside_u - floor_u;
-    const bool above = y >= 0, below = y + 1 < taps_.height, left = x >= 0, after = x + 1 < taps_.width;
-    const A of_row[2] = {above ? A(1) - down : A(0), below ? down : A(0)};
-    const A of_column[2] = {left ? A(1) - right : A(0), after ? right : A(0)};
-    const std::int32_t rows[2] = {(above ? y : 0) * of.stride[2], (below ? y + 1 : y) * of.stride[2]};
-    const std::int32_t columns[2] = {(left ? x : 0) * of.stride[3], (after ? x + 1 : x) * of.stride[3]};
+    const PixelCorners<A> at_corners(found.is_inside ? v : A(0), found.is_inside ? u : A(0), taps_.height, taps_.width);
     PORTOPS_UNROLL
     for (int c = 0; c < corners; ++c) {
-      found.offset[c] = rows[c / 2] + columns[c % 2];
-      found.weight[c] = of_row[c / 2] * of_column[c % 2] * shift.factor;
+      found.offset[c] = at_corners.rows[c / 2] * of.stride[2] + at_corners.columns[c % 2] * of.stride[3];
+      found.weight[c] = at_corners.of_row[c / 2] * at_corners.of_column[c % 2] * shift.factor;
     }
     return found;
   }
@@ -79,30 +95,13 @@ class PixelSamples {
     const A v = static_cast<A>(at.i * taps_.stride_y + v_of_tap) + shift.down;
     const A u = static_cast<A>(at.j * taps_.stride_x + u_of_tap) + shift.right;
     const A before = position_before<A>(Edge::of_gradients), before_value = position_before<A>(Edge::of_values);
-    PixelGradSample<A> found;
     const bool is_inside =
         v > before && v < static_cast<A>(taps_.height) && u > before && u < static_cast<A>(taps_.width);
-    found.has_value = is_inside && v > before_value && u > before_value;
-    found.nothing = v != v || u != u ? Kokkos::Experimental::quiet_NaN_v<A> : A(0);
-    found.factor = shift.factor;
     // What is read for a sample outside does not count.
-    const A inside_v = is_inside ? v : A(0), inside_u = is_inside ? u : A(0);
-    const A floor_v = Kokkos::floor(inside_v), floor_u = Kokkos::floor(inside_u);
-    const auto y = static_cast<std::int32_t>(floor_v), x = static_cast<std::int32_t>(floor_u);
-    const A down = inside_v - floor_v, right = inside_u - floor_u;
-    const bool above = y >= 0, below = y + 1 < taps_.height, left = x >= 0, after = x + 1 < taps_.width;
-    found.row_exists[0] = is_inside && above;
-    found.row_exists[1] = is_inside && below;
-    found.column_exists[0] = left;
-    found.column_exists[1] = after;
-    found.of_row[0] = above ? A(1) - down : A(0);
-    found.of_row[1] = below ? down : A(0);
-    found.of_column[0] = left ? A(1) - right : A(0);
-    found.of_column[1] = after ? right : A(0);
-    found.rows[0] = above ? y : 0;
-    found.rows[1] = below ? y + 1 : y;
-    found.columns[0] = left ? x : 0;
-    found.columns[1] = after ? x + 1 : x;
+    PixelGradSample<A> found{PixelCorners<A>(is_inside ? v : A(0), is_inside ? u : A(0), taps_.height, taps_.width),
+                             shift.factor, v != v || u != u ? Kokkos::Experimental::quiet_NaN_v<A> : A(0),
+                             is_inside && v > before_value && u > before_value};
+    for (bool& exists : found.row_exists) exists = exists && is_inside;
     return found;
   }
 
