@@ -12,6 +12,7 @@
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
 #include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
+#include "ops/convolution/deform_conv2d/taps_path.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -97,6 +98,7 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
                         impl::finishes_convolve<DeformConv2dConvolution>(ctx, windows, tensors);
   impl::convolve_and_finish<DeformConv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
     if (windows.channels == 0) return impl::fill_with_bias(ctx, impl::DeformConv2dConvolution::labels(), t.out, t.bias);
+    if (impl::suits_taps(ctx, windows, t)) return impl::deform_conv2d_by_taps(ctx, windows, t);
     impl::convolve<DeformConv2dConvolution>(ctx, windows, t, step_of(windows, params));
   });
 }
@@ -106,6 +108,7 @@ std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, cons
   const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
   const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0 || windows.channels == 0) return 0;
+  if (impl::suits_taps(ctx, windows, tensors)) return impl::taps_workspace(tensors);
   return impl::convolve_workspace<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
 }
 

@@ -4,9 +4,12 @@
 
 #include "ops/convolution/convolution_launches.hpp"
 #include "ops/convolution/deform_conv2d/bilinear.hpp"
+#include "ops/convolution/deform_conv2d/convolve_taps.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/pixel_samples.hpp"
 #include "ops/convolution/deform_conv2d/strip_samples.hpp"
+
+#include <string>
 
 namespace portops::impl {
 
@@ -37,6 +40,17 @@ void DeformConv2dKernels<B, T>::convolve_pixels(const Context& ctx, const ImageS
                                                 const ConvolutionOut& to) {
   if constexpr (B == Backend::cuda) {
     launch_pixels<B, T, PixelSamples<T>>(ctx, DeformConv2dConvolution::labels().pixels, step, weight, to);
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::convolve_taps(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                                              const ConvolutionOut& to) {
+  if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
+    static const std::string label = "portops::deform_conv2d[taps]";
+    with_taps_form(step.windows, [&]<int own_outs, int pack_lanes>() {
+      launch_by_teams<B>(ctx, label, ConvolveTaps<B, T, own_outs, pack_lanes>(step, weight, to));
+    });
   }
 }
 

@@ -71,7 +71,7 @@ struct TapsGradPlan {
     pack_lanes = power_of_two_at_least(packs, warp / out_lanes);
     pack_blocks = ceil_div(packs, pack_lanes);
     units = w.deformable_groups * pack_blocks * w.taps();
-    constexpr std::int64_t most_rounds = 64;  // of a team: longer chains of sums would drift
+    constexpr std::int64_t most_rounds = 128;  // of a team: longer chains of sums would drift
     const std::int64_t pixels = w.images * w.pixels();
     const std::int64_t rounds = ceil_div(ceil_div(pixels, wanted_chunks(units)), slots());
     chunk_pixels = std::clamp<std::int64_t>(rounds, 1, most_rounds) * slots();
