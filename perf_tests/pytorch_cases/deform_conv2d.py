@@ -212,7 +212,9 @@ FEW = (Shape("depthwise", (2, 64, 56, 56), 64, groups=64), Shape("first layer", 
 
 # Not looked at while their gradients got kernels that take them tap by tap.
 TAPS = (Shape("depthwise of 3 deformable groups", (3, 150, 35, 44), 150, groups=150, deformable_groups=3),
-        Shape("8 groups of 12", (2, 96, 70, 50), 96, groups=8, deformable_groups=8))
+        Shape("8 groups of 12", (2, 96, 70, 50), 96, groups=8, deformable_groups=8),
+        Shape("20 groups of 8", (2, 160, 45, 70), 320, groups=20, deformable_groups=20),
+        Shape("groups of 4", (1, 96, 83, 101), 192, groups=24, deformable_groups=24))
 
 
 def rows(shape, kinds, deterministic=()):

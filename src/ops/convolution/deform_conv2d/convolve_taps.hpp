@@ -11,6 +11,7 @@
 #include "core/lanes/scratch_word.hpp"
 #include "core/lanes/tile_shape.hpp"
 #include "ops/convolution/deform_conv2d/pixel_samples.hpp"
+#include "ops/convolution/deform_conv2d/taps_pack.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,12 +22,11 @@ namespace portops::impl {
 /// columns in memory. A team takes a group, whose weight it stages in scratch, for a chunk of the pixels of all images.
 /// Of a pixel's channels, pack_lanes neighbouring threads take a pack each; a thread has the sums of two pixels and of
 /// up to own_outs output channels in registers, tap by tap. Numbers have 32 bits: see fits_pixels().
-template <Backend B, class T, int own_outs, int pack_lanes>
+template <Backend B, class T, int N, int own_outs, int pack_lanes>
 class ConvolveTaps {
  public:
   using A = Arithmetic<T>;
   using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
-  static constexpr int N = 4;
   static constexpr int threads = 256;
   static constexpr int blocks = 2;
   std::int64_t first_team = 0;
@@ -131,11 +131,17 @@ class ConvolveTaps {
       }
       PORTOPS_UNROLL
       for (int out = 0; out < own_outs; ++out) {
-        const Word<A, N> factor = *reinterpret_cast<const ScratchWord<A, N>*>(factors + out * (pack_lanes * N));
         PORTOPS_UNROLL
-        for (int n = 0; n < N; ++n) {
+        for (int first_of_word = 0; first_of_word < N; first_of_word += 4) {
+          const Word<A, 4> factor =
+              *reinterpret_cast<const ScratchWord<A, 4>*>(factors + out * (pack_lanes * N) + first_of_word);
           PORTOPS_UNROLL
-          for (int p = 0; p < own_pixels; ++p) sum[p][out] = Kokkos::fma(factor[n], value[p][n], sum[p][out]);
+          for (int n = 0; n < 4; ++n) {
+            PORTOPS_UNROLL
+            for (int p = 0; p < own_pixels; ++p) {
+              sum[p][out] = Kokkos::fma(factor[n], value[p][first_of_word + n], sum[p][out]);
+            }
+          }
         }
       }
       PORTOPS_UNROLL
@@ -209,13 +215,23 @@ class ConvolveTaps {
   bool writes_words_;
 };
 
-/// Calls action<own_outs, pack_lanes>() with the kernel's parameters.
-template <class Action>
+/// Calls action<N, own_outs, pack_lanes>() with the kernel's parameters.
+template <class T, class Action>
 void with_taps_form(const Windows& windows, const Action& action) {
+  const int pack = taps_pack(windows, sizeof(T));
+  const std::int64_t packs = windows.group_channels() / pack;
+  const auto of_pack = [&]<int N, int own_outs>() {
+    if (packs == 1) return action.template operator()<N, own_outs, 1>();
+    if constexpr (N == 4) {
+      if (packs > 2) return action.template operator()<N, own_outs, 4>();
+    }
+    action.template operator()<N, own_outs, 2>();
+  };
   const auto of_outs = [&]<int own_outs>() {
-    if (windows.group_channels() <= 4) return action.template operator()<own_outs, 1>();
-    if (windows.group_channels() <= 8) return action.template operator()<own_outs, 2>();
-    action.template operator()<own_outs, 4>();
+    if constexpr (sizeof(T) == 2) {
+      if (pack == 8) return of_pack.template operator()<8, own_outs>();
+    }
+    of_pack.template operator()<4, own_outs>();
   };
   windows.group_out_channels() <= 8 ? of_outs.template operator()<8>() : of_outs.template operator()<16>();
 }

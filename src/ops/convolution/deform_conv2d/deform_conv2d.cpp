@@ -108,7 +108,7 @@ std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, cons
   const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
   const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0 || windows.channels == 0) return 0;
-  if (impl::suits_taps(ctx, windows, tensors)) return impl::taps_workspace(tensors);
+  if (impl::suits_taps(ctx, windows, tensors)) return impl::taps_workspace(windows, tensors);
   return impl::convolve_workspace<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
 }
 

@@ -48,8 +48,8 @@ void DeformConv2dKernels<B, T>::convolve_taps(const Context& ctx, const ImageSte
                                               const ConvolutionOut& to) {
   if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
     static const std::string label = "portops::deform_conv2d[taps]";
-    with_taps_form(step.windows, [&]<int own_outs, int pack_lanes>() {
-      launch_by_teams<B>(ctx, label, ConvolveTaps<B, T, own_outs, pack_lanes>(step, weight, to));
+    with_taps_form<T>(step.windows, [&]<int N, int own_outs, int pack_lanes>() {
+      launch_by_teams<B>(ctx, label, ConvolveTaps<B, T, N, own_outs, pack_lanes>(step, weight, to));
     });
   }
 }

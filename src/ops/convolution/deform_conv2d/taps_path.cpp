@@ -8,6 +8,7 @@
 #include "ops/convolution/channels_last.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/convolution/deform_conv2d/taps_pack.hpp"
 #include "ops/convolution/pixel_sampling.hpp"
 #include "ops/convolution/pixels.hpp"
 
@@ -16,17 +17,16 @@
 namespace portops::impl {
 namespace {
 
-constexpr int pack = 4;
-
 struct TapsMemory {
   MemoryLayout layout;
   ChannelsLast x;
 
-  explicit TapsMemory(const TensorRef& x) : x(layout, x, !has_packs(x)) {}
+  TapsMemory(const Windows& windows, const TensorRef& x) : x(layout, x, !has_packs(windows, x)) {}
 
  private:
-  static bool has_packs(const TensorRef& x) {
-    return dispatch_type(x.type(), [&]<class T>() { return has_channel_packs<T>(tensor4(x), pack); });
+  static bool has_packs(const Windows& w, const TensorRef& x) {
+    return dispatch_type(x.type(),
+                         [&]<class T>() { return has_channel_packs<T>(tensor4(x), taps_pack(w, sizeof(T))); });
   }
 };
 
@@ -36,14 +36,14 @@ bool suits_taps(const Context& ctx, const Windows& w, const ConvolutionTensors& 
   if (ctx.backend() != Backend::cuda || ctx.products() == Products::kokkos_kernels) return false;
   // What a thread has registers for, and a team scratch.
   constexpr std::int64_t few_channels = 16, few_outs = 16, most_taps = 32;
-  return t.x.type() != ElementType::f64 && w.channel_run() % pack == 0 && w.group_channels() <= few_channels &&
-         w.group_out_channels() > pack && w.group_out_channels() <= few_outs && w.taps() <= most_taps &&
+  return t.x.type() != ElementType::f64 && w.channel_run() % 4 == 0 && w.group_channels() <= few_channels &&
+         w.group_out_channels() > 4 && w.group_out_channels() <= few_outs && w.taps() <= most_taps &&
          t.x.size() <= INT32_MAX && fits_pixels(w, t);
 }
 
 void deform_conv2d_by_taps(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {
   const ConvolutionLabels& labels = DeformConv2dConvolution::labels();
-  const TapsMemory memory_plan(t.x);
+  const TapsMemory memory_plan(windows, t.x);
   const Temporary temporary(ctx, labels.workspace.c_str(), memory_plan.layout.bytes());
   const TensorRef x = memory_plan.x.copied_to(ctx, labels.x, temporary.data());
   dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
@@ -52,6 +52,8 @@ void deform_conv2d_by_taps(const Context& ctx, const Windows& windows, const Con
   });
 }
 
-std::size_t taps_workspace(const ConvolutionTensors& t) { return TapsMemory(t.x).layout.bytes(); }
+std::size_t taps_workspace(const Windows& windows, const ConvolutionTensors& t) {
+  return TapsMemory(windows, t.x).layout.bytes();
+}
 
 }  // namespace portops::impl

@@ -17,6 +17,6 @@ bool suits_taps(const Context& ctx, const Windows& windows, const ConvolutionTen
 void deform_conv2d_by_taps(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors);
 
 /// The workspace, in bytes, of a call.
-std::size_t taps_workspace(const ConvolutionTensors& tensors);
+std::size_t taps_workspace(const Windows& windows, const ConvolutionTensors& tensors);
 
 }  // namespace portops::impl
