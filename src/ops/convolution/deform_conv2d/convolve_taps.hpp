@@ -18,10 +18,10 @@
 
 namespace portops::impl {
 
-/// On GPUs, for groups of few channels, whose packs of N lie side by side in x: out = bias + weight · columns, without
-/// columns in memory. A team takes a group, whose weight it stages in scratch, for a chunk of the pixels of all images.
-/// Of a pixel's channels, pack_lanes neighbouring threads take a pack each; a thread has the sums of two pixels and of
-/// up to own_outs output channels in registers, tap by tap. Numbers have 32 bits: see fits_pixels().
+/// On GPUs, for groups of 8 to 16 channels, whose packs of N lie side by side in x: out = bias + weight · columns,
+/// without columns in memory. A team takes a group, whose weight it stages in scratch, for a chunk of the pixels of all
+/// images. Of a pixel's channels, pack_lanes neighbouring threads take a pack each; a thread has the sums of two pixels
+/// and of up to own_outs output channels in registers, tap by tap. Numbers have 32 bits: see fits_pixels().
 template <Backend B, class T, int N, int own_outs, int pack_lanes>
 class ConvolveTaps {
  public:
@@ -215,23 +215,17 @@ class ConvolveTaps {
   bool writes_words_;
 };
 
-/// Calls action<N, own_outs, pack_lanes>() with the kernel's parameters.
+/// Calls action<N, own_outs, pack_lanes>() with the kernel's parameters, for 8 to 16 channels.
 template <class T, class Action>
 void with_taps_form(const Windows& windows, const Action& action) {
-  const int pack = taps_pack(windows, sizeof(T));
-  const std::int64_t packs = windows.group_channels() / pack;
-  const auto of_pack = [&]<int N, int own_outs>() {
-    if (packs == 1) return action.template operator()<N, own_outs, 1>();
-    if constexpr (N == 4) {
-      if (packs > 2) return action.template operator()<N, own_outs, 4>();
-    }
-    action.template operator()<N, own_outs, 2>();
-  };
+  const bool has_few = windows.group_channels() <= 8;
   const auto of_outs = [&]<int own_outs>() {
     if constexpr (sizeof(T) == 2) {
-      if (pack == 8) return of_pack.template operator()<8, own_outs>();
+      if (taps_pack(windows, sizeof(T)) == 8) {
+        return has_few ? action.template operator()<8, own_outs, 1>() : action.template operator()<8, own_outs, 2>();
+      }
     }
-    of_pack.template operator()<4, own_outs>();
+    has_few ? action.template operator()<4, own_outs, 2>() : action.template operator()<4, own_outs, 4>();
   };
   windows.group_out_channels() <= 8 ? of_outs.template operator()<8>() : of_outs.template operator()<16>();
 }

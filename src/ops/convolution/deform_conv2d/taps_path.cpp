@@ -34,10 +34,12 @@ struct TapsMemory {
 
 bool suits_taps(const Context& ctx, const Windows& w, const ConvolutionTensors& t) {
   if (ctx.backend() != Backend::cuda || ctx.products() == Products::kokkos_kernels) return false;
-  // What a thread has registers for, and a team scratch.
-  constexpr std::int64_t few_channels = 16, few_outs = 16, most_taps = 32;
-  return t.x.type() != ElementType::f64 && w.channel_run() % 4 == 0 && w.group_channels() <= few_channels &&
-         w.group_out_channels() > 4 && w.group_out_channels() <= few_outs && w.taps() <= most_taps &&
+  // Fewer channels or output channels are faster pixel by pixel, without a copy; for more a thread has no registers, or
+  // a team no scratch.
+  constexpr std::int64_t very_few_channels = 4, few_channels = 16, very_few_outs = 4, few_outs = 16, most_taps = 32;
+  const std::int64_t channels = w.group_channels(), outs = w.group_out_channels();
+  return t.x.type() != ElementType::f64 && w.channel_run() % 4 == 0 && channels > very_few_channels &&
+         channels <= few_channels && outs > very_few_outs && outs <= few_outs && w.taps() <= most_taps &&
          t.x.size() <= INT32_MAX && fits_pixels(w, t);
 }
 

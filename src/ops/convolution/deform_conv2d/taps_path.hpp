@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-// The result on GPUs, tap by tap and without columns in memory: for groups of few channels.
+// The result on GPUs, tap by tap and without columns in memory: for groups of 8 to 16 channels.
 
 namespace portops::impl {
 

@@ -275,16 +275,17 @@ TEST_P(DeformConv2dPathsTest, pixels_of_gpus_equal_the_reference) {
                    std::int64_t) { impl::convolve_by_pixels<Operator>(on, windows, tensors); });
 }
 
-/// Groups of few channels, of which a GPU's threads take packs tap by tap: one to four packs, output channels that are
-/// words and that are none, pixels of several images, several deformable groups in a group and several groups in one.
+/// Groups of few channels, of which a GPU's threads take packs tap by tap: two to four packs, in 16 bits one or two of
+/// eight, output channels that are words and that are none, pixels of several images, several deformable groups in a
+/// group and several groups in one.
 const std::vector<DeformConv2dCase> few_channels{
     {.images = 2, .channels = 64, .height = 23, .width = 21, .out_channels = 64, .groups = 4, .deformable_groups = 4},
     {.images = 1, .channels = 16, .height = 70, .width = 61, .out_channels = 16},
     {.images = 3, .channels = 24, .height = 13, .width = 11, .out_channels = 22, .groups = 2, .has_mask = false},
     {.images = 2, .channels = 36, .out_channels = 27, .groups = 3, .deformable_groups = 9, .has_bias = false},
     {.images = 1, .channels = 32, .out_channels = 48, .groups = 4, .deformable_groups = 2},
-    {.images = 1, .channels = 16, .out_channels = 20, .groups = 4, .deformable_groups = 1},
-    {.images = 1, .channels = 4, .out_channels = 7, .kernel = {5, 5}, .padding = {2, 2}},
+    {.images = 1, .channels = 32, .out_channels = 20, .groups = 4, .deformable_groups = 1},
+    {.images = 1, .channels = 8, .out_channels = 7, .kernel = {5, 5}, .padding = {2, 2}},
     {.images = 1, .channels = 16, .height = 9, .out_channels = 6, .kernel = {2, 3}, .deformable_groups = 4},
     {.images = 1,
      .channels = 8,
@@ -317,7 +318,8 @@ TEST_P(DeformConv2dPathsTest, groups_of_few_channels_are_taken_tap_by_tap_on_gpu
 TEST_P(DeformConv2dPathsTest, other_groups_are_not_taken_tap_by_tap) {
   for (const DeformConv2dCase& c :
        {DeformConv2dCase{.channels = 20, .out_channels = 16}, DeformConv2dCase{.channels = 16, .out_channels = 17},
-        DeformConv2dCase{.channels = 16, .out_channels = 4}, DeformConv2dCase{.channels = 6, .out_channels = 16},
+        DeformConv2dCase{.channels = 16, .out_channels = 4}, DeformConv2dCase{.channels = 4, .out_channels = 8},
+        DeformConv2dCase{.channels = 6, .out_channels = 16},
         DeformConv2dCase{.channels = 16, .out_channels = 16, .deformable_groups = 8},
         DeformConv2dCase{.channels = 8, .out_channels = 8, .kernel = {3, 11}, .padding = {1, 5}}}) {
     const DeformConv2dProblem<float> problem(ctx, c);
