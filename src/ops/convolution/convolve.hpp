@@ -36,7 +36,7 @@ ConvolutionPath choose_path(const Context& ctx, const Windows& windows, const Co
   // A library multiplies columns that are in memory.
   if (ctx.products() == Products::kokkos_kernels) return ConvolutionPath::im2col;
   const bool fuses = can_fuse(ctx, windows, tensors);
-  if (fuses && has_long_runs(windows, tensors)) return ConvolutionPath::fused;
+  if (fuses && has_long_runs(ctx, windows, tensors)) return ConvolutionPath::fused;
   if (suits_pixels(ctx, windows, tensors)) return ConvolutionPath::pixels;
   if (fuses) return ConvolutionPath::fused;
   if (suits_strips<Operator>(ctx, windows, tensors.x)) return ConvolutionPath::strips;

@@ -54,10 +54,15 @@ inline bool fills_chunks(const Windows& windows, ElementType type) {
 }
 
 /// Whether these fill them well enough for the path, whose blocks work on zeros otherwise: half of them or, where
-/// finding and reading a sample takes most of the time, 16 channels.
-inline bool has_long_runs(const Windows& windows, const ConvolutionTensors& tensors) {
-  constexpr std::int64_t least_sampled = 16;
-  return fills_chunks(windows, tensors.x.type()) || (tensors.offset && windows.channel_run() >= least_sampled);
+/// finding and reading a sample takes most of the time, 8 channels; 16 in f32 beyond 128 output channels a group, where
+/// blocks multiply whole chunks.
+inline bool has_long_runs(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  constexpr std::int64_t few_out_channels = 128;
+  const ElementType type = tensors.x.type();
+  const bool skips_halves =
+      type != ElementType::f32 || ctx.math() == Math::tf32 || windows.group_out_channels() <= few_out_channels;
+  const std::int64_t least_sampled = skips_halves ? 8 : 16;
+  return fills_chunks(windows, type) || (tensors.offset && windows.channel_run() >= least_sampled);
 }
 
 /// Whether this build, the context's device and the call allow it.

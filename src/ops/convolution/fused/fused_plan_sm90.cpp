@@ -259,7 +259,7 @@ bool can_fuse(const Context& ctx, const Windows& windows, const ConvolutionTenso
   const std::int64_t runs = windows.channels / windows.channel_run();
   // Where most of many chunks would be padding, or most of a thread's 16 bytes, columns in memory cost less.
   const bool has_one_chunk = runs == 1 && windows.channels * static_cast<std::int64_t>(size_of(type)) >= gpu_pack_bytes;
-  if (!has_long_runs(windows, t) && !has_one_chunk) return false;
+  if (!has_long_runs(ctx, windows, t) && !has_one_chunk) return false;
   const std::int64_t pixel_bytes = runs * run_bytes(windows, type);
   constexpr std::int64_t most_bytes = std::int64_t{4} << 30;
   const auto reach = [&](int axis) {

@@ -46,6 +46,9 @@ const std::vector<DeformConv2dCase> cases{
     // Runs of 16 channels and a few more.
     {.images = 2, .channels = 64, .height = 9, .out_channels = 64, .groups = 4, .deformable_groups = 4},
     {.images = 1, .channels = 96, .height = 9, .out_channels = 24, .groups = 2, .deformable_groups = 4},
+    // Of 8 and of 12.
+    {.images = 2, .channels = 48, .height = 9, .out_channels = 70, .deformable_groups = 4},
+    {.images = 1, .channels = 80, .height = 12, .out_channels = 48, .groups = 2, .deformable_groups = 10},
     // Padded runs of channels: more of them than images, and less.
     {.images = 2, .channels = 240, .height = 4, .out_channels = 24, .groups = 6, .deformable_groups = 6},
     {.images = 5, .channels = 160, .height = 4, .out_channels = 24, .groups = 4, .deformable_groups = 2}};
