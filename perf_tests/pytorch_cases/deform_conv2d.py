@@ -198,10 +198,15 @@ OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 cha
           Shape("64 images 14x14", (64, 128, 14, 14), 128), Shape("64 images 7x7", (64, 128, 7, 7), 256),
           Shape("30x45", (4, 128, 30, 45), 128), Shape("groups of 16", (2, 256, 64, 64), 256, groups=16, deformable_groups=16),
           Shape("groups of 40", (1, 320, 40, 60), 320, groups=8, deformable_groups=8),
-          Shape("small", (1, 64, 28, 28), 64),
           # Not looked at while 16 channels a group and a little more had the kernels of many.
           Shape("12 groups of 16", (3, 192, 37, 53), 192, groups=12, deformable_groups=12),
           Shape("10 groups of 24", (1, 240, 60, 44), 240, groups=10, deformable_groups=10))
+# Single images, or few small ones. The last three were not looked at while they became one kernel.
+SMALL = (Shape("small", (1, 64, 28, 28), 64), Shape("small 128 channels 14x14", (1, 128, 14, 14), 128),
+         Shape("small 128 channels 7x7", (1, 128, 7, 7), 256),
+         Shape("small 4 deformable groups", (1, 64, 28, 28), 64, deformable_groups=4),
+         Shape("small 48 channels 31x17", (1, 48, 31, 17), 72), Shape("small 2x160x9x11", (2, 160, 9, 11), 96),
+         Shape("small 4 groups channels last", (3, 128, 12, 14), 64, groups=4, channels_last=True))
 # Windows of few products.
 WARP = Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False)
 FEW = (Shape("depthwise", (2, 64, 56, 56), 64, groups=64), Shape("first layer", (2, 3, 224, 224), 32, stride=(2, 2)),
@@ -236,6 +241,6 @@ def cases(device):
     listed = rows(SEED, ("f32", "tf32", "f16", "bf16", "f64"), ("f32", "tf32", "f16"))
     for shape in (RES4, BIG):
         listed += rows(shape, ("f32", "tf32", "f16", "bf16"), ("f32", "tf32", "f16"))
-    for shape in OTHERS + FEW + TAPS:
+    for shape in OTHERS + SMALL + FEW + TAPS:
         listed += rows(shape, ("f32", "tf32", "f16"))
     return listed

@@ -238,6 +238,9 @@ def cases(device):
                    SparseSgd("f16", 4000, 256, 20000, "zipf"), SparseAdam("f32", 9000, 96, 30000, "uniform"),
                    SparseSgd("f32", 700, 300, 8000, "zipf"), SparseSgd("f32", 31000, 33, 500000, "uniform"),
                    SparseAdam("f32", 1500, 1024, 40000, "uniform"), MergeRows("f16", 3000, 200, 50000, "zipf")]
+        # Not looked at while rows were added in any order.
+        listed += [SparseSgd("f32", 5000, 40, 20000, "zipf"), SparseSgd("f32", 300000, 20, 100000, "zipf"),
+                   SparseSgd("f32", 9000, 129, 700, "uniform")]
     words = (262144, 64, 200000)
     for op in ("embedding", "embedding_grad"):
         listed += [Embedding(op, "f32", *words, "uniform"), Embedding(op, "f32", *words, "zipf"),

@@ -46,6 +46,7 @@ SparseUpdate make_sparse_update(std::string_view op, const Context& ctx, const S
 }
 
 std::size_t sparse_update_workspace(const Context& ctx, const SparseUpdate& update) {
+  if (update.in_any_order) return 0;
   return SparseRowsMemory(ctx, update.sparse, false).layout.bytes();
 }
 

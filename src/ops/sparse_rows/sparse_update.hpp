@@ -29,8 +29,9 @@ struct UpdatedTensor {
 
 /// A checked update.
 struct SparseUpdate {
-  SparseRows sparse;         ///< operands: values, then the tensors after the update
-  std::vector<Loop> copies;  ///< of tensors that are not updated in place
+  SparseRows sparse;          ///< operands: values, then the tensors after the update
+  std::vector<Loop> copies;   ///< of tensors that are not updated in place
+  bool in_any_order = false;  ///< whether rows are added by AddRows, which needs no memory
 };
 
 /// Of a call that is as the schema says. The table, called param, is the first of the tensors. Throws Error where the

@@ -4,6 +4,7 @@
 
 #include "core/lanes/prefetch.hpp"
 #include "core/map/map.hpp"
+#include "ops/sparse_rows/add_rows.hpp"
 #include "ops/sparse_rows/copy_element.hpp"
 #include "ops/sparse_rows/reduce_rows.hpp"
 #include "ops/sparse_rows/sparse_update_kernels.hpp"
@@ -113,24 +114,42 @@ struct AdamStep {
 
 /// The labels of an update.
 struct SparseUpdateLabels {
-  explicit SparseUpdateLabels(const std::string& op) : copy(op), rows(op) {}
+  explicit SparseUpdateLabels(const std::string& op) : copy(op), rows(op), add("portops::" + op + "::add[rows]") {}
 
   MapLabels copy;
   SparseRowsLabels rows;
+  std::string add;
 };
+
+template <Backend B, class T>
+void copy_tables(const Context& ctx, const SparseUpdateLabels& labels, const SparseUpdate& update) {
+  for (const Loop& loop : update.copies) map<B, T>(ctx, labels.copy, CopyElement{}, loop);
+}
 
 template <Backend B, class T, int tables, class F>
 void update_rows(const Context& ctx, const SparseUpdateLabels& labels, const SparseUpdate& update, const F& f) {
   const SparseRowsTemporary temporary(ctx, labels.rows, update.sparse, false);
-  for (const Loop& loop : update.copies) map<B, T>(ctx, labels.copy, CopyElement{}, loop);
+  copy_tables<B, T>(ctx, labels, update);
   if (update.sparse.empty()) return;
   reduce_rows<B, T>(ctx, labels.rows, update.sparse, temporary, nullptr, UpdateRow<B, T, tables, F>(update.sparse, f));
+}
+
+/// The table's rows += factor · the gradient's, in any order.
+template <Backend B, class T>
+void add_rows(const Context& ctx, const SparseUpdateLabels& labels, const SparseUpdate& update, T factor) {
+  copy_tables<B, T>(ctx, labels, update);
+  if (update.sparse.empty()) return;
+  const auto add = [&]<int N>() { launch_by_teams<B>(ctx, labels.add, AddRows<B, T, N>(update.sparse, factor)); };
+  update.sparse.has_packs(B) ? add.template operator()<row_pack<B, T>>() : add.template operator()<1>();
 }
 
 template <Backend B, class T>
 void SparseUpdateKernels<B, T>::sgd(const Context& ctx, const SparseUpdate& update, double learning_rate) {
   using A = Arithmetic<T>;
   static const SparseUpdateLabels labels("sparse_sgd");
+  if constexpr (B == Backend::cuda && std::is_same_v<T, A>) {
+    if (update.in_any_order) return add_rows<B, T>(ctx, labels, update, static_cast<T>(-learning_rate));
+  }
   update_rows<B, T, 1>(ctx, labels, update, SgdStep<A>{static_cast<A>(learning_rate)});
 }
 

@@ -107,6 +107,8 @@ struct Update {
     const MergedReference merged(places, values);
     const double rounded = std::is_same_v<T, double> ? 1e-14 : 5e-7;
     const double summed = std::is_same_v<T, double> ? 1e-12 : 2e-6;
+    // In any order, each block of 32 rows or more is added to the table by itself, and rounded.
+    const double additions = is_in_any_order() ? std::ceil(static_cast<double>(places.size()) / 32) + 1 : 0.0;
     for (auto& tensor : found) tensor.download();
     const std::int64_t height = from[0].extents()[0];
     const std::int64_t columns = height == 0 ? 0 : from[0].extents().product() / height;
@@ -117,7 +119,9 @@ struct Update {
       for (const auto& tensor : from) elements.push_back(tensor[i]);
       std::vector<Approximate> expected;
       if (row != merged.rows.end()) {
-        expected = expected_step(step, elements, {row->second.value[column], summed * row->second.magnitude[column]});
+        const double magnitude = row->second.magnitude[column];
+        expected = expected_step(step, elements, {row->second.value[column], summed * magnitude});
+        expected[0].error += additions * rounding<T>() * (std::abs(elements[0]) + learning_rate * magnitude);
       }
       for (std::size_t k = 0; k < found.size(); ++k) {
         if (expected.empty()) {
@@ -131,6 +135,10 @@ struct Update {
             << "tensor " << k << ", " << i << " is " << found[k][i] << ", expected " << value;
       }
     }
+  }
+
+  bool is_in_any_order() const {
+    return step == Step::sgd && sizeof(T) >= 4 && ctx.backend() == Backend::cuda && !ctx.deterministic();
   }
 
   const Context& ctx;
@@ -149,9 +157,13 @@ class SparseUpdateTest : public OnEveryBackend {
     SCOPED_TRACE(testing::Message() << "step " << static_cast<int>(step) << ", " << places.size() << " rows of "
                                     << height << ", " << extents.to_string() << ", "
                                     << name_of(ElementTypeOf<T>::value));
-    Update<T> update(ctx, step, places, height, extents, layout);
-    update.call();
-    update.check(update.after, update.before);
+    for (const bool deterministic : {false, true}) {
+      if (deterministic && step != Step::sgd) continue;
+      const Context in_mode = Context(ctx).deterministic(deterministic);
+      Update<T> update(in_mode, step, places, height, extents, layout);
+      update.call();
+      update.check(update.after, update.before);
+    }
   }
 
   void check_all(const Places& places, std::int64_t height, const Extents& extents,
@@ -176,9 +188,10 @@ TEST_P(SparseUpdateTest, by_one_row_and_by_rows_of_one_place) {
 }
 
 TEST_P(SparseUpdateTest, does_not_drift_over_constant_gradients) {
+  const Context deterministic = Context(ctx).deterministic(true);
   for (const Step step : all_steps) {
     for_each_type([&]<class T>() {
-      Update<T> update(ctx, step, Places(30000, 2), 4, {0, 3});
+      Update<T> update(deterministic, step, Places(30000, 2), 4, {0, 3});
       update.values.fill([](std::int64_t) { return 1.1 / 16; });  // the squares of the sums fit f16
       update.call();
       update.check(update.after, update.before);
@@ -217,8 +230,9 @@ TEST_P(SparseUpdateTest, in_place) {
 
 /// In place, as the sum is the same, merged rows give the same bits: the element type holds the sums exactly.
 TEST_P(SparseUpdateTest, by_merged_rows_is_the_same) {
+  const Context deterministic = Context(ctx).deterministic(true);
   for (const Step step : all_steps) {
-    Update<double> update(ctx, step, uneven_places(700, 90), 90, {0, 8});
+    Update<double> update(deterministic, step, uneven_places(700, 90), 90, {0, 8});
     update.call();
     TestTensor<std::int64_t> rows(ctx, {700}), count(ctx, {});
     TestTensor<double> values(ctx, {700, 8});
@@ -238,14 +252,15 @@ TEST_P(SparseUpdateTest, by_merged_rows_is_the_same) {
 }
 
 TEST_P(SparseUpdateTest, has_the_same_bits_on_every_run_and_backend) {
+  const Context deterministic = Context(ctx).deterministic(true);
   for (const Step step : all_steps) {
     for_each_type([&]<class T>() {
       const Places places = uneven_places(5000, 100);
-      Update<T> first(ctx, step, places, 100, {0, 16});
+      Update<T> first(deterministic, step, places, 100, {0, 16});
       first.call();
       for (auto& tensor : first.after) tensor.download();
       for (const Backend backend : enabled_backends()) {
-        const Context other(backend);
+        const Context other = Context(backend).deterministic(true);
         Update<T> again(other, step, places, 100, {0, 16});
         again.call();
         for (std::size_t k = 0; k < first.after.size(); ++k) {
@@ -259,17 +274,40 @@ TEST_P(SparseUpdateTest, has_the_same_bits_on_every_run_and_backend) {
   }
 }
 
+/// Blocks of 32 rows and of 128, the last one not full; places of which a block has one row, some and all; columns
+/// that several teams share.
+TEST_P(SparseUpdateTest, sgd_adds_many_rows_in_any_order) {
+  for_each_type([&]<class T>() {
+    check<T>(Step::sgd, random_places(20011, 5000), 5000, {0, 5});
+    check<T>(Step::sgd, uneven_places(65537, 300), 300, {0, 8});
+    check<T>(Step::sgd, uneven_places(70001, 3000), 3000, {0, 3});
+    check<T>(Step::sgd, Places(66000, 1), 2, {0, 4});
+    check<T>(Step::sgd, random_places(300, 90), 90, {0, 700});
+  });
+}
+
+TEST_P(SparseUpdateTest, sgd_needs_no_workspace_for_any_order) {
+  const Update<float> update(ctx, Step::sgd, uneven_places(12000, 200), 200, {0, 8});
+  const auto bytes = [&](bool deterministic) {
+    return sparse_sgd_workspace(Context(ctx).deterministic(deterministic), update.before[0], update.rows, update.values,
+                                update.after[0], {});
+  };
+  EXPECT_EQ(bytes(false) == 0, ctx.backend() == Backend::cuda);
+  EXPECT_GT(bytes(true), 0u);
+}
+
 TEST_P(SparseUpdateTest, uses_a_lent_workspace_of_the_size_that_it_names) {
-  Update<float> update(ctx, Step::adam, uneven_places(12000, 200), 200, {0, 8});
+  const Context deterministic = Context(ctx).deterministic(true);
+  Update<float> update(deterministic, Step::adam, uneven_places(12000, 200), 200, {0, 8});
   const std::vector<TensorRef> out = update.refs(update.after);
-  const std::size_t bytes = sparse_adam_workspace(ctx, update.before[0], update.rows, update.values, update.before[1],
-                                                  update.before[2], out[0], out[1], out[2], {});
-  ASSERT_EQ(bytes, sparse_sgd_workspace(ctx, update.before[0], update.rows, update.values, out[0], {}));
-  ASSERT_EQ(bytes, sparse_momentum_workspace(ctx, update.before[0], update.rows, update.values, update.before[1],
-                                             out[0], out[1], {}));
+  const std::size_t bytes = sparse_adam_workspace(deterministic, update.before[0], update.rows, update.values,
+                                                  update.before[1], update.before[2], out[0], out[1], out[2], {});
+  ASSERT_EQ(bytes, sparse_sgd_workspace(deterministic, update.before[0], update.rows, update.values, out[0], {}));
+  ASSERT_EQ(bytes, sparse_momentum_workspace(deterministic, update.before[0], update.rows, update.values,
+                                             update.before[1], out[0], out[1], {}));
   ASSERT_GT(bytes, 0u);
   LentMemory memory(ctx, bytes);
-  update.call(Context(ctx).workspace(memory.workspace()), out, update.rows, update.values);
+  update.call(Context(deterministic).workspace(memory.workspace()), out, update.rows, update.values);
   update.check(update.after, update.before);
   EXPECT_TRUE(memory.is_untouched_outside());
 }

@@ -12,6 +12,7 @@
 #include "ops/convolution/deform_conv2d/gradient/im2col_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad_path.hpp"
 #include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
+#include "ops/convolution/deform_conv2d/small_path.hpp"
 #include "ops/convolution/deform_conv2d/taps_path.hpp"
 
 #include <algorithm>
@@ -35,6 +36,14 @@ Windows check_forward(const Context& ctx, const ConvolutionTensors& t, const Def
   const Windows windows = impl::check_deform_conv2d(ctx, t.x, t.offset, t.weight, t.out, params).windows;
   blas::check_products("deform_conv2d", ctx, t.x.type());
   return windows;
+}
+
+/// The ways to the result: `shared` are those of all convolutions.
+enum class ForwardPath : std::uint8_t { small, taps, shared };
+
+ForwardPath choose_forward_path(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
+  if (impl::suits_taps(ctx, windows, tensors)) return ForwardPath::taps;
+  return impl::suits_small(ctx, windows, tensors) ? ForwardPath::small : ForwardPath::shared;
 }
 
 /// Whether the gradients that need the windows are sums over nothing.
@@ -98,7 +107,11 @@ void deform_conv2d(const Context& ctx, const TensorRef& x, const TensorRef& offs
                         impl::finishes_convolve<DeformConv2dConvolution>(ctx, windows, tensors);
   impl::convolve_and_finish<DeformConv2dConvolution>(ctx, tensors, finishes, [&](const ConvolutionTensors& t) {
     if (windows.channels == 0) return impl::fill_with_bias(ctx, impl::DeformConv2dConvolution::labels(), t.out, t.bias);
-    if (impl::suits_taps(ctx, windows, t)) return impl::deform_conv2d_by_taps(ctx, windows, t);
+    switch (choose_forward_path(ctx, windows, t)) {
+      case ForwardPath::small: return impl::deform_conv2d_small(ctx, windows, t);
+      case ForwardPath::taps: return impl::deform_conv2d_by_taps(ctx, windows, t);
+      case ForwardPath::shared: break;
+    }
     impl::convolve<DeformConv2dConvolution>(ctx, windows, t, step_of(windows, params));
   });
 }
@@ -108,7 +121,11 @@ std::size_t deform_conv2d_workspace(const Context& ctx, const TensorRef& x, cons
   const ConvolutionTensors tensors{x, offset, weight, params.mask, params.bias, out};
   const Windows windows = check_forward(ctx, tensors, params);
   if (out.size() == 0 || windows.channels == 0) return 0;
-  if (impl::suits_taps(ctx, windows, tensors)) return impl::taps_workspace(windows, tensors);
+  switch (choose_forward_path(ctx, windows, tensors)) {
+    case ForwardPath::small: return 0;
+    case ForwardPath::taps: return impl::taps_workspace(windows, tensors);
+    case ForwardPath::shared: break;
+  }
   return impl::convolve_workspace<DeformConv2dConvolution>(ctx, windows, tensors, step_of(windows, params));
 }
 

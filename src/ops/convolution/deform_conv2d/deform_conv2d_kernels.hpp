@@ -33,6 +33,9 @@ struct DeformConv2dKernels {
   /// On GPUs only, for few products: pixel by pixel.
   static void convolve_pixels(const Context& ctx, const ImageStep& step, const Tensor4& weight,
                               const ConvolutionOut& to);
+  /// On GPUs only, for small calls. Not in f64.
+  static void convolve_small(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                             const ConvolutionOut& to);
   /// On GPUs only, for groups of few channels: tap by tap. Not in f64.
   static void convolve_taps(const Context& ctx, const ImageStep& step, const Tensor4& weight, const ConvolutionOut& to);
 };

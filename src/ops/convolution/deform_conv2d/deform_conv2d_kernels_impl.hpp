@@ -4,6 +4,7 @@
 
 #include "ops/convolution/convolution_launches.hpp"
 #include "ops/convolution/deform_conv2d/bilinear.hpp"
+#include "ops/convolution/deform_conv2d/convolve_small.hpp"
 #include "ops/convolution/deform_conv2d/convolve_taps.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
 #include "ops/convolution/deform_conv2d/pixel_samples.hpp"
@@ -40,6 +41,18 @@ void DeformConv2dKernels<B, T>::convolve_pixels(const Context& ctx, const ImageS
                                                 const ConvolutionOut& to) {
   if constexpr (B == Backend::cuda) {
     launch_pixels<B, T, PixelSamples<T>>(ctx, DeformConv2dConvolution::labels().pixels, step, weight, to);
+  }
+}
+
+template <Backend B, class T>
+void DeformConv2dKernels<B, T>::convolve_small(const Context& ctx, const ImageStep& step, const Tensor4& weight,
+                                               const ConvolutionOut& to) {
+  if constexpr (B == Backend::cuda && sizeof(T) <= 4) {
+    static const std::string label = "portops::deform_conv2d[small]";
+    const SmallForm form = SmallForm::of(step.windows);
+    with_small_form<T>(step.windows, weight, form, [&]<int own_pixels, int width>() {
+      launch_by_teams<B>(ctx, label, ConvolveSmall<B, T, own_pixels, width>(step, weight, to, form));
+    });
   }
 }
 

@@ -16,7 +16,11 @@ impl::SparseUpdate make_update(const Context& ctx, const TensorRef& param, const
                                const TensorRef& values, const TensorRef& param_out, const SparseSgdParams& params) {
   impl::check_sparse_sgd(ctx, param, rows, values, param_out, params);
   const std::array tensors{impl::UpdatedTensor{param, param_out}};
-  return impl::make_sparse_update("sparse_sgd", ctx, {rows, values, params.count}, tensors);
+  impl::SparseUpdate update = impl::make_sparse_update("sparse_sgd", ctx, {rows, values, params.count}, tensors);
+  // Sums of 16-bit types are not rounded on the way, and of merged rows there are none.
+  const bool has_sums = size_of(param.type()) >= sizeof(float) && !update.sparse.merged();
+  update.in_any_order = ctx.backend() == Backend::cuda && !ctx.deterministic() && has_sums;
+  return update;
 }
 
 }  // namespace

@@ -28,8 +28,10 @@ struct SparseSgdParams {
 ///
 /// param, values and param_out have one element type: f64, f32, f16 or bf16. Sums are those of merge_rows, but not
 /// rounded on the way: the 16-bit types compute in f32 and round once. The same bits on every run, for any number of
-/// threads and on every backend. Without count, rows of one place are added up within the call; what is merged already
-/// is only read.
+/// threads and on every backend; but not on a GPU without ctx.deterministic(), in f32 and f64 and without count. There
+/// rows are added to the table atomically, in any order, as PyTorch does: of n rows of one place the error is within
+/// (n + 1) · 2^-24 (f64: 2^-53) of the magnitudes added up, that of param among them. Without count, rows of one
+/// place are added up within the call; what is merged already is only read.
 ///
 /// A place outside of the table is an Error, before anything is enqueued, where the host reads rows (serial, openmp),
 /// and so are merged rows that do not ascend. On cuda such rows are passed over: merge_rows and merged_count tell of

@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "deform_conv2d_reference.hpp"
+#include "deform_conv2d_path_tests.hpp"
 #include "ops/convolution/convolve.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_convolution.hpp"
-#include "ops/convolution/deform_conv2d/deform_conv2d_rules.hpp"
 #include "ops/convolution/deform_conv2d/gradient/taps_grad_path.hpp"
-#include "ops/convolution/deform_conv2d/taps_path.hpp"
 #include "ops/convolution/fused_form_text.hpp"
 #include "strided_tensor.hpp"
 
@@ -58,23 +56,11 @@ class DeformConv2dPathsTest : public OnEveryBackend {};
 PORTOPS_ON_EVERY_BACKEND(DeformConv2dPathsTest);
 
 template <class T>
-impl::ConvolutionTensors tensors_of(const DeformConv2dProblem<T>& problem) {
-  return {problem.refs.at("x"),    problem.refs.at("offset"), problem.refs.at("weight"),
-          problem.refs.at("mask"), problem.refs.at("bias"),   problem.refs.at("out")};
-}
-
-template <class T>
 impl::DeformConv2dGradTensors tensors_of_grad(const DeformConv2dProblem<T>& problem) {
   const auto& refs = problem.refs;
   return {refs.at("x"),         refs.at("offset"),   refs.at("weight"),      refs.at("mask"),
           refs.at("out_grad"),  refs.at("x_grad"),   refs.at("offset_grad"), refs.at("weight_grad"),
           refs.at("mask_grad"), refs.at("bias_grad")};
-}
-
-template <class T>
-impl::Windows windows_of(const DeformConv2dProblem<T>& problem) {
-  return impl::deform_conv2d_extents("deform_conv2d", problem.refs.at("x"), problem.refs.at("weight"), problem.params())
-      .windows;
 }
 
 /// That the path's results equal the reference. `run` takes the geometry and the tensors.
@@ -264,9 +250,7 @@ const std::vector<DeformConv2dCase> few_gradient_products{
 std::vector<DeformConv2dCase> cases_of_few_products() {
   std::vector<DeformConv2dCase> all = few_products;
   for (const Layout layout : all_layouts) {
-    DeformConv2dCase c{.channels = 3, .out_channels = 3, .groups = 3};
-    for (const std::string name : {"x", "offset", "weight", "mask", "bias", "out"}) c.layouts[name] = layout;
-    all.push_back(c);
+    all.push_back(with_layout({.channels = 3, .out_channels = 3, .groups = 3}, layout));
   }
   return all;
 }
@@ -276,58 +260,6 @@ TEST_P(DeformConv2dPathsTest, pixels_of_gpus_equal_the_reference) {
   check_path_on(ctx, cases_of_few_products(),
                 [](const Context& on, const impl::Windows& windows, const impl::ConvolutionTensors& tensors,
                    std::int64_t) { impl::convolve_by_pixels<Operator>(on, windows, tensors); });
-}
-
-/// Groups of few channels, of which a GPU's threads take packs tap by tap: two to four packs, in 16 bits one or two of
-/// eight, output channels that are words and that are none, pixels of several images, several deformable groups in a
-/// group and several groups in one.
-const std::vector<DeformConv2dCase> few_channels{
-    {.images = 2, .channels = 64, .height = 23, .width = 21, .out_channels = 64, .groups = 4, .deformable_groups = 4},
-    {.images = 1, .channels = 16, .height = 70, .width = 61, .out_channels = 16},
-    {.images = 3, .channels = 24, .height = 13, .width = 11, .out_channels = 22, .groups = 2, .has_mask = false},
-    {.images = 2, .channels = 36, .out_channels = 27, .groups = 3, .deformable_groups = 9, .has_bias = false},
-    {.images = 1, .channels = 32, .out_channels = 48, .groups = 4, .deformable_groups = 2},
-    {.images = 1, .channels = 32, .out_channels = 20, .groups = 4, .deformable_groups = 1},
-    {.images = 1, .channels = 8, .out_channels = 7, .kernel = {5, 5}, .padding = {2, 2}},
-    {.images = 1, .channels = 16, .height = 9, .out_channels = 6, .kernel = {2, 3}, .deformable_groups = 4},
-    {.images = 1,
-     .channels = 8,
-     .height = 20,
-     .width = 23,
-     .out_channels = 12,
-     .stride = {2, 3},
-     .padding = {0, 1, 2, 0},
-     .dilation = {3, 2}}};
-
-TEST_P(DeformConv2dPathsTest, groups_of_few_channels_are_taken_tap_by_tap_on_gpus) {
-  std::vector<DeformConv2dCase> all = few_channels;
-  for (const Layout layout : all_layouts) {
-    DeformConv2dCase c{.channels = 16, .out_channels = 16, .groups = 2};
-    for (const std::string name : {"x", "offset", "weight", "mask", "bias", "out"}) c.layouts[name] = layout;
-    all.push_back(c);
-  }
-  for (const DeformConv2dCase& c : all) {
-    for_each_type([&]<class T>() {
-      DeformConv2dProblem<T> problem(ctx, c);
-      const bool suits = impl::suits_taps(ctx, windows_of(problem), tensors_of(problem));
-      EXPECT_EQ(suits, ctx.backend() == Backend::cuda && sizeof(T) <= 4) << c.to_string();
-      if (!suits) return;
-      impl::deform_conv2d_by_taps(ctx, windows_of(problem), tensors_of(problem));
-      problem.expect("out", problem.expected_out(), DeformConv2dProblem<T>::default_tolerance);
-    });
-  }
-}
-
-TEST_P(DeformConv2dPathsTest, other_groups_are_not_taken_tap_by_tap) {
-  for (const DeformConv2dCase& c :
-       {DeformConv2dCase{.channels = 20, .out_channels = 16}, DeformConv2dCase{.channels = 16, .out_channels = 17},
-        DeformConv2dCase{.channels = 16, .out_channels = 4}, DeformConv2dCase{.channels = 4, .out_channels = 8},
-        DeformConv2dCase{.channels = 6, .out_channels = 16},
-        DeformConv2dCase{.channels = 16, .out_channels = 16, .deformable_groups = 8},
-        DeformConv2dCase{.channels = 8, .out_channels = 8, .kernel = {3, 11}, .padding = {1, 5}}}) {
-    const DeformConv2dProblem<float> problem(ctx, c);
-    EXPECT_FALSE(impl::suits_taps(ctx, windows_of(problem), tensors_of(problem))) << c.to_string();
-  }
 }
 
 TEST_P(DeformConv2dPathsTest, strips_of_hosts_equal_the_reference) {

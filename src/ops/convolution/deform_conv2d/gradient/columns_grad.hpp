@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "core/lanes/atomic_pack.hpp"
 #include "ops/convolution/columns.hpp"
 #include "ops/convolution/deform_conv2d/bilinear.hpp"
-#include "ops/convolution/deform_conv2d/gradient/atomic_pack.hpp"
 
 namespace portops::impl {
 

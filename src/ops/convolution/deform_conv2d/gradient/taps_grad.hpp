@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/lanes/add_over_lanes.hpp"
+#include "core/lanes/atomic_pack.hpp"
 #include "core/lanes/divide.hpp"
 #include "core/lanes/lanes.hpp"
 #include "core/lanes/scratch_word.hpp"
-#include "ops/convolution/deform_conv2d/gradient/atomic_pack.hpp"
 #include "ops/convolution/deform_conv2d/gradient/taps_grad_plan.hpp"
 #include "ops/convolution/deform_conv2d/pixel_samples.hpp"
 
