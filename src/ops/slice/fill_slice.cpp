@@ -9,7 +9,9 @@
 #include "core/exec/launch.hpp"
 #include "core/lanes/column_access.hpp"
 #include "core/lanes/divisor_of.hpp"
+#include "core/lanes/gpu_teams.hpp"
 #include "core/lanes/host_caches.hpp"
+#include "core/lanes/lanes.hpp"
 #include "core/lanes/pack.hpp"
 #include "core/lanes/tile_shape.hpp"
 
@@ -234,10 +236,9 @@ class FilledWords {
 /// On a GPU a thread writes a pack of 16 bytes. In most of them are neighbours of the slice, or zeros; in others the
 /// words are found one by one.
 template <class Word, class Index>
-class FillPacks : FilledWords<Word, Index> {
+class FillPacks : protected FilledWords<Word, Index> {
   using Base = FilledWords<Word, Index>;
-  using Base::last_, Base::size_, Base::to_;
-  using typename Base::Row;
+  using Base::to_;
 
  public:
   static constexpr int blocks = 0;
@@ -260,7 +261,18 @@ class FillPacks : FilledWords<Word, Index> {
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     const Index first = static_cast<Index>(item) * pack - head_;
-    Row row = this->locate(first < 0 ? 0 : first);
+    fill(this->locate(first < 0 ? 0 : first), first, [&](Row& row, Index index) { this->go_to_next(row, index); });
+  }
+
+ protected:
+  static constexpr int pack = static_cast<int>(gpu_pack_bytes / sizeof(Word));
+  using Base::last_, Base::size_;
+  using typename Base::Row;
+
+  /// The pack from word `first` on, whose row this is (of word 0 where `first` is before it). From behind the end of a
+  /// row next(row, index) goes to the next one, where word `index` lies.
+  template <class Next>
+  KOKKOS_FORCEINLINE_FUNCTION void fill(Row row, Index first, const Next& next) const {
     const bool whole = in_packs_ && first >= 0 && first + pack <= size_;
     auto* const to = reinterpret_cast<Words*>(in_device_memory(this->to_at(row)));
     if (whole && row.place + pack <= last_.extent) {
@@ -275,29 +287,31 @@ class FillPacks : FilledWords<Word, Index> {
       }
     }
     if (whole) {
-      *to = found(row, first);
+      *to = found(row, first, next);
       return;
     }
     PORTOPS_NO_UNROLL
     for (int i = 0; i < pack; ++i) {
       if (first + i < 0 || first + i >= size_) continue;
-      if (row.place == last_.extent) this->go_to_next(row, first + i);
+      if (row.place == last_.extent) next(row, first + i);
       *in_device_memory(this->to_at(row)) = this->word_at(row);
       ++row.place;
     }
   }
 
+  Index head_;  ///< words that the first pack would have before the tensor
+
  private:
-  static constexpr int pack = static_cast<int>(gpu_pack_bytes / sizeof(Word));
   using Words = Pack<Word, pack>;
 
   /// The words of a pack one by one: first where they are, so that all are on their way together.
-  KOKKOS_FORCEINLINE_FUNCTION Words found(Row row, Index first) const {
+  template <class Next>
+  KOKKOS_FORCEINLINE_FUNCTION Words found(Row row, Index first, const Next& next) const {
     const Word* from[pack];
     PORTOPS_UNROLL
     for (int i = 0; i < pack; ++i) {
       from[i] = this->from_at(row);
-      if (++row.place == last_.extent && i + 1 < pack) this->go_to_next(row, first + i + 1);
+      if (++row.place == last_.extent && i + 1 < pack) next(row, first + i + 1);
     }
     Words words;
     PORTOPS_UNROLL
@@ -316,9 +330,63 @@ class FillPacks : FilledWords<Word, Index> {
   }
 
   bool in_packs_;  ///< a pack of words is one in memory
-  Index head_;     ///< words that the first pack would have before the tensor
   Index run_;      ///< neighbours that the slice has of a row
   Index end_;      ///< the place behind the slice's last one
+};
+
+/// The same for long rows: a team takes neighbouring packs, and finds each of their rows once.
+template <Backend B, class Word, class Index>
+class FillBlocks : FillPacks<Word, Index> {
+  using Base = FillPacks<Word, Index>;
+  using Base::pack, Base::head_, Base::last_, Base::size_;
+  using typename Base::Row;
+
+ public:
+  using Team = typename Kokkos::TeamPolicy<SpaceOf<B>>::member_type;
+  static constexpr int blocks = 0;
+  static constexpr int threads = 256;
+  /// In words: of shorter rows a team would have too many.
+  static constexpr std::int64_t least_row = 64;
+  std::int64_t first_team = 0;
+
+  explicit FillBlocks(const FillPlan& plan)
+      : Base(plan), rounds_(static_cast<int>(std::clamp<std::int64_t>(Base::items() / wanted_items, 1, most_rounds))) {
+    row_extent_ = make_divisor(last_.extent);
+  }
+
+  std::int64_t teams() const { return ceil_div(Base::items(), std::int64_t{threads} * rounds_); }
+  std::size_t scratch_bytes() const { return sizeof(Row) * most_rows; }
+
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    Row* const rows = scratch_of<Row>(team);
+    const Index words = threads * rounds_ * pack;
+    const Index first = static_cast<Index>(first_team + team.league_rank()) * words - head_;
+    const Index first_row = row_of(first < 0 ? 0 : first);
+    const Index last_row = row_of((first + words < size_ ? first + words : size_) - 1);
+    for (Index row = first_row + team.team_rank(); row <= last_row; row += threads) {
+      rows[row - first_row] = this->locate(row * last_.extent);
+    }
+    team.team_barrier();
+    PORTOPS_NO_UNROLL
+    for (int round = 0; round < rounds_; ++round) {
+      const Index index = first + (round * threads + team.team_rank()) * pack;
+      if (index >= size_) return;
+      const Index at = index < 0 ? 0 : index;
+      Index number = row_of(at);
+      Row row = rows[number - first_row];
+      row.place = at - number * last_.extent;
+      this->fill(row, index, [&](Row& its, Index) { its = rows[++number - first_row]; });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t most_rounds = 8, wanted_items = 4 * gpu_teams_at_once * threads;
+  static constexpr std::size_t most_rows = most_rounds * threads * pack / least_row + 2;
+
+  KOKKOS_FORCEINLINE_FUNCTION Index row_of(Index word) const { return static_cast<Index>(row_extent_.quotient(word)); }
+
+  int rounds_;
+  DivisorOf<Index> row_extent_;
 };
 
 /// On a host an item is a run of words, taken row by row.
@@ -375,10 +443,13 @@ void launch_fill(const Context& ctx, const FillPlan& plan) {
   static const std::string label = "portops::slice_grad::fill[slice]";
   if constexpr (B != Backend::cuda) {
     launch_by_items<B>(ctx, label, FillRuns<Word>(plan));
-  } else if (plan.is_small()) {
-    launch_by_items<B>(ctx, label, FillPacks<Word, int>(plan));
   } else {
-    launch_by_items<B>(ctx, label, FillPacks<Word, std::int64_t>(plan));
+    const auto launch = [&]<class Index>() {
+      using Blocks = FillBlocks<B, Word, Index>;
+      plan.axis[plan.rank - 1].extent < Blocks::least_row ? launch_by_items<B>(ctx, label, FillPacks<Word, Index>(plan))
+                                                          : launch_by_teams<B>(ctx, label, Blocks(plan));
+    };
+    plan.is_small() ? launch.template operator()<int>() : launch.template operator()<std::int64_t>();
   }
 }
 

@@ -149,6 +149,18 @@ TEST_P(SliceTest, has_a_gradient_of_rows_that_packs_do_not_fit) {
   });
 }
 
+// Rows of which a team has many, few, and a part of one; so many that teams take several packs a thread.
+TEST_P(SliceTest, has_a_gradient_of_long_rows) {
+  for_each_type([&]<class T>() {
+    check<T>({3, 40, 65}, {{1}, {3}, {38}, {4}});
+    check<T>({7, 129, 64}, {{0, 1}, {1, -1}, {6, 2}, {2, -3}});
+    check<T>({2, 3, 20011}, {{1}, {1}, {2}});
+    check<T>({2, 3, 20011}, {{2}, {5}, {20000}, {1}}, Layout::padded);
+  });
+  check<float>({9, 1001, 700}, {{1}, {3}, {998}, {4}});
+  check<float>({13000001}, {{0}, {7}, {12000000}, {5}});
+}
+
 TEST_P(SliceTest, sliced_needs_no_copy) {
   TestTensor<float> x(ctx, {6, 8});
   x.fill_randomly(1);
