@@ -201,12 +201,14 @@ OTHERS = (Shape("128 channels 100x168", (2, 128, 100, 168), 128), Shape("512 cha
           # Not looked at while 16 channels a group and a little more had the kernels of many.
           Shape("12 groups of 16", (3, 192, 37, 53), 192, groups=12, deformable_groups=12),
           Shape("10 groups of 24", (1, 240, 60, 44), 240, groups=10, deformable_groups=10))
-# Single images, or few small ones. The last three were not looked at while they became one kernel.
+# Single images, or few small ones. From "48 channels" on they were not looked at while they became one kernel.
 SMALL = (Shape("small", (1, 64, 28, 28), 64), Shape("small 128 channels 14x14", (1, 128, 14, 14), 128),
          Shape("small 128 channels 7x7", (1, 128, 7, 7), 256),
          Shape("small 4 deformable groups", (1, 64, 28, 28), 64, deformable_groups=4),
          Shape("small 48 channels 31x17", (1, 48, 31, 17), 72), Shape("small 2x160x9x11", (2, 160, 9, 11), 96),
-         Shape("small 4 groups channels last", (3, 128, 12, 14), 64, groups=4, channels_last=True))
+         Shape("small 4 groups channels last", (3, 128, 12, 14), 64, groups=4, channels_last=True),
+         Shape("small 16 channels", (1, 16, 28, 28), 64), Shape("small 6 channels 30x22", (1, 6, 30, 22), 48),
+         Shape("small 14 channels 17x19", (2, 14, 17, 19), 20))
 # Windows of few products.
 WARP = Shape("warp", (1, 3, 480, 640), 3, kernel=(1, 1), padding=(0, 0), groups=3, mask=False, bias=False)
 FEW = (Shape("depthwise", (2, 64, 56, 56), 64, groups=64), Shape("first layer", (2, 3, 224, 224), 32, stride=(2, 2)),

@@ -37,8 +37,8 @@ class GemmPlan {
   /// Whether it is one product, of tensors as they lie.
   bool is_direct() const { return is_copied_ == std::array<bool, 3>{} && launches() == 1; }
   /// What a GPU reads and writes in the time that a launch of products, or of a copy or a sum, takes at least: some 5
-  /// us, and 2.
-  static constexpr std::int64_t bytes_of_products = 16 << 20, bytes_of_pass = 6 << 20;
+  /// us, and 1.
+  static constexpr std::int64_t bytes_of_products = 16 << 20, bytes_of_pass = 3 << 20;
   /// Read and written by copies, and what could be meanwhile for each launch.
   std::int64_t bytes_beside_products() const;
   void run(const Context& ctx, const ProductLabels& labels, void* memory) const;

@@ -42,8 +42,8 @@ Windows check_forward(const Context& ctx, const ConvolutionTensors& t, const Def
 enum class ForwardPath : std::uint8_t { small, taps, shared };
 
 ForwardPath choose_forward_path(const Context& ctx, const Windows& windows, const ConvolutionTensors& tensors) {
-  if (impl::suits_taps(ctx, windows, tensors)) return ForwardPath::taps;
-  return impl::suits_small(ctx, windows, tensors) ? ForwardPath::small : ForwardPath::shared;
+  if (impl::suits_small(ctx, windows, tensors)) return ForwardPath::small;
+  return impl::suits_taps(ctx, windows, tensors) ? ForwardPath::taps : ForwardPath::shared;
 }
 
 /// Whether the gradients that need the windows are sums over nothing.

@@ -5,6 +5,7 @@
 #include "core/exec/dispatch.hpp"
 #include "core/lanes/gpu_teams.hpp"
 #include "ops/convolution/deform_conv2d/deform_conv2d_kernels.hpp"
+#include "ops/convolution/deform_conv2d/taps_path.hpp"
 #include "ops/convolution/pixels.hpp"
 
 #include <cstdint>
@@ -15,6 +16,15 @@ namespace {
 /// Whether the element after the last along an axis of this extent would lie at the next one along another.
 bool follows(std::int64_t extent, std::int64_t stride, std::int64_t expected) {
   return extent == 1 || stride == expected;
+}
+
+/// What other paths take at least: pixel by pixel, where nothing is copied; tap by tap; and by the fused kernel, which
+/// waits for copies.
+double microseconds_of_others(const Context& ctx, const Windows& w, const ConvolutionTensors& t) {
+  constexpr std::int64_t few_channels = 8;
+  if (w.group_channels() < few_channels) return 6.0;
+  if (suits_taps(ctx, w, t)) return 10.0;
+  return t.x.type() == ElementType::f32 && ctx.math() == Math::tf32 ? 19.0 : 20.0;
 }
 
 }  // namespace
@@ -76,14 +86,9 @@ bool suits_small(const Context& ctx, const Windows& w, const ConvolutionTensors&
   if (t.x.type() == ElementType::f64 || !fits_pixels(w, t)) return false;
   const Tensor4 weight = tensor4(t.weight);
   if (!is_dense_by_taps(w, weight) && !is_dense_by_channels(w, weight)) return false;
-  // What other paths take at least, most of it for copies and few teams. Few channels are faster pixel by pixel.
-  const bool rounds_to_tf32 = t.x.type() == ElementType::f32 && ctx.math() == Math::tf32;
-  const double microseconds_of_others = rounds_to_tf32 ? 19.0 : 20.0;
-  constexpr std::int64_t few_channels = 16;
   constexpr std::size_t most_scratch_bytes = 46 << 10;
   const SmallForm form = SmallForm::of(w);
-  return w.group_channels() > few_channels && form.scratch_bytes(w) <= most_scratch_bytes &&
-         form.microseconds(w) <= microseconds_of_others;
+  return form.scratch_bytes(w) <= most_scratch_bytes && form.microseconds(w) <= microseconds_of_others(ctx, w, t);
 }
 
 void deform_conv2d_small(const Context& ctx, const Windows& windows, const ConvolutionTensors& t) {

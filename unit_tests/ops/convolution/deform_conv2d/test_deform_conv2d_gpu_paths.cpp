@@ -76,6 +76,9 @@ const std::vector<DeformConv2dCase> small{
     {.images = 1, .channels = 72, .out_channels = 9, .groups = 3, .deformable_groups = 6, .has_bias = false},
     {.images = 1, .channels = 72, .out_channels = 24, .groups = 3, .deformable_groups = 1},
     {.images = 1, .channels = 60, .out_channels = 24, .groups = 2, .deformable_groups = 3},
+    {.images = 1, .channels = 3, .height = 28, .width = 28, .out_channels = 32},
+    {.images = 2, .channels = 1, .out_channels = 5, .kernel = {5, 5}, .padding = {2, 2}},
+    {.images = 1, .channels = 16, .height = 14, .width = 14, .out_channels = 16, .deformable_groups = 2},
     {.images = 2, .channels = 160, .out_channels = 16, .kernel = {1, 1}, .padding = {0, 0}},
     {.images = 1, .channels = 20, .height = 9, .out_channels = 8, .kernel = {7, 5}, .padding = {3, 2}},
     {.images = 2,
@@ -144,7 +147,8 @@ TEST_P(DeformConv2dGpuPathsTest, other_calls_are_not_small) {
   std::vector<DeformConv2dCase> others{
       {.images = 1, .channels = 64, .height = 60, .width = 60, .out_channels = 64},
       {.images = 1, .channels = 512, .height = 7, .width = 7, .out_channels = 64},
-      {.images = 1, .channels = 16, .height = 14, .width = 14, .out_channels = 64},
+      {.images = 1, .channels = 64, .height = 14, .width = 14, .out_channels = 64, .groups = 64},
+      {.images = 4, .channels = 3, .height = 56, .width = 56, .out_channels = 64},
       {.images = 1, .channels = 64, .height = 14, .width = 14, .out_channels = 64, .deformable_groups = 64}};
   DeformConv2dCase strided{.channels = 32, .out_channels = 20};
   strided.layouts["weight"] = Layout::padded;
