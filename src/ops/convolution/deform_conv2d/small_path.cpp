@@ -13,8 +13,8 @@
 namespace portops::impl {
 namespace {
 
-/// Whether the element after the last along an axis of this extent would lie at the next one along another.
-bool follows(std::int64_t extent, std::int64_t stride, std::int64_t expected) {
+/// Whether an axis has the stride; that of a single element means nothing.
+bool has_stride(std::int64_t extent, std::int64_t stride, std::int64_t expected) {
   return extent == 1 || stride == expected;
 }
 
@@ -71,14 +71,15 @@ SmallForm SmallForm::of(const Windows& w) {
 }
 
 bool is_dense_by_taps(const Windows& w, const Tensor4& weight) {
-  return follows(w.group_channels(), weight.stride[1], 1) &&
-         follows(w.kernel_width, weight.stride[3], w.group_channels()) &&
-         follows(w.kernel_height, weight.stride[2], w.group_channels() * w.kernel_width);
+  return has_stride(w.group_channels(), weight.stride[1], 1) &&
+         has_stride(w.kernel_width, weight.stride[3], w.group_channels()) &&
+         has_stride(w.kernel_height, weight.stride[2], w.group_channels() * w.kernel_width);
 }
 
 bool is_dense_by_channels(const Windows& w, const Tensor4& weight) {
-  return follows(w.kernel_width, weight.stride[3], 1) && follows(w.kernel_height, weight.stride[2], w.kernel_width) &&
-         follows(w.group_channels(), weight.stride[1], w.taps());
+  return has_stride(w.kernel_width, weight.stride[3], 1) &&
+         has_stride(w.kernel_height, weight.stride[2], w.kernel_width) &&
+         has_stride(w.group_channels(), weight.stride[1], w.taps());
 }
 
 bool suits_small(const Context& ctx, const Windows& w, const ConvolutionTensors& t) {
