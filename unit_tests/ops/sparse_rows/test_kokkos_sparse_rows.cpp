@@ -43,7 +43,7 @@ class SparseProblem {
     merge_rows(ctx, rows_, values_, out_rows_, out_values_, count_, {.height = height});
     SparseSgdParams sgd;
     sgd.learning_rate = 0.5;
-    sparse_sgd(ctx, start_, rows_, values_, param_, sgd);
+    sparse_sgd(Context(ctx).deterministic(true), start_, rows_, values_, param_, sgd);
     SparseAdamParams adam = adam_params();
     adam.count = count_;
     sparse_adam(ctx, start_, out_rows_, out_values_, start_, start_, adam_param_, moment1_, moment2_, adam);
