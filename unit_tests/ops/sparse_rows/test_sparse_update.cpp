@@ -107,7 +107,7 @@ struct Update {
     const MergedReference merged(places, values);
     const double rounded = std::is_same_v<T, double> ? 1e-14 : 5e-7;
     const double summed = std::is_same_v<T, double> ? 1e-12 : 2e-6;
-    // In any order, each block of 32 rows or more is added to the table by itself, and rounded.
+    // In any order, each block of rows, 32 or more of up to 32 columns, is added to the table by itself, and rounded.
     const double additions = is_in_any_order() ? std::ceil(static_cast<double>(places.size()) / 32) + 1 : 0.0;
     for (auto& tensor : found) tensor.download();
     const std::int64_t height = from[0].extents()[0];

@@ -14,6 +14,23 @@ class DeformConv2dGpuPathsTest : public OnEveryBackend {};
 
 PORTOPS_ON_EVERY_BACKEND(DeformConv2dGpuPathsTest);
 
+/// That a path takes all cases on GPUs, but in f64, and that its results equal the reference.
+template <class Suits, class Path>
+void check_own_path(const Context& ctx, const std::vector<DeformConv2dCase>& all, const Suits& suits,
+                    const Path& path) {
+  for (const DeformConv2dCase& c : all) {
+    SCOPED_TRACE(c.to_string());
+    for_each_type([&]<class T>() {
+      DeformConv2dProblem<T> problem(ctx, c);
+      const bool takes = suits(ctx, windows_of(problem), tensors_of(problem));
+      EXPECT_EQ(takes, ctx.backend() == Backend::cuda && sizeof(T) <= 4);
+      if (!takes) return;
+      path(ctx, windows_of(problem), tensors_of(problem));
+      problem.expect("out", problem.expected_out(), DeformConv2dProblem<T>::default_tolerance);
+    });
+  }
+}
+
 /// Groups of few channels, of which a GPU's threads take packs tap by tap: two to four packs, in 16 bits one or two of
 /// eight, output channels that are words and that are none, pixels of several images, several deformable groups in a
 /// group and several groups in one.
@@ -40,16 +57,7 @@ TEST_P(DeformConv2dGpuPathsTest, groups_of_few_channels_are_taken_tap_by_tap_on_
   for (const Layout layout : all_layouts) {
     all.push_back(with_layout({.channels = 16, .out_channels = 16, .groups = 2}, layout));
   }
-  for (const DeformConv2dCase& c : all) {
-    for_each_type([&]<class T>() {
-      DeformConv2dProblem<T> problem(ctx, c);
-      const bool suits = impl::suits_taps(ctx, windows_of(problem), tensors_of(problem));
-      EXPECT_EQ(suits, ctx.backend() == Backend::cuda && sizeof(T) <= 4) << c.to_string();
-      if (!suits) return;
-      impl::deform_conv2d_by_taps(ctx, windows_of(problem), tensors_of(problem));
-      problem.expect("out", problem.expected_out(), DeformConv2dProblem<T>::default_tolerance);
-    });
-  }
+  check_own_path(ctx, all, impl::suits_taps, impl::deform_conv2d_by_taps);
 }
 
 TEST_P(DeformConv2dGpuPathsTest, other_groups_are_not_taken_tap_by_tap) {
@@ -97,17 +105,7 @@ TEST_P(DeformConv2dGpuPathsTest, small_calls_are_one_kernel_on_gpus) {
     c.layouts["weight"] = Layout::contiguous;
     all.push_back(c);
   }
-  for (const DeformConv2dCase& c : all) {
-    SCOPED_TRACE(c.to_string());
-    for_each_type([&]<class T>() {
-      DeformConv2dProblem<T> problem(ctx, c);
-      const bool suits = impl::suits_small(ctx, windows_of(problem), tensors_of(problem));
-      EXPECT_EQ(suits, ctx.backend() == Backend::cuda && sizeof(T) <= 4);
-      if (!suits) return;
-      impl::deform_conv2d_small(ctx, windows_of(problem), tensors_of(problem));
-      problem.expect("out", problem.expected_out(), DeformConv2dProblem<T>::default_tolerance);
-    });
-  }
+  check_own_path(ctx, all, impl::suits_small, impl::deform_conv2d_small);
 }
 
 /// To the bit what they are in planes.
