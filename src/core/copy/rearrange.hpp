@@ -3,10 +3,12 @@
 #pragma once
 
 #include "core/copy/rearrange_blocks.hpp"
+#include "core/copy/rearrange_few.hpp"
 #include "core/copy/rearrange_few_host.hpp"
 #include "core/copy/rearrange_host.hpp"
 #include "core/copy/rearrange_lines.hpp"
 #include "core/copy/rearrange_run.hpp"
+#include "core/copy/rearrange_short_rows.hpp"
 #include "core/copy/rearrange_tiles.hpp"
 #include "core/copy/rearrangement.hpp"
 #include "core/exec/launch.hpp"
@@ -24,6 +26,7 @@ template <Backend B, class From, class To>
 void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what) {
   if (what.size() == 0) return;
   if constexpr (B == Backend::cuda) {
+    if (RearrangeFew<From, To>::suits(what)) return launch_by_items<B>(ctx, label, RearrangeFew<From, To>(what));
     if constexpr (!std::is_same_v<From, To>) {
       using Run = RearrangeRun<From, To>;
       if (Run::suits(what)) return launch_by_items<B>(ctx, label, Run(what));
@@ -36,6 +39,8 @@ void rearrange(const Context& ctx, const std::string& label, const Rearrangement
       using NarrowBlocks = RearrangeBlocks<B, From, To, 2, side>;
       if (NarrowBlocks::suits(what)) return launch_by_teams<B>(ctx, label, NarrowBlocks(what));
     }
+    using ShortRows = RearrangeShortRows<B, From, To>;
+    if (ShortRows::suits(what)) return launch_by_teams<B>(ctx, label, ShortRows(what));
     using Lines = RearrangeLines<From, To>;
     if (Lines::suits(what)) return launch_by_teams<B>(ctx, label, Lines(what));
   } else if constexpr (std::is_same_v<From, To>) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/copy/rearrangement.hpp"
+#include "core/copy/copies.hpp"
 #include "core/exec/context.hpp"
 #include "core/reduce/reduce_plan.hpp"
 #include "core/types/tensor_ref.hpp"
@@ -19,8 +19,9 @@ template <Backend B, class T>
 struct ConvolutionKernels {
   /// Copies elements into another layout.
   static void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what);
-  /// Copies sums, which are f32 or f64, into elements of another layout, each rounded once.
-  static void rearrange_sums(const Context& ctx, const std::string& label, const Rearrangement& what);
+  static void copy(const Context& ctx, const std::string& label, const Copies& copies);
+  /// Copies sums, which are f32 or f64, into elements of other layouts, each rounded once.
+  static void copy_sums(const Context& ctx, const std::string& label, const Copies& copies);
   /// Zeros, up to a multiple of 16 bytes: see core/copy/zeros.hpp.
   static void zero(const Context& ctx, const std::string& label, void* data, std::size_t bytes);
   /// Adds sums to as many others or, where these are the first, writes them there.

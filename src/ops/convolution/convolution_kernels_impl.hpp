@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "core/copy/rearrange.hpp"
+#include "core/copy/copy_together.hpp"
 #include "core/copy/zeros.hpp"
 #include "core/exec/launch.hpp"
 #include "core/reduce/sum.hpp"
@@ -31,8 +31,13 @@ void ConvolutionKernels<B, T>::rearrange(const Context& ctx, const std::string& 
 }
 
 template <Backend B, class T>
-void ConvolutionKernels<B, T>::rearrange_sums(const Context& ctx, const std::string& label, const Rearrangement& what) {
-  impl::rearrange<B, Arithmetic<T>, T>(ctx, label, what);
+void ConvolutionKernels<B, T>::copy(const Context& ctx, const std::string& label, const Copies& copies) {
+  copy_together<B, T, T>(ctx, label, copies);
+}
+
+template <Backend B, class T>
+void ConvolutionKernels<B, T>::copy_sums(const Context& ctx, const std::string& label, const Copies& copies) {
+  copy_together<B, Arithmetic<T>, T>(ctx, label, copies);
 }
 
 template <Backend B, class T>

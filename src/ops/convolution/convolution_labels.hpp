@@ -15,7 +15,7 @@ struct ConvolutionLabels {
         fill("portops::" + op + "::fill"),
         bias(op + "::bias"),
         x("portops::" + op + "::x[channels_last]"),
-        weight("portops::" + op + "::weight[channels_last]"),
+        operands("portops::" + op + "::operands[channels_last]"),
         packed_weight("portops::" + op + "::weight[tiles]"),
         columns("portops::" + op + "::columns[im2col]"),
         out("portops::" + op + "::out[strided]"),
@@ -28,7 +28,7 @@ struct ConvolutionLabels {
   std::string workspace;
   std::string fill;
   MapLabels bias;
-  std::string x, weight;  ///< copies with the channels last
+  std::string x, operands;  ///< copies with the channels last, of x alone and of several operands
   std::string packed_weight;
   std::string columns;
   std::string out;

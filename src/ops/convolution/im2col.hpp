@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 // The portable path: columns in memory, a step of images at a time, and matrix products of src/blas.
 
@@ -56,28 +57,25 @@ struct Im2colArrays {
   }
 };
 
-/// Runs a call step by step with the kernels of one backend and element type.
-template <class Operator, Backend B, class T>
+/// A call's operands as the steps take them. What has to be copied for this is left to the caller.
 class Im2col {
  public:
-  Im2col(const Context& ctx, const Im2colArrays& arrays, void* memory, const TensorRef& weight)
+  Im2col(const Context& ctx, const Im2colArrays& arrays, void* memory, const TensorRef& weight, Copies& copies)
       : ctx_(ctx), arrays_(arrays), memory_(memory), weight_(weight.data()) {
     if (!arrays.weight) return;
     weight_ = arrays.weight.in(memory);
-    ConvolutionKernels<B, T>::rearrange(ctx, Operator::labels().weight,
-                                        to_channels_last(weight, 0, weight.extent(0), weight_));
+    copies.add(to_channels_last(weight, 0, weight.extent(0), weight_));
   }
 
   /// The step of `count` images from `first` on; x with its channels last.
   ImageStep step(const Windows& all, std::int64_t first, std::int64_t count, const TensorRef& x,
-                 const TensorRef& offset, const TensorRef& mask) const {
+                 const TensorRef& offset, const TensorRef& mask, Copies& copies) const {
     ImageStep step{.windows = all, .offset = tensor4(offset, first), .mask = tensor4(mask, first)};
     step.windows.images = count;
     step.columns = arrays_.columns.in(memory_);
     step.x = tensor4(x, first);
     if (arrays_.x) {
-      const Rearrangement copy = to_channels_last(x, first, count, arrays_.x.in(memory_));
-      ConvolutionKernels<B, T>::rearrange(ctx_, Operator::labels().x, copy);
+      copies.add(to_channels_last(x, first, count, arrays_.x.in(memory_)));
       const std::int64_t pixel = all.channels;
       step.x = {arrays_.x.in(memory_), {all.area() * pixel, 1, all.width * pixel, pixel}};
     }
@@ -129,9 +127,11 @@ void convolve_by_im2col(const Context& ctx, const Windows& windows, const Convol
   const Temporary memory(ctx, labels.workspace.c_str(), plan.layout.bytes());
   dispatch(ctx.backend(), type, [&]<Backend B, class T>() {
     using Shared = ConvolutionKernels<B, T>;
-    const Im2col<Operator, B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
+    Copies copies;
+    const Im2col im2col(ctx, plan.arrays, memory.data(), t.weight, copies);
     for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-      const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
+      const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask, copies);
+      Shared::copy(ctx, labels.operands, std::exchange(copies, {}));
       Operator::template Kernels<B, T>::columns(ctx, s);
       const Tensor4 out = plan.product(t.out, first, memory.data());
       if (t.bias) {

@@ -25,13 +25,12 @@ class WeightGrad {
     Cascade::carry(index + 1, levels<B, T>(ctx, label, windows, memory));
   }
 
-  /// Rounds the sums over all steps into `to`.
+  /// Adds up the sums over all steps, which then are to be rounded into `to`.
   template <Backend B, class T>
-  void finish(const Context& ctx, const std::string& add_label, const std::string& label, const Windows& windows,
-              std::int64_t steps, const TensorRef& to, void* memory) const {
-    const int total = Cascade::finish(steps, levels<B, T>(ctx, add_label, windows, memory));
-    ConvolutionKernels<B, T>::rearrange_sums(ctx, label,
-                                             from_channels_last(to, 0, windows.out_channels, sums(total, memory)));
+  Rearrangement finish(const Context& ctx, const std::string& label, const Windows& windows, std::int64_t steps,
+                       const TensorRef& to, void* memory) const {
+    const int total = Cascade::finish(steps, levels<B, T>(ctx, label, windows, memory));
+    return from_channels_last(to, 0, windows.out_channels, sums(total, memory));
   }
 
  private:
@@ -80,19 +79,20 @@ class OutGradRows {
 
   std::int64_t padding() const { return padding_; }
 
-  template <Backend B, class T>
-  TensorRef rows(const Context& ctx, const ConvolutionLabels& labels, const std::string& label, const Windows& windows,
-                 const TensorRef& out_grad, std::int64_t first, std::int64_t count, void* memory) const {
+  /// Those of `count` images from `first` on, once the copies are made.
+  TensorRef rows(const Context& ctx, const ConvolutionLabels& labels, const Windows& windows, const TensorRef& out_grad,
+                 std::int64_t first, std::int64_t count, void* memory, Copies& copies) const {
     const Matrices matrix(ctx, out_grad.type());
     const std::int64_t pixels = windows.pixels(), columns = windows.group_out_channels();
     if (!copy_) return matrix(tensor4(out_grad, first).data, count * pixels, columns, pixel_distance(out_grad));
-    auto* const data = static_cast<T*>(copy_.in(memory));
     const std::int64_t distance = windows.out_channels + padding_;
-    ConvolutionKernels<B, T>::rearrange(ctx, label, to_channels_last(out_grad, first, count, data, distance));
+    copies.add(to_channels_last(out_grad, first, count, copy_.in(memory), distance));
+    const TensorRef all = matrix(copy_.in(memory), count * pixels, columns + padding_, distance);
     if (padding_ > 0) {
-      fill_with_bias(ctx, labels, matrix(data + windows.out_channels, count * pixels, padding_, distance));
+      const Extents zeros{count * pixels, padding_};
+      fill_with_bias(ctx, labels, moved(all, windows.out_channels, zeros, all.strides()));
     }
-    return matrix(data, count * pixels, columns + padding_, distance);
+    return all;
   }
 
  private:

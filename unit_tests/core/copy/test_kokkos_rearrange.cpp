@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The portops authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/copy/rearrange.hpp"
+#include "core/copy/copy_together.hpp"
 #include "support/kokkos_support.hpp"
 #include "support/sanitized.hpp"
 
@@ -52,9 +52,10 @@ const std::vector<Lie> lies{{"columns fastest", false, 0},
 
 /// Batches, rows, height and width.
 constexpr std::int64_t shapes[][4] = {
-    {1, 1, 1, 1},     {2, 64, 8, 16}, {3, 66, 5, 10},  {2, 33, 3, 21},  {4, 300, 3, 3}, {2, 5, 1, 77},  {1, 16, 1, 16},
-    {2, 200, 1, 136}, {1, 3, 40, 50}, {1, 4100, 1, 1}, {2, 25, 9, 19},  {2, 131, 5, 6}, {2, 97, 25, 3}, {2, 17, 1, 129},
-    {2, 2, 1, 5000},  {1, 4, 3, 300}, {2, 300, 1, 3},  {1, 5000, 1, 2}, {3, 129, 1, 4}};
+    {1, 1, 1, 1},   {2, 64, 8, 16},   {3, 66, 5, 10},  {2, 33, 3, 21},  {4, 300, 3, 3}, {2, 5, 1, 77},
+    {1, 16, 1, 16}, {2, 200, 1, 136}, {1, 3, 40, 50},  {1, 4100, 1, 1}, {2, 25, 9, 19}, {2, 131, 5, 6},
+    {2, 97, 25, 3}, {2, 17, 1, 129},  {2, 2, 1, 5000}, {1, 4, 3, 300},  {2, 300, 1, 3}, {1, 5000, 1, 2},
+    {3, 129, 1, 4}, {3, 1000, 1, 9},  {2, 16, 5, 5}};
 
 /// run(space, what) rearranges.
 template <class Space, class From, class To, class Run>
@@ -120,6 +121,107 @@ void check_all() {
   });
 }
 
+/// The kernel of GPUs for few elements, on the host.
+template <class From, class To>
+void check_few() {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  check_all_with<Host, From, To>([](const Host&, const Rearrangement& what) {
+    const impl::RearrangeFew<From, To> kernel(what);
+    for (std::int64_t item = 0; item < kernel.items(); ++item) kernel(item);
+  });
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+/// A kernel of GPUs, of all that it suits, few elements too.
+template <class Kernel, class From, class To>
+void check_kernel() {
+  constexpr Backend B = Backend::cuda;
+  check_all_with<Kokkos::Cuda, From, To>([](const Kokkos::Cuda& space, const Rearrangement& what) {
+    if constexpr (requires { Kernel::suits(what); }) {
+      if (!Kernel::suits(what)) return impl::rearrange<B, From, To>(space, "test", what);
+    }
+    if constexpr (requires { &Kernel::teams; }) {
+      impl::launch_by_teams<B>(space, "test", Kernel(what));
+    } else {
+      impl::launch_by_items<B>(space, "test", Kernel(what));
+    }
+  });
+}
+
+template <class From, class To>
+void check_kernels() {
+  constexpr Backend B = Backend::cuda;
+  constexpr bool are_halves = sizeof(From) == 2 && sizeof(To) == 2;
+  constexpr int side = are_halves ? 8 : 4;
+  check_kernel<impl::RearrangeBlocks<B, From, To, side, side>, From, To>();
+  if constexpr (are_halves) check_kernel<impl::RearrangeBlocks<B, From, To, 2, side>, From, To>();
+  check_kernel<impl::RearrangeShortRows<B, From, To>, From, To>();
+  check_kernel<impl::RearrangeLines<From, To>, From, To>();
+  check_kernel<impl::RearrangeTiles<B, From, To>, From, To>();
+  if constexpr (!std::is_same_v<From, To>) check_kernel<impl::RearrangeRun<From, To>, From, To>();
+}
+#endif
+
+/// Copies in a call's memory, each into its own part of another one, and zeros behind them.
+template <class Space, class From, class To>
+void check_together(std::int64_t scale) {
+  constexpr Backend B = ExecutionSpaceAdapter<Space>::backend;
+  constexpr std::int64_t extents[][3] = {{1, 16, 49}, {3, 5, 9}, {2, 8, 33}, {4, 12, 16}};
+  struct Part {
+    std::int64_t begin, batches, rows, columns;
+  };
+  for (std::size_t count = 0; count <= impl::Copies::most; ++count) {
+    for (const bool has_zeros : {false, true}) {
+      SCOPED_TRACE(std::to_string(count) + (has_zeros ? " copies and zeros" : " copies"));
+      std::vector<Part> parts;
+      std::int64_t size = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto& [batches, rows, columns] = extents[i];
+        parts.push_back({size, batches * scale, rows, columns});
+        // Each begins where packs may.
+        size += (batches * scale * rows * columns + 15) / 16 * 16;
+      }
+      constexpr std::int64_t zeros = 160;
+      const Kokkos::View<From*, Space> source("source", size);
+      const Kokkos::View<To*, Space> target("target", size + 2 * zeros);
+      const auto host_source = Kokkos::create_mirror_view(source);
+      const auto host_target = Kokkos::create_mirror_view(target);
+      constexpr float untouched = -77.0f;
+      for (std::size_t i = 0; i < host_source.size(); ++i) host_source(i) = From(pattern(static_cast<std::int64_t>(i)));
+      for (std::size_t i = 0; i < host_target.size(); ++i) host_target(i) = To(untouched);
+      Kokkos::deep_copy(source, host_source);
+      Kokkos::deep_copy(target, host_target);
+      std::vector<float> expected(host_target.size(), untouched);
+      impl::Copies copies;
+      for (const Part& part : parts) {
+        const std::int64_t batch = part.rows * part.columns;
+        copies.add({part.batches,
+                    part.rows,
+                    1,
+                    part.columns,
+                    {source.data() + part.begin, batch, part.columns, batch, 1},
+                    {target.data() + part.begin, batch, 1, batch, part.rows}});
+        for (std::int64_t i = 0; i < part.batches * batch; ++i) {
+          const std::int64_t b = i / batch, row = i % batch / part.columns, column = i % part.columns;
+          expected[static_cast<std::size_t>(part.begin + b * batch + column * part.rows + row)] =
+              static_cast<float>(To(static_cast<float>(host_source(static_cast<std::size_t>(part.begin + i)))));
+        }
+      }
+      if (has_zeros) copies.add_zeros(target.data() + size, zeros * sizeof(To));
+      for (std::int64_t i = 0; has_zeros && i < zeros; ++i) expected[static_cast<std::size_t>(size + i)] = 0;
+      copies.add({0, 3, 1, 5, {source.data(), 15, 5, 15, 1}, {target.data(), 15, 1, 15, 3}});  // nothing
+      EXPECT_EQ(copies.count(), count + (has_zeros ? 1 : 0));
+      const Space space;
+      impl::copy_together<B, From, To>(space, "test", copies);
+      space.fence();
+      Kokkos::deep_copy(host_target, target);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(static_cast<float>(host_target(i)), expected[i]) << "element " << i;
+      }
+    }
+  }
+}
+
 /// The kernel of GPUs for lines, on the host: the threads of each team one after the other, up to its barrier and then
 /// behind it. Of any number of rows and columns, as it is right for all.
 template <class From, class To>
@@ -148,6 +250,34 @@ TYPED_TEST(RearrangeTest, copies_between_all_layouts) {
 TYPED_TEST(RearrangeTest, rounds_where_types_differ) {
   check_all<TypeParam, float, f16>();
   check_all<TypeParam, float, bf16>();
+}
+
+TYPED_TEST(RearrangeTest, copies_together) {
+  check_together<TypeParam, double, double>(1);
+  check_together<TypeParam, float, float>(1);
+  check_together<TypeParam, f16, f16>(1);
+  check_together<TypeParam, float, bf16>(1);
+}
+
+TYPED_TEST(RearrangeTest, copies_together_what_is_much) {
+  if (is_sanitized()) return;
+  check_together<TypeParam, float, float>(1200);
+  check_together<TypeParam, float, f16>(1200);
+}
+
+#if defined(KOKKOS_ENABLE_CUDA)
+TEST(RearrangeKernelsTest, copies_between_all_layouts) {
+  check_kernels<double, double>();
+  check_kernels<float, float>();
+  check_kernels<f16, f16>();
+  check_kernels<float, bf16>();
+}
+#endif
+
+TEST(RearrangeFewTest, copies_between_all_layouts_as_on_gpus) {
+  check_few<double, double>();
+  check_few<f16, f16>();
+  check_few<float, bf16>();
 }
 
 TEST(RearrangeLinesTest, copies_between_all_layouts_as_on_gpus) {

@@ -16,6 +16,7 @@
 #include "ops/convolution/weight_grad.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -157,29 +158,34 @@ WeightGradPath choose_weight_grad_path(const Context& ctx, const Windows& window
 
 void weight_grad_by_columns(const Context& ctx, const Windows& windows, const TensorRef& x, const TensorRef& out_grad,
                             const TensorRef& weight_grad) {
-  static const std::string out_grad_label = "portops::conv2d_grad::out_grad[channels_last]";
+  static const std::string operands_label = "portops::conv2d_grad::operands[channels_last]";
   static const std::string add_label = "portops::conv2d_grad::add[weight_grad]";
   static const std::string label = "portops::conv2d_grad::weight_grad[strided]";
   const WeightGradMemory plan(ctx, windows, x, out_grad, weight_grad);
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Matrices matrix(ctx, x.type());
   dispatch(ctx.backend(), x.type(), [&]<Backend B, class T>() {
-    const Im2col<Conv2dConvolution, B, T> im2col(ctx, plan.arrays, memory.data(), weight_grad);
+    using Shared = ConvolutionKernels<B, T>;
+    Copies copies;
+    const Im2col im2col(ctx, plan.arrays, memory.data(), weight_grad, copies);
     for_steps(windows.images, plan.step, [&](std::int64_t first, std::int64_t count) {
+      const TensorRef grads =
+          plan.out_grad.rows(ctx, Conv2dConvolution::labels(), windows, out_grad, first, count, memory.data(), copies);
       TensorRef columns;
       if (holds_windows(windows, x)) {
         columns = matrix(tensor4(x, first).data, count * windows.pixels(), windows.group_channels(), pixel_distance(x));
+        Shared::copy(ctx, operands_label, std::exchange(copies, {}));
       } else {
-        const ImageStep s = im2col.step(windows, first, count, x, {}, {});
+        const ImageStep s = im2col.step(windows, first, count, x, {}, {}, copies);
+        Shared::copy(ctx, operands_label, std::exchange(copies, {}));
         Conv2dKernels<B, T>::columns(ctx, s);
         columns = matrix(s.columns, count * windows.pixels(), windows.group_column(), windows.column());
       }
-      const TensorRef grads = plan.out_grad.rows<B, T>(ctx, Conv2dConvolution::labels(), out_grad_label, windows,
-                                                       out_grad, first, count, memory.data());
       plan.weight_grad.add<B, T>(ctx, add_label, windows, first / plan.step, grads, columns, memory.data(),
                                  im2col.workspace());
     });
-    plan.weight_grad.finish<B, T>(ctx, add_label, label, windows, plan.steps, weight_grad, memory.data());
+    copies.add(plan.weight_grad.finish<B, T>(ctx, add_label, windows, plan.steps, weight_grad, memory.data()));
+    Shared::copy_sums(ctx, label, copies);
   });
 }
 

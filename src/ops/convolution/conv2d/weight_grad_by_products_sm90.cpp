@@ -239,8 +239,10 @@ void by_gemm(const Context& ctx, const Windows& windows, const TensorRef& x, con
   const Temporary memory(ctx, "portops::conv2d_grad::workspace", plan.layout.bytes());
   const Tensor4 x_pixels = tensor4(plan.x.copied_to(ctx, copy_names().x, memory.data()));
   auto* const sums = static_cast<float*>(plan.sums.in(memory.data()));
-  const TensorRef grads = plan.out_grad.rows<Backend::cuda, float>(
-      ctx, Conv2dConvolution::labels(), copy_names().out_grad, windows, out_grad, 0, windows.images, memory.data());
+  Copies copies;
+  const TensorRef grads =
+      plan.out_grad.rows(ctx, Conv2dConvolution::labels(), windows, out_grad, 0, windows.images, memory.data(), copies);
+  ConvolutionKernels<Backend::cuda, float>::copy(ctx, copy_names().out_grad, copies);
   const WindowGemmOperands operands{.x = static_cast<const float*>(x_pixels.data),
                                     .x_strides = in_units(x_pixels, unit_of(x.type())),
                                     .out_grad = static_cast<const float*>(grads.data()),

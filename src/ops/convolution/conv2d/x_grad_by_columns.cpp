@@ -78,8 +78,10 @@ void conv2d_x_grad_by_columns(const Context& ctx, const Windows& windows, const 
     }
     strided_copy(ctx, copy_labels, make_copy_plan(weight, plan.weight_in(memory.data(), weight)));
     for_steps(windows.images, plan.step, [&](std::int64_t first, std::int64_t count) {
-      const TensorRef grads = plan.out_grad.rows<B, T>(ctx, Conv2dConvolution::labels(), out_grad_label, windows,
-                                                       out_grad, first, count, memory.data());
+      Copies copies;
+      const TensorRef grads =
+          plan.out_grad.rows(ctx, Conv2dConvolution::labels(), windows, out_grad, first, count, memory.data(), copies);
+      ConvolutionKernels<B, T>::copy(ctx, out_grad_label, copies);
       blas::gemm(of_products(ctx), blas::Transpose::no, blas::Transpose::no, 1.0, grads,
                  matrix(weight_copy, m, row, row), 0.0, sums(columns, count * windows.pixels(), row, row), {},
                  gemm_workspace);

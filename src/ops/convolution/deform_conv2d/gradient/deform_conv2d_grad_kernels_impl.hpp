@@ -109,11 +109,20 @@ bool DeformConv2dGradKernels<B, T>::can_make_columns([[maybe_unused]] const Imag
 }
 
 template <Backend B, class T>
+bool DeformConv2dGradKernels<B, T>::adds_to_x_grad(const Context& ctx) {
+  return B != Backend::cuda || !ctx.deterministic();
+}
+
+template <Backend B, class T>
+std::size_t DeformConv2dGradKernels<B, T>::x_grad_bytes(const Windows& windows) {
+  return sizeof(Arithmetic<T>) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
+}
+
+template <Backend B, class T>
 void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const ImageStep& step,
                                                  const ImageStepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";
   static const std::string products_label = "portops::deform_conv2d_grad::products[blocks]";
-  static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
   using A = Arithmetic<T>;
   const Windows& windows = step.windows;
   const SamplerOf<T> sampler(windows, step.offset, step.mask, Edge::of_gradients);
@@ -127,18 +136,12 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
     launch_by_items<B>(ctx, products_label,
                        ProductsOfBlocks<B, T>(windows, sampler, targets, products, memory.blocks_of_channels));
   };
-  const std::size_t x_grad_bytes =
-      sizeof(A) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
-  const auto zero_x_grad = [&] {
-    if (targets.x_grad != nullptr) zero<B>(ctx, zero_label, targets.x_grad, x_grad_bytes);
-  };
   with_channel_packs<B, T, A>(step, [&]<int N>() {
     if constexpr (B == Backend::cuda) {
       if (targets.x_grad != nullptr && ctx.deterministic()) {
         gather_x_grad<T, N>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
         targets.x_grad = nullptr;
       }
-      zero_x_grad();
       if (targets.x_grad == nullptr && !targets.wants_products() && !grads.makes_columns) return;
       if constexpr (sizeof(T) <= 4) {
         static const std::string tiles_label = "portops::deform_conv2d_grad::columns[tiles]";
@@ -152,7 +155,6 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
       launch_by_teams<B>(ctx, label,
                          ColumnsGrad<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets));
     } else {
-      zero_x_grad();
       launch_by_items<B>(
           ctx, label,
           ColumnsGradHost<B, T, N>(windows, sampler, x, pixel_strides(step.x), column_grads, targets, products));

@@ -7,6 +7,7 @@
 #include "ops/convolution/weight_grad.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace portops::impl {
 namespace {
@@ -54,20 +55,24 @@ struct BackwardMemory {
 
 template <Backend B, class T>
 void run_backward(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t, std::int64_t step) {
-  static const std::string out_grad_label = "portops::deform_conv2d_grad::out_grad[channels_last]";
+  static const std::string operands_label = "portops::deform_conv2d_grad::operands[channels_last]";
   static const std::string add_label = "portops::deform_conv2d_grad::add[weight_grad]";
-  static const std::string x_grad_label = "portops::deform_conv2d_grad::x_grad[strided]";
-  static const std::string weight_grad_label = "portops::deform_conv2d_grad::weight_grad[strided]";
+  static const std::string results_label = "portops::deform_conv2d_grad::results[strided]";
   const BackwardMemory plan(ctx, windows, t, step);
   const Temporary memory(ctx, "portops::deform_conv2d_grad::workspace", plan.layout.bytes());
-  const Im2col<DeformConv2dConvolution, B, T> im2col(ctx, plan.arrays, memory.data(), t.weight);
+  Copies operands, results;
+  const Im2col im2col(ctx, plan.arrays, memory.data(), t.weight, operands);
   const Matrices matrix(ctx, t.x.type());
   const std::int64_t m = windows.group_out_channels(), k = windows.group_column();
+  using Shared = ConvolutionKernels<B, T>;
   using GradKernels = DeformConv2dGradKernels<B, T>;
   for_steps(windows.images, step, [&](std::int64_t first, std::int64_t count) {
-    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask);
-    const TensorRef grads = plan.out_grad.rows<B, T>(ctx, DeformConv2dConvolution::labels(), out_grad_label, windows,
-                                                     t.out_grad, first, count, memory.data());
+    const ImageStep s = im2col.step(windows, first, count, t.x, t.offset, t.mask, operands);
+    const TensorRef grads = plan.out_grad.rows(ctx, DeformConv2dConvolution::labels(), windows, t.out_grad, first,
+                                               count, memory.data(), operands);
+    void* const x_grad_sums = plan.x_grad ? plan.x_grad.in(memory.data()) : tensor4(t.x_grad, first).data;
+    if (GradKernels::adds_to_x_grad(ctx)) operands.add_zeros(x_grad_sums, GradKernels::x_grad_bytes(s.windows));
+    Shared::copy(ctx, operands_label, std::exchange(operands, {}));
     const TensorRef columns = matrix(s.columns, count * windows.pixels(), k, windows.column());
     const auto add_to_weight_grad = [&] {
       plan.weight_grad.add<B, T>(ctx, add_label, windows, first / step, grads, columns, memory.data(),
@@ -82,20 +87,20 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     if (!wants_columns_grad(t)) return;
     blas::gemm(of_products(ctx), blas::Transpose::no, blas::Transpose::no, 1.0, grads, matrix(im2col.weight(), m, k, k),
                0.0, columns, blas::Batch{windows.groups, m, m * k, k}, im2col.workspace());
-    void* const x_grad_sums = plan.x_grad ? plan.x_grad.in(memory.data()) : tensor4(t.x_grad, first).data;
     GradKernels::columns_grad(ctx, s,
                               {x_grad_sums, tensor4(t.offset_grad, first), tensor4(t.mask_grad, first),
                                plan.columns_grad.in(memory.data()), makes_columns});
     if (makes_columns) add_to_weight_grad();
-    if (plan.x_grad) {
-      ConvolutionKernels<B, T>::rearrange_sums(ctx, x_grad_label,
-                                               from_channels_last(t.x_grad, first, count, x_grad_sums));
-    }
+    if (!plan.x_grad) return;
+    results.add(from_channels_last(t.x_grad, first, count, x_grad_sums));
+    // The next step takes its memory; those of the last one go with the sums of weight_grad.
+    if (first + count < windows.images) Shared::copy_sums(ctx, results_label, std::exchange(results, {}));
   });
   if (t.weight_grad) {
-    plan.weight_grad.finish<B, T>(ctx, add_label, weight_grad_label, windows, steps_of(windows.images, step),
-                                  t.weight_grad, memory.data());
+    results.add(plan.weight_grad.finish<B, T>(ctx, add_label, windows, steps_of(windows.images, step), t.weight_grad,
+                                              memory.data()));
   }
+  Shared::copy_sums(ctx, results_label, results);
 }
 
 }  // namespace

@@ -72,9 +72,7 @@ bool suits_taps_grad(const Context& ctx, const Windows& w, const DeformConv2dGra
 }
 
 void deform_conv2d_grad_by_taps(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
-  static const std::string x_label = "portops::deform_conv2d_grad::x[channels_last]";
-  static const std::string out_grad_label = "portops::deform_conv2d_grad::out_grad[channels_last]";
-  static const std::string zero_label = "portops::deform_conv2d_grad::zeros";
+  static const std::string operands_label = "portops::deform_conv2d_grad::operands[channels_last]";
   static const std::string x_grad_label = "portops::deform_conv2d_grad::x_grad[strided]";
   const TapsGradMemory memory_plan(windows, t);
   const TapsGradPlan& plan = memory_plan.plan;
@@ -94,13 +92,14 @@ void deform_conv2d_grad_by_taps(const Context& ctx, const Windows& windows, cons
   dispatch(ctx.backend(), t.x.type(), [&]<Backend B, class T>() {
     using Shared = ConvolutionKernels<B, T>;
     using Kernels = DeformConv2dGradKernels<B, T>;
+    Copies copies;
     ImageStep step{.windows = windows, .offset = tensor4(t.offset), .mask = tensor4(t.mask), .x = packs_of(t.x)};
     if (memory_plan.x) {
       step.x = packs_in(memory_plan.x);
       if (plan.has_padding()) {
         Kernels::pack_channels(ctx, plan, windows, tensor4(t.x), step.x.data);
       } else {
-        Shared::rearrange(ctx, x_label, to_channels_last(t.x, 0, windows.images, step.x.data));
+        copies.add(to_channels_last(t.x, 0, windows.images, step.x.data));
       }
     }
     TapsGradTensors tensors{.weight = tensor4(t.weight),
@@ -113,22 +112,25 @@ void deform_conv2d_grad_by_taps(const Context& ctx, const Windows& windows, cons
                             .weight_sums = memory_plan.weight_sums.in(memory)};
     if (memory_plan.out_grad) {
       const TensorRef rows = copy_with_channels_last(t.out_grad, memory_plan.out_grad.in(memory), windows.out_channels);
-      Shared::rearrange(ctx, out_grad_label, to_channels_last(t.out_grad, 0, windows.images, rows.data()));
+      copies.add(to_channels_last(t.out_grad, 0, windows.images, rows.data()));
       tensors.out_grad = tensor4(rows);
     }
     if (memory_plan.x_grad) {
       tensors.x_grad = packs_in(memory_plan.x_grad);
       const std::int64_t sums = windows.images * windows.area() * plan.padded_channels;
-      Shared::zero(ctx, zero_label, tensors.x_grad.data, sizeof(Arithmetic<T>) * static_cast<std::size_t>(sums));
+      copies.add_zeros(tensors.x_grad.data, sizeof(Arithmetic<T>) * static_cast<std::size_t>(sums));
     } else {
       fill_with_bias(ctx, labels, t.x_grad);
     }
+    Shared::copy(ctx, operands_label, copies);
     Kernels::taps_grad(ctx, plan, step, tensors);
     if (!memory_plan.x_grad) return;
     if (plan.has_padding()) {
       Kernels::unpack_channels(ctx, plan, windows, tensors.x_grad.data, tensor4(t.x_grad));
     } else {
-      Shared::rearrange_sums(ctx, x_grad_label, from_channels_last(t.x_grad, 0, windows.images, tensors.x_grad.data));
+      Copies results;
+      results.add(from_channels_last(t.x_grad, 0, windows.images, tensors.x_grad.data));
+      Shared::copy_sums(ctx, x_grad_label, results);
     }
   });
 }
