@@ -21,9 +21,9 @@ class RearrangeFew {
  public:
   static constexpr int blocks = 0;
 
-  /// Whether there are no more items than that.
+  /// Whether it takes no longer than so many items whose elements are fetched once.
   static bool suits(const Rearrangement& what, std::int64_t most_items = std::int64_t{1} << 17) {
-    return what.size() <= most_items * pack && RearrangeFew(what).items() <= most_items;
+    return what.size() <= most_items * pack && RearrangeFew(what).cost() <= most_items;
   }
 
   /// Of fewer than 2^31 elements.
@@ -51,6 +51,16 @@ class RearrangeFew {
   }
 
   std::int64_t items() const { return items_; }
+  /// Of all items. What is fetched beside an element serves only threads of the same team.
+  std::int64_t cost() const {
+    constexpr std::int64_t team = 256, fetched_again = 4;
+    std::int64_t between = 1;  // items from an element of an axis to the next
+    for (int i = axes - 1; i >= 0 && next_ != 1; --i) {
+      if (axis_[i].from == 1 && axis_[i].extent > 1) return between > team ? fetched_again * items_ : items_;
+      between *= axis_[i].extent;
+    }
+    return items_;
+  }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     let_next_kernel_start();

@@ -31,7 +31,7 @@ constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
 constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
 /// A slot of a walk down that writes, and reads no more than an element a row, has so many rows where there are enough
 /// for all teams at once: rows that take so little time that what comes before them would take longer.
-constexpr int least_written_rows_per_slot = 16;
+constexpr int least_written_rows_per_slot(const TileShape& shape) { return shape.pack == 8 ? 8 : 16; }
 /// A walk down has fewer slots where each would have fewer rows than this.
 constexpr int rows_worth_a_slot = 8;
 /// A host's tiles are made wider where so many remain.
@@ -354,7 +354,7 @@ std::int64_t rows_per_slot(const TilePlan& plan, const Loop& loop, const TileSha
   }
   if (plan.walk != Walk::none && !sums(loop) && !reads_packs(plan, loop)) {
     const std::int64_t rows_at_once = plan.rows * tiles_of_all_rows / (gpu_teams_at_once * plan.slots);
-    least = std::clamp<std::int64_t>(rows_at_once, least, least_written_rows_per_slot);
+    least = std::clamp<std::int64_t>(rows_at_once, least, least_written_rows_per_slot(shape));
   }
   const std::int64_t wanted = ceil_div(plan.rows * tiles_of_all_rows, wanted_tiles(plan, shape) * plan.slots);
   return std::clamp<std::int64_t>(wanted, least, most_rows_per_slot);

@@ -24,8 +24,8 @@ constexpr std::int64_t wanted_teams(Direction direction) {
 /// teams begins and ends with as much that is no sum.
 constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
 /// Reductions whose walks down have no more terms are not cut into parts, however few their teams: a second kernel,
-/// which joins parts, takes as long. Along, where a thread waits for the packs of a batch at once, it may wait so
-/// often.
+/// which joins parts, takes as long. Along, where a thread waits for the packs of a batch at once, it may wait so often
+/// for a result, and for a run of one that is cut.
 constexpr std::int64_t longest_uncut_chain = 24, longest_uncut_batches = 2;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
@@ -103,10 +103,9 @@ void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
   const int few_lanes = from_scratch ? 4 : 8;
   plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
-  // A team a row where rows are few: of long ones, and of those for whose batches the lanes of a warp would wait more
+  // A team a row where rows are few: of long ones, and of single ones for which the lanes of a warp would wait more
   // than once.
-  const bool is_long = packs >= batch * reduce_along_threads;
-  const bool waits = packs >= reduce_along_threads / 2 && plan.runs * packs > batch * warp;
+  const bool is_long = packs >= batch * reduce_along_threads, waits = plan.runs == 1 && packs > batch * warp;
   if (is_long ? plan.kept * warp < enough_threads : waits && plan.kept <= gpu_teams_at_once) {
     plan.lanes = reduce_along_threads;
   }
@@ -121,10 +120,11 @@ void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
   const std::int64_t step = plan.lanes * plan.pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
   const std::int64_t terms = plan.runs * steps_of_run * step;
-  const bool is_whole =
-      from_scratch || plan.runs * ceil_div(steps_of_run, std::int64_t{batch}) <= longest_uncut_batches;
+  const std::int64_t batches_of_run = ceil_div(steps_of_run, std::int64_t{batch});
+  const bool is_whole = from_scratch || plan.runs * batches_of_run <= longest_uncut_batches;
   const std::int64_t part = is_whole ? terms : terms_of_part(terms, step, ceil_div(plan.kept, groups), plan.direction);
-  const std::int64_t steps = ceil_div(part, step);
+  std::int64_t steps = ceil_div(part, step);
+  if (batches_of_run <= longest_uncut_batches) steps = std::max(steps, steps_of_run);
   plan.part_columns = std::min(steps, steps_of_run) * step;
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
   plan.part_runs = std::clamp<std::int64_t>(steps / steps_of_run, 1, plan.runs);
