@@ -11,11 +11,11 @@
 
 namespace portops::impl {
 
-/// What a call copies into other layouts, and memory that it sets to zero: none has a part in common with what is
-/// written for another one, so that a GPU can do all at once (copy_together.hpp). Nothing here knows Kokkos.
+/// What a call copies into other layouts, and memory that it sets to zero. Nothing of what one of them writes is read
+/// or written by another, so that a GPU can do all at once (copy_together.hpp). Nothing here knows Kokkos.
 class Copies {
  public:
-  static constexpr int most = 4;
+  static constexpr int most = 3;
 
   struct ZeroBytes {
     void* data = nullptr;
@@ -29,7 +29,9 @@ class Copies {
   }
   /// As zero() in zeros.hpp. Nothing is done for no data.
   void add_zeros(void* data, std::size_t bytes) {
-    if (data != nullptr && bytes > 0) zeros_ = {data, bytes};
+    if (data == nullptr || bytes == 0) return;
+    assert(zeros_.bytes == 0);
+    zeros_ = {data, bytes};
   }
 
   std::size_t count() const { return count_ + (zeros_.bytes > 0 ? 1 : 0); }

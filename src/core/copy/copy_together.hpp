@@ -7,7 +7,6 @@
 #include "core/copy/zeros.hpp"
 #include "core/exec/cuda/kernel_order.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -19,14 +18,15 @@ class CopyTogether {
  public:
   static constexpr int blocks = 0;
 
-  /// Whether there is more than one, and all are so few items that they take no longer than the launches saved.
+  /// Whether there is more than one, and all together cost no more than the launches saved.
   static bool suits(const Copies& copies) {
-    constexpr std::int64_t most_items = std::int64_t{1} << 19;
-    constexpr std::size_t most_zero_bytes = most_items * gpu_pack_bytes;
-    const auto are_few = [](const Rearrangement& what) { return RearrangeFew<From, To>::suits(what, most_items); };
-    return copies.count() > 1 && copies.zeros().bytes <= most_zero_bytes &&
-           std::all_of(copies.copies().begin(), copies.copies().end(), are_few) &&
-           CopyTogether(copies).items() <= most_items;
+    constexpr std::int64_t most = std::int64_t{1} << 19;
+    std::int64_t cost = Zeros<Backend::cuda>{nullptr, copies.zeros().bytes}.items();
+    for (const Rearrangement& what : copies.copies()) {
+      if (!RearrangeFew<From, To>::suits(what, most)) return false;
+      cost += RearrangeFew<From, To>(what).cost();
+    }
+    return copies.count() > 1 && cost <= most;
   }
 
   explicit CopyTogether(const Copies& copies) : CopyTogether(copies, std::make_index_sequence<Copies::most>()) {}

@@ -14,14 +14,14 @@
 namespace portops::impl {
 
 /// Rearranges few elements on a GPU. An item is a pack of neighbours in `to`, or an element where it has none: it is
-/// read one by one from wherever it lies, and what is fetched beside an element stays in a cache until other threads
-/// need it. There is one wait, and little code: a kernel's instructions come from memory too.
+/// read one by one from wherever it lies, and what is fetched beside an element stays in a cache until other threads of
+/// the team need it. There is one wait, and little code: a kernel's instructions come from memory too.
 template <class From, class To>
 class RearrangeFew {
  public:
   static constexpr int blocks = 0;
 
-  /// Whether it takes no longer than so many items whose elements are fetched once.
+  /// Whether its cost is no more than that.
   static bool suits(const Rearrangement& what, std::int64_t most_items = std::int64_t{1} << 17) {
     return what.size() <= most_items * pack && RearrangeFew(what).cost() <= most_items;
   }
@@ -34,8 +34,8 @@ class RearrangeFew {
                                  {what.height, what.from.y, what.to.y},
                                  {what.width, what.from.x, what.to.x}}};
     // The neighbours in `to` come last, and axes of one element first.
-    std::stable_sort(axis.begin(), axis.end(),
-                     [](const Axis& a, const Axis& b) { return b.extent > 1 && (a.extent == 1 || a.to > b.to); });
+    std::sort(axis.begin(), axis.end(),
+              [](const Axis& a, const Axis& b) { return b.extent > 1 && (a.extent == 1 || a.to > b.to); });
     const auto is_whole = [](std::int64_t elements) { return elements % pack == 0; };
     Axis& last = axis.back();
     has_packs_ = last.to == 1 && is_whole(last.extent) && reinterpret_cast<std::uintptr_t>(to_) % gpu_pack_bytes == 0 &&
@@ -51,7 +51,8 @@ class RearrangeFew {
   }
 
   std::int64_t items() const { return items_; }
-  /// Of all items. What is fetched beside an element serves only threads of the same team.
+  /// The items, counted several times where threads of other teams need what is fetched beside an element, and fetch it
+  /// again.
   std::int64_t cost() const {
     constexpr std::int64_t team = 256, fetched_again = 4;
     std::int64_t between = 1;  // items from an element of an axis to the next

@@ -75,6 +75,7 @@ class RearrangeShortRows {
   static constexpr int from_pack = gpu_pack_bytes / static_cast<int>(sizeof(From));
   static constexpr int to_pack = gpu_pack_bytes / static_cast<int>(sizeof(To));
   static constexpr int common_pack = std::max(from_pack, to_pack);
+  static_assert(sizeof(To) <= sizeof(From), "packs of `from` are stored to scratch that is aligned to 16 bytes");
   static constexpr int longest_row = 63;
   /// Of a tile, with the rows that fill up its last pack.
   static constexpr int elements = 16 * threads;

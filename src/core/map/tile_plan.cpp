@@ -30,7 +30,8 @@ constexpr int least_rows_per_slot(const TileShape& shape) { return shape.most_th
 constexpr int least_final_tiles = 256, most_final_rows_per_slot = 32;
 constexpr int least_summed_rows_per_slot = 8, least_summing_tiles = 512;
 /// A slot of a walk down that writes, and reads no more than an element a row, has so many rows where there are enough
-/// for all teams at once: rows that take so little time that what comes before them would take longer.
+/// for all teams at once: rows that take so little time that what comes before them would take longer. Packs of 16-bit
+/// types are twice as long, and slots for half as many.
 constexpr int least_written_rows_per_slot(const TileShape& shape) { return shape.pack == 8 ? 8 : 16; }
 /// A walk down has fewer slots where each would have fewer rows than this.
 constexpr int rows_worth_a_slot = 8;

@@ -151,14 +151,16 @@ class ReduceAlongHost : HostRows {
   }
 
   /// The sum over the runs of a part. Of its blocks of `width` columns, the first is the first warp's, the next one the
-  /// next warp's. The first `before` columns of the first block are no columns of the row.
+  /// next warp's. The first `before` columns of the first block are no columns of the row. Warps without a block are
+  /// left out.
   template <int warps, int width>
   A add_up(const T* x, const PartRange& range, int before) const {
     const F f = f_;
     alignas(64) A sums[warps][width];
-    for (auto& of_warp : sums) {
+    const auto at_work = static_cast<int>(std::min<std::int64_t>(warps, ceil_div(before + range.columns, width)));
+    for (int w = 0; w < at_work; ++w) {
       PORTOPS_NO_UNROLL
-      for (A& sum : of_warp) sum = f.identity();
+      for (A& sum : sums[w]) sum = f.identity();
     }
     const bool is_long = range.columns >= page_bytes / static_cast<int>(sizeof(T));
     for (std::int64_t run = 0; run < range.runs; ++run) {
@@ -195,7 +197,7 @@ class ReduceAlongHost : HostRows {
       for_each_block<width>(row, rows_.x.column_stride, columns, fill_, add);
     }
     A of_warp[warps];
-    for (int w = 0; w < warps; ++w) of_warp[w] = join(sums[w], f_.join());
+    for (int w = 0; w < warps; ++w) of_warp[w] = w < at_work ? join(sums[w], f_.join()) : f.identity();
     return join_array(of_warp, f_.join());
   }
 

@@ -24,9 +24,12 @@ constexpr std::int64_t wanted_teams(Direction direction) {
 /// teams begins and ends with as much that is no sum.
 constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
 /// Reductions whose walks down have no more terms are not cut into parts, however few their teams: a second kernel,
-/// which joins parts, takes as long. Along, where a thread waits for the packs of a batch at once, it may wait so often
-/// for a result, and for a run of one that is cut.
-constexpr std::int64_t longest_uncut_chain = 24, longest_uncut_batches = 2;
+/// which joins parts, takes as long.
+constexpr std::int64_t longest_uncut_chain = 24;
+/// The same along rows, where a thread waits once for a batch of packs; and no run of so few batches is cut.
+constexpr std::int64_t longest_uncut_batches = 2;
+/// Of packs whose elements lie apart, and are read one by one, no more are under way at once.
+constexpr int packs_apart_at_once = 2;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
 constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
@@ -96,16 +99,34 @@ void shift_long_rows(ReducePlan& plan, ElementType type) {
   x.packs = has_shifted_packs(plan, x, type);
 }
 
-/// As cut_along; rows that are read from scratch, which are short, are one part, and have fewer lanes.
-void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
+/// Reductions: leaves runs whole that a thread waits for a few times at most, and results of few such runs.
+void leave_runs_whole(ReducePlan& plan, int batch) {
+  const bool lies_apart = plan.operand[reduction_x].column_stride != 1 && plan.pack > 1;
+  const std::int64_t at_once = lies_apart ? std::min(batch, packs_apart_at_once) : batch;
+  const std::int64_t step = plan.lanes * plan.pack, steps = ceil_div(plan.columns, step);
+  const std::int64_t batches = ceil_div(steps, at_once);
+  if (batches > longest_uncut_batches) return;
+  plan.part_columns = steps * step;
+  plan.column_parts = 1;
+  if (plan.runs * batches > longest_uncut_batches) return;
+  plan.part_runs = plan.runs;
+  plan.run_parts = 1;
+}
+
+/// What goes along rows. Those that are read from scratch, which are short, are one part, and have fewer lanes.
+enum class Along : std::uint8_t { spread, reduction, reduction_from_scratch };
+
+void cut_along(ReducePlan& plan, int batch, Along what) {
+  const bool from_scratch = what == Along::reduction_from_scratch;
   const std::int64_t packs = plan.shifted ? shifted_packs(plan.columns, plan.pack) : plan.columns / plan.pack;
   plan.lanes = power_of_two_at_least(ceil_div(packs, batch), warp);
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
   const int few_lanes = from_scratch ? 4 : 8;
   plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
-  // A team a row where rows are few: of long ones, and of single ones for which the lanes of a warp would wait more
+  // A team a row where rows are few: of long ones and, in reductions, of single ones for which a warp would wait more
   // than once.
-  const bool is_long = packs >= batch * reduce_along_threads, waits = plan.runs == 1 && packs > batch * warp;
+  const bool is_long = packs >= batch * reduce_along_threads;
+  const bool waits = what == Along::reduction && plan.runs == 1 && packs > batch * warp;
   if (is_long ? plan.kept * warp < enough_threads : waits && plan.kept <= gpu_teams_at_once) {
     plan.lanes = reduce_along_threads;
   }
@@ -120,20 +141,19 @@ void cut_along(ReducePlan& plan, int batch, bool from_scratch) {
   const std::int64_t step = plan.lanes * plan.pack;
   const std::int64_t steps_of_run = ceil_div(plan.columns, step);
   const std::int64_t terms = plan.runs * steps_of_run * step;
-  const std::int64_t batches_of_run = ceil_div(steps_of_run, std::int64_t{batch});
-  const bool is_whole = from_scratch || plan.runs * batches_of_run <= longest_uncut_batches;
-  const std::int64_t part = is_whole ? terms : terms_of_part(terms, step, ceil_div(plan.kept, groups), plan.direction);
-  std::int64_t steps = ceil_div(part, step);
-  if (batches_of_run <= longest_uncut_batches) steps = std::max(steps, steps_of_run);
+  const std::int64_t part =
+      from_scratch ? terms : terms_of_part(terms, step, ceil_div(plan.kept, groups), plan.direction);
+  const std::int64_t steps = ceil_div(part, step);
   plan.part_columns = std::min(steps, steps_of_run) * step;
   plan.column_parts = ceil_div(plan.columns, plan.part_columns);
   plan.part_runs = std::clamp<std::int64_t>(steps / steps_of_run, 1, plan.runs);
   plan.run_parts = ceil_div(plan.runs, plan.part_runs);
+  if (what == Along::reduction) leave_runs_whole(plan, batch);
 }
 
 }  // namespace
 
-void cut_along(ReducePlan& plan, int batch) { cut_along(plan, batch, false); }
+void cut_along(ReducePlan& plan, int batch) { cut_along(plan, batch, Along::spread); }
 
 int lanes_of_whole_columns(const ReducePlan& plan, int most) {
   for (int lanes = most; lanes >= warp; lanes /= 2) {
@@ -181,7 +201,7 @@ ReducePlan make_reduce_plan(const Loop& loop) {
     // Short rows of narrow packs: mostly by tiles (ReduceTiles).
     const auto bytes = plan.columns * static_cast<std::int64_t>(size_of(loop.type));
     const bool from_scratch = plan.runs == 1 && pack_bytes < reduce_along_pack_bytes && bytes <= most_close_bytes;
-    cut_along(plan, reduce_along_batch(pack_bytes), from_scratch);
+    cut_along(plan, reduce_along_batch(pack_bytes), from_scratch ? Along::reduction_from_scratch : Along::reduction);
   } else {
     // Columns that are no neighbours in x are read one by one: threads that take one each are more.
     if (plan.operand[reduction_x].column_stride != 1) plan.pack = 1;

@@ -19,6 +19,7 @@ template <Backend B, class T>
 struct ConvolutionKernels {
   /// Copies elements into another layout.
   static void rearrange(const Context& ctx, const std::string& label, const Rearrangement& what);
+  /// Copies elements into other layouts, and sets memory to zero.
   static void copy(const Context& ctx, const std::string& label, const Copies& copies);
   /// Copies sums, which are f32 or f64, into elements of other layouts, each rounded once.
   static void copy_sums(const Context& ctx, const std::string& label, const Copies& copies);

@@ -4,6 +4,7 @@
 #include "support/kokkos_support.hpp"
 #include "support/sanitized.hpp"
 
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,16 +137,19 @@ void check_few() {
 template <class Kernel, class From, class To>
 void check_kernel() {
   constexpr Backend B = Backend::cuda;
-  check_all_with<Kokkos::Cuda, From, To>([](const Kokkos::Cuda& space, const Rearrangement& what) {
+  int suited = 0;
+  check_all_with<Kokkos::Cuda, From, To>([&](const Kokkos::Cuda& space, const Rearrangement& what) {
     if constexpr (requires { Kernel::suits(what); }) {
       if (!Kernel::suits(what)) return impl::rearrange<B, From, To>(space, "test", what);
     }
+    ++suited;
     if constexpr (requires { &Kernel::teams; }) {
       impl::launch_by_teams<B>(space, "test", Kernel(what));
     } else {
       impl::launch_by_items<B>(space, "test", Kernel(what));
     }
   });
+  EXPECT_GT(suited, 0);
 }
 
 template <class From, class To>
@@ -162,11 +166,11 @@ void check_kernels() {
 }
 #endif
 
-/// Copies in a call's memory, each into its own part of another one, and zeros behind them.
-template <class Space, class From, class To>
-void check_together(std::int64_t scale) {
-  constexpr Backend B = ExecutionSpaceAdapter<Space>::backend;
-  constexpr std::int64_t extents[][3] = {{1, 16, 49}, {3, 5, 9}, {2, 8, 33}, {4, 12, 16}};
+/// Copies in a call's memory, each into its own part of another one, and zeros behind them, by run(space, copies).
+template <class Space, class From, class To, class Run>
+void check_together_with(std::int64_t scale, const Run& run) {
+  constexpr std::int64_t extents[][3] = {{1, 16, 49}, {3, 5, 9}, {2, 8, 33}};
+  static_assert(std::size(extents) == impl::Copies::most);
   struct Part {
     std::int64_t begin, batches, rows, columns;
   };
@@ -212,7 +216,7 @@ void check_together(std::int64_t scale) {
       copies.add({0, 3, 1, 5, {source.data(), 15, 5, 15, 1}, {target.data(), 15, 1, 15, 3}});  // nothing
       EXPECT_EQ(copies.count(), count + (has_zeros ? 1 : 0));
       const Space space;
-      impl::copy_together<B, From, To>(space, "test", copies);
+      run(space, copies);
       space.fence();
       Kokkos::deep_copy(host_target, target);
       for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -220,6 +224,25 @@ void check_together(std::int64_t scale) {
       }
     }
   }
+}
+
+template <class Space, class From, class To>
+void check_together(std::int64_t scale) {
+  check_together_with<Space, From, To>(scale, [](const Space& space, const impl::Copies& copies) {
+    impl::copy_together<ExecutionSpaceAdapter<Space>::backend, From, To>(space, "test", copies);
+  });
+}
+
+/// The kernel of GPUs for copies together, on the host.
+template <class From, class To>
+void check_kernel_together() {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  check_together_with<Host, From, To>(1, [](const Host&, const impl::Copies& copies) {
+    using Together = impl::CopyTogether<From, To>;
+    EXPECT_EQ(Together::suits(copies), copies.count() > 1);
+    const Together kernel(copies);
+    for (std::int64_t item = 0; item < kernel.items(); ++item) kernel(item);
+  });
 }
 
 /// The kernel of GPUs for lines, on the host: the threads of each team one after the other, up to its barrier and then
@@ -278,6 +301,31 @@ TEST(RearrangeFewTest, copies_between_all_layouts_as_on_gpus) {
   check_few<double, double>();
   check_few<f16, f16>();
   check_few<float, bf16>();
+}
+
+TEST(CopyTogetherTest, copies_and_zeros_as_on_gpus) {
+  check_kernel_together<double, double>();
+  check_kernel_together<float, float>();
+  check_kernel_together<f16, f16>();
+  check_kernel_together<float, bf16>();
+}
+
+TEST(CopyTogetherTest, leaves_much_to_other_kernels) {
+  float data = 0;
+  const Rearrangement whole{1, 1, 1, 64, {&data, 64, 64, 64, 1}, {&data, 64, 64, 64, 1}};
+  impl::Copies copies;
+  copies.add(whole);
+  EXPECT_FALSE((impl::CopyTogether<float, float>::suits(copies)));  // one
+  copies.add_zeros(&data, 64);
+  EXPECT_TRUE((impl::CopyTogether<float, float>::suits(copies)));
+  Rearrangement much = whole;
+  much.batches = std::int64_t{1} << 40;
+  copies.add(much);
+  EXPECT_FALSE((impl::CopyTogether<float, float>::suits(copies)));
+  impl::Copies zeros;
+  zeros.add(whole);
+  zeros.add_zeros(&data, std::size_t{1} << 30);
+  EXPECT_FALSE((impl::CopyTogether<float, float>::suits(zeros)));
 }
 
 TEST(RearrangeLinesTest, copies_between_all_layouts_as_on_gpus) {

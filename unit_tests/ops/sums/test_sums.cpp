@@ -41,6 +41,8 @@ TEST_P(SumsTest, equal_the_reference_for_many_sizes) {
     check<T>({2, 300001}, {1});
     check<T>({300001, 2}, {0});
     check<T>({8, 16, 32, 32}, {0, 2, 3});
+    check<T>({3, 4, 1000}, {0, 2});
+    check<T>({5, 2, 333}, {0, 2});
     check<T>({40000, 3}, {1});
     check<T>({}, {});
     check<T>({}, {0});

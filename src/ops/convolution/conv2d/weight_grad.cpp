@@ -172,15 +172,15 @@ void weight_grad_by_columns(const Context& ctx, const Windows& windows, const Te
       const TensorRef grads =
           plan.out_grad.rows(ctx, Conv2dConvolution::labels(), windows, out_grad, first, count, memory.data(), copies);
       TensorRef columns;
+      ImageStep s;
       if (holds_windows(windows, x)) {
         columns = matrix(tensor4(x, first).data, count * windows.pixels(), windows.group_channels(), pixel_distance(x));
-        Shared::copy(ctx, operands_label, std::exchange(copies, {}));
       } else {
-        const ImageStep s = im2col.step(windows, first, count, x, {}, {}, copies);
-        Shared::copy(ctx, operands_label, std::exchange(copies, {}));
-        Conv2dKernels<B, T>::columns(ctx, s);
+        s = im2col.step(windows, first, count, x, {}, {}, copies);
         columns = matrix(s.columns, count * windows.pixels(), windows.group_column(), windows.column());
       }
+      Shared::copy(ctx, operands_label, std::exchange(copies, {}));
+      if (s.columns != nullptr) Conv2dKernels<B, T>::columns(ctx, s);
       plan.weight_grad.add<B, T>(ctx, add_label, windows, first / plan.step, grads, columns, memory.data(),
                                  im2col.workspace());
     });

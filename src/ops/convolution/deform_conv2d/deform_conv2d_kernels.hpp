@@ -50,7 +50,6 @@ struct DeformConv2dGradKernels {
   static bool can_make_columns(const ImageStep& step);
   /// Whether columns_grad adds to what x_grad holds, which is to be zero then.
   static bool adds_to_x_grad(const Context& ctx);
-  static std::size_t x_grad_bytes(const Windows& windows);
   /// From the gradients of the columns, which step.columns holds, to those of x, offset and mask.
   static void columns_grad(const Context& ctx, const ImageStep& step, const ImageStepGrads& grads);
   // On GPUs only, for few products: tap by tap.

@@ -114,11 +114,6 @@ bool DeformConv2dGradKernels<B, T>::adds_to_x_grad(const Context& ctx) {
 }
 
 template <Backend B, class T>
-std::size_t DeformConv2dGradKernels<B, T>::x_grad_bytes(const Windows& windows) {
-  return sizeof(Arithmetic<T>) * static_cast<std::size_t>(windows.images * windows.area() * windows.channels);
-}
-
-template <Backend B, class T>
 void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const ImageStep& step,
                                                  const ImageStepGrads& grads) {
   static const std::string label = "portops::deform_conv2d_grad::columns[im2col]";

@@ -19,7 +19,8 @@ bool wants_columns_grad(const DeformConv2dGradTensors& t) { return t.x_grad || t
 /// temporary memory would.
 bool holds_sums(const TensorRef& x_grad) {
   constexpr std::uintptr_t unit_bytes = 16;
-  const auto image_bytes = static_cast<std::uintptr_t>(x_grad.stride(0)) * size_of(x_grad.type());
+  const std::int64_t image = x_grad.extent(1) * x_grad.extent(2) * x_grad.extent(3);
+  const auto image_bytes = static_cast<std::uintptr_t>(image) * size_of(x_grad.type());
   return arithmetic_size(x_grad.type()) == size_of(x_grad.type()) && is_dense_channels_last(x_grad) &&
          (reinterpret_cast<std::uintptr_t>(x_grad.data()) | image_bytes) % unit_bytes == 0;
 }
@@ -71,7 +72,10 @@ void run_backward(const Context& ctx, const Windows& windows, const DeformConv2d
     const TensorRef grads = plan.out_grad.rows(ctx, DeformConv2dConvolution::labels(), windows, t.out_grad, first,
                                                count, memory.data(), operands);
     void* const x_grad_sums = plan.x_grad ? plan.x_grad.in(memory.data()) : tensor4(t.x_grad, first).data;
-    if (GradKernels::adds_to_x_grad(ctx)) operands.add_zeros(x_grad_sums, GradKernels::x_grad_bytes(s.windows));
+    if (GradKernels::adds_to_x_grad(ctx)) {
+      const std::int64_t sums = count * windows.area() * windows.channels;
+      operands.add_zeros(x_grad_sums, static_cast<std::size_t>(sums) * arithmetic_size(t.x.type()));
+    }
     Shared::copy(ctx, operands_label, std::exchange(operands, {}));
     const TensorRef columns = matrix(s.columns, count * windows.pixels(), k, windows.column());
     const auto add_to_weight_grad = [&] {
