@@ -99,10 +99,11 @@ void shift_long_rows(ReducePlan& plan, ElementType type) {
   x.packs = has_shifted_packs(plan, x, type);
 }
 
+bool lies_apart(const ReducePlan& plan) { return plan.operand[reduction_x].column_stride != 1; }
+
 /// Reductions: leaves runs whole that a thread waits for a few times at most, and results of few such runs.
 void leave_runs_whole(ReducePlan& plan, int batch) {
-  const bool lies_apart = plan.operand[reduction_x].column_stride != 1 && plan.pack > 1;
-  const std::int64_t at_once = lies_apart ? std::min(batch, packs_apart_at_once) : batch;
+  const std::int64_t at_once = lies_apart(plan) && plan.pack > 1 ? std::min(batch, packs_apart_at_once) : batch;
   const std::int64_t step = plan.lanes * plan.pack, steps = ceil_div(plan.columns, step);
   const std::int64_t batches = ceil_div(steps, at_once);
   if (batches > longest_uncut_batches) return;
@@ -123,10 +124,10 @@ void cut_along(ReducePlan& plan, int batch, Along what) {
   // Many rows side by side in one access of a warp would each have but a few bytes in it.
   const int few_lanes = from_scratch ? 4 : 8;
   plan.lanes = std::max(plan.lanes, power_of_two_at_least(ceil_div(packs, reduce_along_short_batch), few_lanes));
-  // A team a row where rows are few: of long ones and, in reductions, of single ones for which a warp would wait more
-  // than once.
+  // A team a row where rows are few: of long ones and, in reductions, of single ones whose elements lie apart and for
+  // which a warp would wait more than once.
   const bool is_long = packs >= batch * reduce_along_threads;
-  const bool waits = what == Along::reduction && plan.runs == 1 && packs > batch * warp;
+  const bool waits = what == Along::reduction && plan.runs == 1 && lies_apart(plan) && packs > batch * warp;
   if (is_long ? plan.kept * warp < enough_threads : waits && plan.kept <= gpu_teams_at_once) {
     plan.lanes = reduce_along_threads;
   }
