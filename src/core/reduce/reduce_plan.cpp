@@ -28,8 +28,6 @@ constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
 constexpr std::int64_t longest_uncut_chain = 24;
 /// The same along rows, where a thread waits once for a batch of packs; and no run of so few batches is cut.
 constexpr std::int64_t longest_uncut_batches = 2;
-/// Of packs whose elements lie apart, and are read one by one, no more are under way at once.
-constexpr int packs_apart_at_once = 2;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
 constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
@@ -103,13 +101,13 @@ bool lies_apart(const ReducePlan& plan) { return plan.operand[reduction_x].colum
 
 /// Reductions: leaves runs whole that a thread waits for a few times at most, and results of few such runs.
 void leave_runs_whole(ReducePlan& plan, int batch) {
-  const std::int64_t at_once = lies_apart(plan) && plan.pack > 1 ? std::min(batch, packs_apart_at_once) : batch;
   const std::int64_t step = plan.lanes * plan.pack, steps = ceil_div(plan.columns, step);
-  const std::int64_t batches = ceil_div(steps, at_once);
-  if (batches > longest_uncut_batches) return;
+  const std::int64_t batches = ceil_div(steps, batch);
+  const std::int64_t most = lies_apart(plan) && plan.lanes == reduce_along_threads ? 1 : longest_uncut_batches;
+  if (batches > most) return;
   plan.part_columns = steps * step;
   plan.column_parts = 1;
-  if (plan.runs * batches > longest_uncut_batches) return;
+  if (plan.runs * batches > most) return;
   plan.part_runs = plan.runs;
   plan.run_parts = 1;
 }
@@ -197,6 +195,8 @@ ReducePlan make_uncut_plan(const Loop& loop) {
 ReducePlan make_reduce_plan(const Loop& loop) {
   ReducePlan plan = make_uncut_plan(loop);
   shift_long_rows(plan, loop.type);
+  // Elements that are no neighbours in x are read one by one: of packs, fewer would be under way, and in fewer threads.
+  if (lies_apart(plan)) plan.pack = 1;
   const int pack_bytes = plan.pack * static_cast<int>(size_of(loop.type));
   if (plan.direction == Direction::along) {
     // Short rows of narrow packs: mostly by tiles (ReduceTiles).
@@ -204,8 +204,6 @@ ReducePlan make_reduce_plan(const Loop& loop) {
     const bool from_scratch = plan.runs == 1 && pack_bytes < reduce_along_pack_bytes && bytes <= most_close_bytes;
     cut_along(plan, reduce_along_batch(pack_bytes), from_scratch ? Along::reduction_from_scratch : Along::reduction);
   } else {
-    // Columns that are no neighbours in x are read one by one: threads that take one each are more.
-    if (plan.operand[reduction_x].column_stride != 1) plan.pack = 1;
     // Few rows are soon added up by one thread: others would only wait to join it.
     constexpr std::int64_t few_rows = 8, short_column = 32;
     const int lanes = plan.runs <= few_rows ? down_threads : lanes_of_whole_columns(plan, reduce_down_lanes);

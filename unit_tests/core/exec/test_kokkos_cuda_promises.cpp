@@ -205,8 +205,8 @@ TEST(CudaDeformConv2dTest, refuses_images_whose_contributions_have_no_number) {
   } catch (const Error& error) {
     EXPECT_STREQ(
         error.what(),
-        "portops::deform_conv2d_grad: out_grad has 4294967296 pixels an image, expected at most 4294967295 for "
-        "a deterministic x_grad on a GPU");
+        "portops::deform_conv2d_grad: out_grad has 4294967296 pixels an image, and weight 1 taps, expected a product "
+        "of at most 4294967295 for a deterministic x_grad on a GPU");
   }
 }
 

@@ -77,13 +77,13 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Def
   return std::max(bias_bytes, bytes);
 }
 
-/// What a GPU lists for x_grad in deterministic mode numbers the pixels of out_grad by as many bits as it adds up with.
+/// What a GPU lists for x_grad in deterministic mode has numbers of as many bits for samples as it adds up with.
 void check_lists(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
   if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (windows.pixels() <= most) return;
-  impl::fail("portops::deform_conv2d_grad: out_grad has ", windows.pixels(), " pixels an image, expected at most ",
-             most, " for a deterministic x_grad on a GPU");
+  if (has_no_windows(windows) || windows.pixels() * windows.taps() <= most) return;
+  impl::fail("portops::deform_conv2d_grad: out_grad has ", windows.pixels(), " pixels an image, and weight ",
+             windows.taps(), " taps, expected a product of at most ", most, " for a deterministic x_grad on a GPU");
 }
 
 Windows check_grad(const Context& ctx, const DeformConv2dGradTensors& t, const DeformConv2dParams& params) {

@@ -8,7 +8,7 @@
 #include "ops/convolution/deform_conv2d/deform_conv2d_kernels.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad_tiles.hpp"
-#include "ops/convolution/deform_conv2d/gradient/contributions.hpp"
+#include "ops/convolution/deform_conv2d/gradient/sample_lists.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/strips_x_grad.hpp"
 #include "ops/convolution/deform_conv2d/gradient/taps_grad.hpp"
@@ -21,15 +21,15 @@ namespace portops::impl {
 
 /// The memory of a step's lists, one array after the other.
 template <class A>
-struct ContributionMemory {
-  std::size_t counts, starts, contributions, bytes;
+struct SampleListsMemory {
+  std::size_t counts, starts, samples, bytes;
 
-  explicit ContributionMemory(const Windows& windows) {
+  explicit SampleListsMemory(const Windows& windows) {
+    using Lists = SampleLists<A>;
     MemoryLayout layout;
-    const std::int64_t lists = ContributionLists<A>::lists(windows);
-    counts = layout.add<std::int64_t>(lists);
-    starts = layout.add<std::int64_t>(lists + 1);
-    contributions = layout.add<Contribution<A>>(ContributionLists<A>::capacity(windows));
+    counts = layout.add<std::int64_t>(Lists::lists(windows) + 1);
+    starts = layout.add<std::int64_t>(Lists::lists(windows) + 1);
+    samples = layout.add<typename Lists::Number>(Lists::capacity(windows));
     bytes = layout.bytes();
   }
 };
@@ -38,7 +38,7 @@ struct ContributionMemory {
 template <Backend B, class T>
 struct ColumnsGradMemory {
   MemoryLayout layout;
-  TemporaryArray lists;     ///< of contributions to x_grad
+  TemporaryArray lists;     ///< of the samples that x_grad is added up from
   TemporaryArray products;  ///< of samples, by blocks of channels, unless one team has them all
   std::int64_t blocks_of_channels = 0;
 
@@ -46,7 +46,7 @@ struct ColumnsGradMemory {
     using A = Arithmetic<T>;
     if constexpr (B == Backend::cuda) {
       if (wants_x_grad && ctx.deterministic()) {
-        lists = TemporaryArray(layout, static_cast<std::int64_t>(ContributionMemory<A>(windows).bytes), 1);
+        lists = TemporaryArray(layout, static_cast<std::int64_t>(SampleListsMemory<A>(windows).bytes), 1);
       }
       if constexpr (sizeof(T) <= 4) {
         using Tiles = ColumnsGradTiles<B, T>;
@@ -71,30 +71,31 @@ std::size_t DeformConv2dGradKernels<B, T>::columns_grad_memory(const Context& ct
 }
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/// x_grad by lists of contributions.
-template <class T, int N>
+/// x_grad by lists of samples.
+template <class T>
 void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory, Arithmetic<T>* x_grad) {
-  static const std::string count_label = "portops::deform_conv2d_grad::count[lists]";
+  static const std::string collect_label = "portops::deform_conv2d_grad::collect[lists]";
   static const std::string place_label = "portops::deform_conv2d_grad::place[lists]";
-  static const std::string fill_label = "portops::deform_conv2d_grad::fill[lists]";
+  static const std::string again_label = "portops::deform_conv2d_grad::collect_again[lists]";
   static const std::string sort_label = "portops::deform_conv2d_grad::sort[lists]";
   static const std::string gather_label = "portops::deform_conv2d_grad::x_grad[lists]";
   constexpr Backend B = Backend::cuda;
   using A = Arithmetic<T>;
-  const ContributionMemory<A> memory(step.windows);
+  const SampleListsMemory<A> memory(step.windows);
   auto* const bytes = static_cast<std::byte*>(list_memory);
-  const ContributionLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
-                                   reinterpret_cast<std::int64_t*>(bytes + memory.starts),
-                                   reinterpret_cast<Contribution<A>*>(bytes + memory.contributions)};
-  const std::int64_t count = lists.lists(step.windows);
+  const SampleLists<A> lists{reinterpret_cast<std::int64_t*>(bytes + memory.counts),
+                             reinterpret_cast<std::int64_t*>(bytes + memory.starts),
+                             reinterpret_cast<typename SampleLists<A>::Number*>(bytes + memory.samples)};
   const SamplerOf<T> sampler(step.windows, step.offset, step.mask, Edge::of_gradients);
-  zero<B>(ctx, count_label, lists.counts, memory.contributions - memory.counts);
-  launch_by_items<B>(ctx, count_label, CollectContributions<B, T, false>(step.windows, sampler, lists));
-  launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(count, lists));
-  launch_by_items<B>(ctx, fill_label, CollectContributions<B, T, true>(step.windows, sampler, lists));
-  launch_by_items<B>(ctx, sort_label, SortLists<B, A>(count, lists));
-  launch_by_items<B>(ctx, gather_label,
-                     GatherXGrad<B, T, N>(step.windows, static_cast<const T*>(step.columns), lists, x_grad));
+  zero<B>(ctx, collect_label, lists.counts, memory.samples - memory.counts);  // and starts
+  launch_by_items<B>(ctx, collect_label, CollectSamples<B, T, false>(step.windows, sampler, lists));
+  launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(step.windows, lists));
+  launch_by_items<B>(ctx, again_label, CollectSamples<B, T, true>(step.windows, sampler, lists));
+  launch_by_teams<B>(ctx, sort_label, SortLongLists<B, A>(step.windows, lists));
+  with_channel_packs<B, T, T>(step, [&]<int N>() {
+    launch_by_teams<B>(ctx, gather_label,
+                       GatherXGrad<B, T, N>(step.windows, sampler, static_cast<const T*>(step.columns), lists, x_grad));
+  });
 }
 #endif
 
@@ -134,7 +135,7 @@ void DeformConv2dGradKernels<B, T>::columns_grad(const Context& ctx, const Image
   with_channel_packs<B, T, A>(step, [&]<int N>() {
     if constexpr (B == Backend::cuda) {
       if (targets.x_grad != nullptr && ctx.deterministic()) {
-        gather_x_grad<T, N>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
+        gather_x_grad<T>(ctx, step, memory.lists.in(grads.memory), targets.x_grad);
         targets.x_grad = nullptr;
       }
       if (targets.x_grad == nullptr && !targets.wants_products() && !grads.makes_columns) return;
