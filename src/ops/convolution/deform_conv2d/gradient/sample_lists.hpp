@@ -7,6 +7,7 @@
 #include "core/lanes/warp.hpp"
 #include "ops/convolution/deform_conv2d/gradient/columns_grad.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -37,12 +38,17 @@ struct SampleLists {
   PORTOPS_FUNCTION static std::int64_t ranges(const Windows& windows) {
     return (windows.taps() + range_taps - 1) / range_taps;
   }
-  static std::int64_t lists(const Windows& windows) {
-    return windows.images * windows.deformable_groups * ranges(windows) * blocks_down(windows) * blocks_across(windows);
+  PORTOPS_FUNCTION static std::int64_t blocks(const Windows& windows) {
+    return blocks_down(windows) * blocks_across(windows);
   }
-  /// Of a list, in samples.
+  static std::int64_t lists(const Windows& windows) {
+    return windows.images * windows.deformable_groups * ranges(windows) * blocks(windows);
+  }
+  /// Of a list, in samples: half more than lists have on average, and 16.
   static std::int64_t room(const Windows& windows) {
-    return power_of_two_at_least(16 * windows.taps() + 16, short_list);
+    const std::int64_t samples = windows.pixels() * std::min(windows.taps(), range_taps);
+    return power_of_two_at_least(ceil_div(samples * 27, std::max(8 * blocks(windows), std::int64_t{1})) + 16,
+                                 short_list);
   }
   /// The rooms of all lists and, behind them, as much as all samples can take.
   static std::int64_t capacity(const Windows& windows) {
@@ -52,8 +58,7 @@ struct SampleLists {
   /// That of the block of pixel (0, 0).
   PORTOPS_FUNCTION static std::int64_t first_list(const Windows& windows, std::int64_t image, std::int64_t group,
                                                   std::int64_t range) {
-    return ((image * windows.deformable_groups + group) * ranges(windows) + range) * blocks_down(windows) *
-           blocks_across(windows);
+    return ((image * windows.deformable_groups + group) * ranges(windows) + range) * blocks(windows);
   }
 };
 
