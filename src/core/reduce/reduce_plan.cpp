@@ -26,8 +26,9 @@ constexpr std::int64_t longest_chain_at_once = longest_chain / 2;
 /// Reductions whose walks down have no more terms are not cut into parts, however few their teams: a second kernel,
 /// which joins parts, takes as long.
 constexpr std::int64_t longest_uncut_chain = 24;
-/// The same along rows, where a thread waits once for a batch of packs; and no run of so few batches is cut.
-constexpr std::int64_t longest_uncut_batches = 2;
+/// The same along rows, where a thread waits once for a batch of packs; and no run of so few batches is cut. Of
+/// elements that lie apart, a team's second batch takes longer than to join parts.
+constexpr std::int64_t longest_uncut_batches = 2, longest_uncut_batches_apart = 1;
 /// Packs of columns that keep a GPU busy if a thread adds up all rows of each, and if these are few: more threads would
 /// wait to join it.
 constexpr std::int64_t enough_columns = std::int64_t{1} << 17, enough_short_columns = std::int64_t{1} << 15;
@@ -103,7 +104,8 @@ bool lies_apart(const ReducePlan& plan) { return plan.operand[reduction_x].colum
 void leave_runs_whole(ReducePlan& plan, int batch) {
   const std::int64_t step = plan.lanes * plan.pack, steps = ceil_div(plan.columns, step);
   const std::int64_t batches = ceil_div(steps, batch);
-  const std::int64_t most = lies_apart(plan) && plan.lanes == reduce_along_threads ? 1 : longest_uncut_batches;
+  const bool is_apart = lies_apart(plan) && plan.lanes == reduce_along_threads;
+  const std::int64_t most = is_apart ? longest_uncut_batches_apart : longest_uncut_batches;
   if (batches > most) return;
   plan.part_columns = steps * step;
   plan.column_parts = 1;

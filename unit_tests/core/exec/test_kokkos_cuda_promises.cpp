@@ -188,7 +188,7 @@ TEST(CudaDeathTest, a_device_that_failed_is_an_error_of_fence) {
               "portops::Context::fence: cudaStreamSynchronize failed: unspecified launch failure");
 }
 
-TEST(CudaDeformConv2dTest, refuses_images_whose_contributions_have_no_number) {
+TEST(CudaDeformConv2dTest, refuses_images_whose_samples_have_no_number) {
   constexpr std::int64_t half = 1 << 15;
   const Kokkos::View<float[2], Kokkos::CudaSpace> one("one"), grad("grad");
   const auto spread = [&](const Extents& extents) {
@@ -198,16 +198,22 @@ TEST(CudaDeformConv2dTest, refuses_images_whose_contributions_have_no_number) {
   const TensorRef x = spread({1, 1, 1, 1});
   const TensorRef x_grad(grad.data(), {1, 1, 1, 1}, MemorySpace::cuda);
   const Context ctx = Context(Kokkos::Cuda()).deterministic(true);
-  try {
-    deform_conv2d_grad(ctx, x, spread({1, 2, 2 * half, 2 * half}), x, spread({1, 1, 2 * half, 2 * half}), x_grad, {},
-                       {}, {}, {}, {.padding = {half, half, half - 1, half - 1}});
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "portops::deform_conv2d_grad: out_grad has 4294967296 pixels an image, and weight 1 taps, expected a product "
-        "of at most 4294967295 for a deterministic x_grad on a GPU");
-  }
+  const auto expect_refused = [&](std::int64_t taps, std::int64_t width, const std::vector<std::int64_t>& padding,
+                                  const char* message) {
+    try {
+      deform_conv2d_grad(ctx, x, spread({1, 2 * taps, 2 * half, width}), spread({1, 1, 1, taps}),
+                         spread({1, 1, 2 * half, width}), x_grad, {}, {}, {}, {}, {.padding = padding});
+      FAIL() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), message);
+    }
+  };
+  expect_refused(1, 2 * half, {half, half, half - 1, half - 1},
+                 "portops::deform_conv2d_grad: out_grad has 4294967296 pixels an image, and weight 1 taps, expected a "
+                 "product of at most 4294967295 for a deterministic x_grad on a GPU");
+  expect_refused(2, half, {half, half / 2, half - 1, half / 2},
+                 "portops::deform_conv2d_grad: out_grad has 2147483648 pixels an image, and weight 2 taps, expected a "
+                 "product of at most 4294967295 for a deterministic x_grad on a GPU");
 }
 
 }  // namespace

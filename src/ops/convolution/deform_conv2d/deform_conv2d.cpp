@@ -77,7 +77,8 @@ std::size_t grad_workspace(const Context& ctx, const Windows& windows, const Def
   return std::max(bias_bytes, bytes);
 }
 
-/// What a GPU lists for x_grad in deterministic mode has numbers of as many bits for samples as it adds up with.
+/// In deterministic mode a GPU's lists for x_grad number the samples of an image and deformable group by as many bits
+/// as it adds up with.
 void check_lists(const Context& ctx, const Windows& windows, const DeformConv2dGradTensors& t) {
   if (!t.x_grad || !ctx.deterministic() || ctx.backend() != Backend::cuda || t.x.type() == ElementType::f64) return;
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();

@@ -150,6 +150,19 @@ TEST_P(DeformConv2dGradTest, equals_the_reference_where_many_samples_are_of_few_
   });
 }
 
+/// On a GPU several warps share the channels, or one takes them one pack after the other, in packs of each width.
+TEST_P(DeformConv2dGradTest, equals_the_reference_by_lists_with_many_channels) {
+  for_each_type([&]<class T>() {
+    for (const DeformConv2dCase& c :
+         {DeformConv2dCase{.images = 1, .channels = 261}, DeformConv2dCase{.images = 1, .channels = 260},
+          DeformConv2dCase{.images = 1, .channels = 320}, DeformConv2dCase{.channels = 36},
+          DeformConv2dCase{
+              .images = 3, .channels = 33, .height = 48, .width = 64, .kernel = {1, 1}, .padding = {0, 0}}}) {
+      DeformConv2dProblem<T>(ctx, c).check_grad(Context(ctx).deterministic(true));
+    }
+  });
+}
+
 TEST_P(DeformConv2dGradTest, does_not_look_at_bias) {
   TestTensor<f16> other(ctx, {3, 4});
   DeformConv2dProblem<float> problem(ctx, {.has_bias = false});

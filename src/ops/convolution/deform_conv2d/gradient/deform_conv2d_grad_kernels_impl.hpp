@@ -92,9 +92,18 @@ void gather_x_grad(const Context& ctx, const ImageStep& step, void* list_memory,
   launch_by_teams<B>(ctx, place_label, PlaceLists<B, A>(step.windows, lists));
   launch_by_items<B>(ctx, again_label, CollectSamples<B, T, true>(step.windows, sampler, lists));
   launch_by_teams<B>(ctx, sort_label, SortLongLists<B, A>(step.windows, lists));
-  with_channel_packs<B, T, T>(step, [&]<int N>() {
+  // x is not read. Channels that are no whole packs of 16 bytes of the columns may be such of the sums.
+  const ImageStep without_x{.windows = step.windows};
+  const auto gather = [&]<int N>() {
     launch_by_teams<B>(ctx, gather_label,
                        GatherXGrad<B, T, N>(step.windows, sampler, static_cast<const T*>(step.columns), lists, x_grad));
+  };
+  with_channel_packs<B, T, T>(without_x, [&]<int N>() {
+    if constexpr (N > 1) {
+      gather.template operator()<N>();
+    } else {
+      with_channel_packs<B, T, A>(without_x, gather);
+    }
   });
 }
 #endif

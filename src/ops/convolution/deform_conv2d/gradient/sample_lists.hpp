@@ -44,7 +44,8 @@ struct SampleLists {
   static std::int64_t lists(const Windows& windows) {
     return windows.images * windows.deformable_groups * ranges(windows) * blocks(windows);
   }
-  /// Of a list, in samples: half more than lists have on average, and 16.
+  /// Of a list, in samples: half more than lists have on average, and 16, as a power of two and no more than
+  /// short_list.
   static std::int64_t room(const Windows& windows) {
     const std::int64_t samples = windows.pixels() * std::min(windows.taps(), range_taps);
     return power_of_two_at_least(ceil_div(samples * 27, std::max(8 * blocks(windows), std::int64_t{1})) + 16,
@@ -105,7 +106,7 @@ class CollectSamples {
       lists_.samples[lists_.starts[list] + place] = number;
     } else if (place < room_) {
       lists_.samples[list * room_ + place] = number;
-    } else {
+    } else if (place == room_) {
       Kokkos::atomic_store(exceeds_room_, std::int64_t{1});
     }
   }
@@ -176,7 +177,7 @@ class SortLongLists {
     int* const longs = found + 1;
     if (team.team_rank() == 0) *found = 0;
     team.team_barrier();
-    if (list < count_ && lists_.counts[list] > lists_.short_list) {
+    if (list < count_ && lists_.counts[list] > SampleLists<A>::short_list) {
       longs[Kokkos::atomic_fetch_add(found, 1)] = team.team_rank();
     }
     team.team_barrier();
@@ -234,7 +235,7 @@ class GatherXGrad {
         x_grad_(x_grad),
         lanes_(packs_.template lanes<B>()),
         across_(ceil_div(Lists::blocks_across(windows), std::int64_t{warps})) {
-    if (teams() < 2 * gpu_teams_at_once) parts_ = ceil_div(packs_.count(), lanes_);
+    if (teams() < 2 * gpu_teams_at_once) parts_ = static_cast<int>(ceil_div(packs_.count(), lanes_));
   }
 
   std::int64_t teams() const {
