@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 // That calls on a GPU wait for nobody, and fail for nobody else's sake.
 
